@@ -69,8 +69,5 @@ class Budget:
         """Raises InputError where n rows of so many bytes in memory each do not fit."""
         needed = _PROCESS + n_rows * bytes_a_row
         if needed > self.total:
-            raise InputError(
-                f"{n_rows} rows need {megabytes(needed)} MB of memory, {megabytes(self.total)} MB are allowed",
-                where=where,
-                fix=f"allow {math.ceil(needed * 1.05 / 1e6)}MB",
-            )
+            what = f"{n_rows} rows need {megabytes(needed)} MB of memory, {megabytes(self.total)} MB are allowed"
+            raise InputError(what, where=where, fix=f"allow {math.ceil(needed * 1.05 / 1e6)}MB")

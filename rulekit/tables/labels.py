@@ -186,11 +186,8 @@ def unlabelled_note(first: Array, count: int, n_rows: int, where: str, missing_t
         raise InputError("no row has a label", where=where, fix="name another target")
     if missing_target == "error":
         shown = ", ".join(str(row + 1) for row in first[:5]) + (", ..." if count > 5 else "")
-        raise InputError(
-            f"the label is missing in {count} of {n_rows} rows (data row {shown})",
-            where=where,
-            fix="fill it in, or drop these rows with --missing-target drop",
-        )
+        what = f"the label is missing in {count} of {n_rows} rows (data row {shown})"
+        raise InputError(what, where=where, fix="fill it in, or drop these rows with --missing-target drop")
     return f"{count} of {n_rows} rows were dropped, since their label is missing"
 
 

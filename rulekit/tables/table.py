@@ -71,15 +71,11 @@ class Table:
         held: Sequence[Any] = self.arrays.columns if isinstance(self.arrays, StoredArrays) else self.arrays
         for feature, array in zip(self.features, held, strict=True):
             if array.dtype != encoded_dtype(feature) or array.shape != (self.n_rows,):
-                raise InputError(
-                    f"array of {array.dtype}{array.shape}, expected {encoded_dtype(feature)}({self.n_rows},)",
-                    where=f"column {feature.name!r}",
-                )
+                what = f"array of {array.dtype}{array.shape}, expected {encoded_dtype(feature)}({self.n_rows},)"
+                raise InputError(what, where=f"column {feature.name!r}")
             if isinstance(array, TokenSets) and array.size != len(feature.levels):
-                raise InputError(
-                    f"sets over {array.size} tokens, the feature has {len(feature.levels)}",
-                    where=f"column {feature.name!r}",
-                )
+                what = f"sets over {array.size} tokens, the feature has {len(feature.levels)}"
+                raise InputError(what, where=f"column {feature.name!r}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -232,11 +228,8 @@ class Store:
         """Raises InputError where the disk has no room for so many bytes."""
         free = shutil.disk_usage(self.folder).free
         if free < n_bytes:
-            raise InputError(
-                f"the columns need {megabytes(n_bytes)} MB of disk, {megabytes(free)} MB are free",
-                where=str(self.folder.parent),
-                fix="make room, or name another folder in TMPDIR",
-            )
+            what = f"the columns need {megabytes(n_bytes)} MB of disk, {megabytes(free)} MB are free"
+            raise InputError(what, where=str(self.folder.parent), fix="make room, or name another folder in TMPDIR")
 
     def writer(self, dtype: npt.DTypeLike) -> Writer:
         """An empty column that grows at its end."""

@@ -239,11 +239,9 @@ class Dictionary:
         if fresh:
             self.allowance.left -= sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh)
             if self.allowance.left < 0:
-                raise InputError(
-                    f"more than {len(self.number_of)} different texts do not fit into the allowed memory",
-                    where=column_place(self.source, self.name),
-                    fix="ignore the column, or allow more memory",
-                )
+                what = f"more than {len(self.number_of)} different texts do not fit into the allowed memory"
+                fix = "ignore the column, or allow more memory"
+                raise InputError(what, where=column_place(self.source, self.name), fix=fix)
         if not self.number_of:  # the codes of the first keys are their numbers, and they are in order
             self.number_of = dict(zip(keys, range(len(keys)), strict=True))
             self._counts = counts

@@ -63,11 +63,8 @@ def _values_of_keys(
     values = _natural([keys[i] for i in used], as_text or kind is LevelColumn)
     where = column_place(source, name)
     if not as_text and sum(isinstance(v, float) for v in values) and len(values) > _MOST_FRACTIONS:
-        raise InputError(
-            f"{len(values)} distinct fractional numbers (Unknown label type: continuous)",
-            where=where,
-            fix="a label names a class; cut the numbers into classes first",
-        )
+        what = f"{len(values)} distinct fractional numbers (Unknown label type: continuous)"
+        raise InputError(what, where=where, fix="a label names a class; cut the numbers into classes first")
     notes = alike_notes(values)
     if len(values) > _MANY_CLASSES:
         notes.append(f"target {name!r} has {len(values)} classes")
@@ -136,11 +133,8 @@ def _rank_classes(
             if positive is None:
                 notes.append(f"positive class is {values[last]!r}, the rarer ({counts[last]} of {counts.sum()} rows)")
         elif positive is not None:
-            raise InputError(
-                f"a positive class with {len(values)} classes",
-                where=where,
-                fix="leave it out: each class gets its rules",
-            )
+            what = f"a positive class with {len(values)} classes"
+            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
     rank = np.empty(len(values), dtype=np.int64)
     rank[order] = np.arange(len(values))
     return rank, tuple(values[i] for i in order), tuple(notes)

@@ -205,11 +205,8 @@ class ColumnBuilder:
             self._listed = (column.levels, column.ordered)
         elif self._listed != (column.levels, column.ordered):
             if column.ordered or self._listed[1]:
-                raise InputError(
-                    "the order of the levels differs between blocks of rows",
-                    where=column_place(self.source, self.name),
-                    fix="give every block the same ordered categories",
-                )
+                where, fix = column_place(self.source, self.name), "give every block the same ordered categories"
+                raise InputError("the order of the levels differs between blocks of rows", where=where, fix=fix)
             self._same_levels = False
 
     # The whole column ----------------------------------------------------------------------------------------------
@@ -252,11 +249,9 @@ class ColumnBuilder:
             unknown = np.flatnonzero((ranks < 0) & (counts > 0))
             if len(unknown):
                 row, key = dictionary.first_row(np.flatnonzero(np.isin(place, unknown)))
-                raise InputError(
-                    f"level {key!r} is not among the declared {', '.join(feature.levels)}",
-                    where=placed(self.source, row, self.name),
-                    fix="add it to the order, or declare it missing",
-                )
+                what = f"level {key!r} is not among the declared {', '.join(feature.levels)}"
+                fix = "add it to the order, or declare it missing"
+                raise InputError(what, where=placed(self.source, row, self.name), fix=fix)
             return Decided(feature), self._codes(dictionary, ranks[place])
         if kind == "categorical" or listed:
             if listed and not self._same_levels:

@@ -147,11 +147,9 @@ def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats
     bad = numbers.is_null().to_numpy() & levels.cells.is_not_null().to_numpy()
     if bad[used].any():
         code = int(used[np.argmax(bad[used])])
-        raise InputError(
-            f"{column.levels[code]!r} is no number",
-            where=place(source, column.first_row + int(np.argmax(column.codes == code)), column.name),
-            fix="mend the cell, or declare the text missing",
-        )
+        where = place(source, column.first_row + int(np.argmax(column.codes == code)), column.name)
+        fix = "mend the cell, or declare the text missing"
+        raise InputError(f"{column.levels[code]!r} is no number", where=where, fix=fix)
     return np.append(as_floats(numbers), np.nan)[column.codes]
 
 
@@ -159,8 +157,5 @@ def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str
     if parsed.null_count() == column.cells.null_count():
         return
     row = int((parsed.is_null() & column.cells.is_not_null()).arg_max())
-    raise InputError(
-        f"{cell_text(column, row)} is not {expected}",
-        where=place(source, column.first_row + row, column.name),
-        fix="mend the cell, declare it missing, or give the column another type",
-    )
+    what, where = f"{cell_text(column, row)} is not {expected}", place(source, column.first_row + row, column.name)
+    raise InputError(what, where=where, fix="mend the cell, declare it missing, or give the column another type")

@@ -244,8 +244,6 @@ def refuse_digits_of_dates(column: Column, values: Floats, display: str, source:
         row = int(np.argmax(digits))
         text = f"{values[row]:.0f}"
         date = f"{text[:4]}-{text[4:6]}-{text[6:8]}" + (f"T{text[8:10]}:{text[10:12]}:{text[12:]}" if text[8:] else "")
-        raise InputError(
-            f"{text} would count {'days' if display == 'date' else 'seconds'} from 1970-01-01",
-            where=place(source, column.first_row + row, column.name),
-            fix=f"write the date as {date}",
-        )
+        what = f"{text} would count {'days' if display == 'date' else 'seconds'} from 1970-01-01"
+        fix = f"write the date as {date}"
+        raise InputError(what, where=place(source, column.first_row + row, column.name), fix=fix)

@@ -101,21 +101,15 @@ def _matched(raw: RawTable, schema: Schema, features: Sequence[Feature]) -> list
     by_name = {column.name: column for column in raw.columns}
     for feature in features:
         if feature.name not in by_name:
-            raise InputError(
-                f"no column {feature.name!r}",
-                where=raw.source or "table",
-                fix=suggestion(feature.name, raw.known_names),
-            )
+            what = f"no column {feature.name!r}"
+            raise InputError(what, where=raw.source or "table", fix=suggestion(feature.name, raw.known_names))
     return [by_name[feature.name] for feature in features]
 
 
 def _refuse_width(width: int, schema: Schema, source: str) -> None:
     if width != len(schema):
-        raise InputError(
-            f"X has {width} features, but the model is expecting {len(schema)} features as input",
-            where=source or "table",
-            fix="give the columns of the training table in their order",
-        )
+        what = f"X has {width} features, but the model is expecting {len(schema)} features as input"
+        raise InputError(what, where=source or "table", fix="give the columns of the training table in their order")
 
 
 def encode_column(column: Column, feature: Feature, source: str = "", all_words: bool = False) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
 import sys
@@ -24,8 +25,10 @@ MOST_TIMES = 100
 LEAST_UNPACKED = 1 << 28
 _UNKNOWN_ZONE = re.compile(r"time ?zone: '([^']{1,60})'")
 _MOST_FOOTER = 1 << 24
-_DEEPEST = 16
+_DEEPEST = 24
 _TEXT_BYTES = 16
+_LONG = 1000
+"""Bytes of the texts of a dictionary, on average, from which on each row counts by itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +53,12 @@ class ParquetFile:
         self.names = tuple(self._schema)
         self._largest = max(LEAST_UNPACKED, MOST_TIMES * self.file.stat().st_size)
         if self.rows is None:
-            self._refuse_size(_unpacked_bytes(self.file))
+            try:
+                n_bytes = _unpacked_bytes(self.file)
+            except (IndexError, KeyError, TypeError, ValueError):
+                what = "damaged: its pages are not where its footer has them"
+                raise InputError(what, where=self.source, fix="write it again") from None
+            self._refuse_size(n_bytes)
 
     @property
     def source(self) -> str:
@@ -130,30 +138,44 @@ def _width(dtype: Any) -> int:
 
 
 def _unpacked_bytes(file: Path) -> int:
-    """What the parts of a Parquet file hold unpacked, by its footer; 0 of one that cannot be read."""
-    with file.open("rb") as stream:
-        stream.seek(-min(8, file.stat().st_size), os.SEEK_END)
-        size = int.from_bytes(stream.read(4), "little")
-        if not 0 < size <= min(_MOST_FOOTER, file.stat().st_size - 8):
+    """What a Parquet file holds unpacked, by the heads of its pages, since a footer may lie; 0 where it has no footer.
+
+    Raises IndexError, KeyError, TypeError or ValueError for heads that cannot be read.
+    """
+    total, end = 0, file.stat().st_size
+    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        size = int.from_bytes(content[-8:-4], "little")
+        if not 0 < size <= min(_MOST_FOOTER, end - 8):
             return 0
-        stream.seek(-8 - size, os.SEEK_END)
-        footer = _Thrift(stream.read(size))
-    try:
-        return sum(group.get(2, 0) for group in footer.struct(_ROW_GROUPS, {2}).get(4, ()))
-    except (IndexError, TypeError, ValueError):
-        return 0
+        for group in _Thrift(content, end - 8 - size, size).value(_STRUCT)[4]:
+            for about in (column[3] for column in group[1]):
+                starts = [about[field] for field in (_DATA, _DICTIONARY) if about.get(field, 0) > 0]
+                at, left = min(starts), about[_PACKED]
+                while left > 0 and 0 < at < end:
+                    head = _Thrift(content, at, _MOST_HEAD)
+                    page = head.value(_STRUCT)
+                    if page[2] < 0 or page[3] < 0:
+                        raise ValueError("a size below zero")
+                    total += page[2]
+                    if page[1] == _OF_DICTIONARY and (mean := page[2] // max(1, page[7][1])) > _LONG:
+                        total += mean * about[_VALUES]  # polars writes the text out for each row
+                    at, left = head.at + page[3], left - (head.at - at) - page[3]
+    return total
 
 
-_ROW_GROUPS = 4
+_STRUCT, _MOST_HEAD, _OF_DICTIONARY = 12, 1 << 20, 2
+_VALUES, _PACKED, _DATA, _DICTIONARY = 5, 7, 9, 11
 
 
 class _Thrift:
-    """The compact protocol of Thrift, as far as the sizes in a footer need it: whole numbers, and what is skipped."""
+    """The compact protocol of Thrift: structures as fields by number, lists, whole numbers; texts are passed over."""
 
-    def __init__(self, content: bytes) -> None:
-        self.content, self.at = content, 0
+    def __init__(self, content: mmap.mmap, at: int, most: int) -> None:
+        self.content, self.at, self.end = content, at, at + most
 
     def byte(self) -> int:
+        if self.at >= self.end:
+            raise IndexError
         self.at += 1
         return self.content[self.at - 1]
 
@@ -167,42 +189,28 @@ class _Thrift:
             if byte < 128 or shift > 70:
                 return found
 
-    def struct(self, listed: int, wanted: Collection[int], depth: int = 0) -> dict[int, Any]:
-        """Fields by number: the structures of the list `listed`, with those of their fields that are wanted."""
-        found: dict[int, Any] = {}
-        number = 0
-        if depth > _DEEPEST:
-            raise ValueError("nested too deeply")
-        while kind := self.byte():
-            number = number + (kind >> 4) if kind >> 4 else self.number() >> 1
-            kind &= 15
-            if kind == 9 and number == listed and depth == 0:
-                size = self.byte() >> 4
-                size = self.number() if size == 15 else size
-                found[number] = [self.struct(listed, wanted, 1) for _ in range(size)]
-            elif kind == 6 and number in wanted and depth == 1:
-                found[number] = self.number() >> 1  # zigzag of what is never below 0
-            else:
-                self.skip(kind, depth)
-        return found
-
-    def skip(self, kind: int, depth: int) -> None:
-        """Pass a value; kinds 1 and 2 are truth values that the kind itself tells."""
+    def value(self, kind: int, depth: int = 0) -> Any:
+        """The value of a kind; 1 and 2 are truth values that the kind itself tells."""
         if kind in (4, 5, 6):
-            self.number()
-        elif kind in (3, 7):
-            self.at += 1 if kind == 3 else 8
-        elif kind == 8:
-            size = self.number()
-            self.at += size
-        elif kind in (9, 10):
+            found = self.number()
+            return found >> 1 ^ -(found & 1)
+        if kind in (3, 7, 8):
+            passed = {3: 1, 7: 8}.get(kind) or self.number()
+            self.at += passed
+        elif kind in (9, 10) and depth < _DEEPEST:
             head = self.byte()
-            for _ in range(self.number() if head >> 4 == 15 else head >> 4):
-                self.skip(3 if head & 15 in (1, 2) else head & 15, depth + 1)
-        elif kind == 12:
-            self.struct(0, (), depth + 2)
+            size, item = self.number() if head >> 4 == 15 else head >> 4, 3 if head & 15 in (1, 2) else head & 15
+            return [self.value(item, depth + 1) for _ in range(size)]
+        elif kind == _STRUCT and depth < _DEEPEST:
+            fields: dict[int, Any] = {}
+            number = 0
+            while head := self.byte():
+                number = number + (head >> 4) if head >> 4 else self.value(4)
+                fields[number] = self.value(head & 15, depth + 1)
+            return fields
         elif kind not in (1, 2):
-            raise ValueError("no such kind")
+            raise ValueError("no such kind, or nested too deeply")
+        return None
 
 
 @contextlib.contextmanager

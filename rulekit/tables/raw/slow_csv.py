@@ -45,22 +45,16 @@ def slow_blocks(
                 blank += 1
                 continue
             if len(record) != width and record:
-                raise InputError(
-                    f"{len(record)} cells, but the header has {width} columns",
-                    where=row_at(),
-                    fix=_fix_of_width(record, trim),
-                )
+                what = f"{len(record)} cells, but the header has {width} columns"
+                raise InputError(what, where=row_at(), fix=_fix_of_width(record, trim))
             rows.append([cell or None for cell in record] or [None])
             if len(rows) == _BLOCK:
                 yield _series(rows, width)
                 done += len(rows)
                 rows.clear()
     except csv.Error as error:
-        raise InputError(
-            f"unreadable row ({error})",
-            where=row_at(),
-            fix="mend its quotes, or give --quote none where they are plain text",
-        ) from None
+        fix = "mend its quotes, or give --quote none where they are plain text"
+        raise InputError(f"unreadable row ({error})", where=row_at(), fix=fix) from None
     while rows and width == 1 and rows[-1][0] is None:
         rows.pop()
     notes += [f"{source}: {blank} blank lines were left out"] if blank else []

@@ -206,11 +206,8 @@ def _array_table(data: Any, source: str) -> RawTable:
         names = [str(name) for name in data.dtype.names]
         return _assemble(names, [raw_column(name, data[name]) for name in names], source)
     if data.ndim == 1:
-        raise InputError(
-            "Expected 2D array, got 1D array instead",
-            where=source or "data",
-            fix="Reshape your data to [rows, columns]",
-        )
+        what = "Expected 2D array, got 1D array instead"
+        raise InputError(what, where=source or "data", fix="Reshape your data to [rows, columns]")
     if data.ndim != 2:
         raise InputError(f"an array of {data.ndim} dimensions", where=source or "data", fix="give [rows, columns]")
     if data.dtype.kind == "c":

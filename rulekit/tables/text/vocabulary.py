@@ -66,11 +66,8 @@ class TextBuilder:
     def _keep(self, part: TokenSets) -> None:
         self.allowance.left -= part.nbytes
         if self.allowance.left < 0:
-            raise InputError(
-                "the words of its texts do not fit into the allowed memory",
-                where=column_place(self.source, self.name),
-                fix="ignore the column, or allow more memory",
-            )
+            where, fix = column_place(self.source, self.name), "ignore the column, or allow more memory"
+            raise InputError("the words of its texts do not fit into the allowed memory", where=where, fix=fix)
         self.parts.append(part)
 
     def built(self) -> tuple[tuple[str, ...], TokenSets]:
