@@ -54,12 +54,7 @@ def read_labelled(
     row without a group, as `rulekit.tables.reading.read_table` does, and where the budget is too small.
     """
     store = Store()
-    return _labelled(open_table(path, options, store, budget), options, store, budget, reading)
-
-
-def _labelled(
-    source: TableFile, options: ReadingOptions, store: Store, budget: Budget | None, reading: Reading | None
-) -> LabelledTable:
+    source = open_table(path, options, store, budget)
     if options.target is None:
         raise InputError("no label column is named", where=source.source or "table", fix="name it as the target")
     options.check(source.names, source.source)

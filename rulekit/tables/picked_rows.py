@@ -28,16 +28,10 @@ Mask = npt.NDArray[np.bool_]
 def check_ending(path: Path, data: Path) -> None:
     """Raises InputError where rows of `data` would be written under an ending by which they are not read again."""
     if not data.is_file():
-        raise InputError(
-            "its rows cannot be read a second time, to be written", where=str(data), fix="write them to a file first"
-        )
-    source = open_table(data, DEFAULT_OPTIONS, Store(), None)
-    what: str = "Parquet"
-    endings: tuple[str, ...] = (".parquet", ".pq")
-    if isinstance(source, DelimitedFile):
-        what, endings = "text", (".csv", ".tsv", ".txt")
-    elif isinstance(source, JsonLinesFile):
-        what, endings = "JSON lines", (".jsonl", ".ndjson")
+        what, fix = "its rows cannot be read a second time, to be written", "write them to a file first"
+        raise InputError(what, where=str(data), fix=fix)
+    what = open_table(data, DEFAULT_OPTIONS, Store(), None).format
+    endings = {"text": (".csv", ".tsv", ".txt"), "JSON lines": (".jsonl", ".ndjson")}.get(what, (".parquet", ".pq"))
     if path.suffix.lower() not in endings:
         where, fix = str(path), f"call it {path.stem}{endings[0]}"
         raise InputError(f"rows of {data.name} are written as they are read, as {what}", where=where, fix=fix)

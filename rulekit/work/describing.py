@@ -13,7 +13,8 @@ from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.language.readable import amount, counted, percent
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
-from rulekit.tables.kinds.hints import Hint, hints_of
+from rulekit.tables.kinds.hints import hints_of
+from rulekit.tables.kinds.numbers_seen import Hint
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_table
 from rulekit.tables.table import Array

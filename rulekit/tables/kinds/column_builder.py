@@ -41,9 +41,7 @@ from rulekit.tables.raw.columns import (
     parse_numbers,
     refuse_large_integers,
 )
-from rulekit.tables.raw.columns import (
-    place as placed,
-)
+from rulekit.tables.raw.columns import place as placed
 from rulekit.tables.table import Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn
 from rulekit.tables.text.vocabulary import KnownWords, TextBuilder, with_vocabulary
 
@@ -329,10 +327,7 @@ def _is_empty(column: Column) -> bool:
         return False
     if column.missing is None and np.any(column.values[:64] == column.values[:64]):
         return False
-    missing = np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column.values), dtype=bool)
-    if column.missing is not None:
-        missing = missing | column.missing
-    return bool(missing.all())
+    return bool(np.isnan(number_values(column)).all())
 
 
 def _declared_levels(feature: Feature, kind: str) -> Feature:

@@ -20,6 +20,7 @@ from rulekit.tables.raw.columns import (
     TextColumn,
     TokenColumn,
     as_floats,
+    as_texts,
     bare,
     blank_tokens,
     cell_text,
@@ -31,39 +32,49 @@ from rulekit.tables.raw.columns import (
     refuse_large_integers,
 )
 
-_DATES = {"date": (parse_dates, "a date (2024-05-31)"), "datetime": (parse_moments, "a date (2024-05-31T12:00)")}
+_READ = {
+    "date": (parse_dates, "a date (2024-05-31)"),
+    "datetime": (parse_moments, "a date (2024-05-31T12:00)"),
+    "boolean": (parse_booleans, "true, false, 1 or 0"),
+}
+"""What reads the cells that write no number, and what these are called."""
+_DATES = ("date", "datetime")
 
 
-def numeric_values(column: Column, feature: Feature, source: str) -> Floats:
+def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
+    """1, 0 or NaN; bools, true/false text and numbers (above 0.5 is true) are read, all else is an InputError."""
+    values = numeric_values(column, feature, source, "boolean")
+    return np.where(np.isnan(values), np.nan, values > 0.5)
+
+
+def numeric_values(column: Column, feature: Feature, source: str, also: str = "") -> Floats:
     """Doubles with NaN for missing; raises InputError naming row, column and value where a cell is no number.
 
     A feature shown as a date takes ISO dates, time stamps (in days) and numbers of days; one shown as a datetime takes
-    ISO dates with a time of day or not, time stamps and numbers of seconds.
+    ISO dates with a time of day or not, time stamps and numbers of seconds. also: what other cells are read, by the
+    feature's display unless it is said.
     """
-    tokens = feature.missing_tokens
+    tokens, display = feature.missing_tokens, also or feature.display
     if isinstance(column, NumberColumn):
         values = number_values(column, tokens)
         refuse_large_integers(column, values, source)
         if column.time:
             return _moments(values, ~np.isnan(values), column, feature, source)
-        if feature.display in _DATES:
-            refuse_digits_of_dates(column, values, feature.display, source)
-        return values
-    if isinstance(column, LevelColumn):
-        return _parsed_levels(column, feature, source)
-    text = _texts(column, tokens, source)
-    if feature.form and isinstance(column, TextColumn) and column.dressed:
-        return _undressed(text, feature, source)
-    numbers = _with_given(parse_numbers(text), text, feature, source)
-    if feature.display in _DATES and numbers.null_count() > text.cells.null_count():
-        parse, _ = _DATES[feature.display]
-        numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
-    _refuse_unparsed(text, numbers, _DATES[feature.display][1] if feature.display in _DATES else "a number", source)
-    values = as_floats(numbers)
-    refuse_large_integers(text, values, source)
-    if feature.display in _DATES:
-        refuse_digits_of_dates(text, values, feature.display, source)
-    return blank_numbers(values, tokens)
+    else:
+        text = _texts(column, tokens, source)
+        if feature.form and text.dressed:
+            return _undressed(text, feature, source)
+        numbers = _with_given(parse_numbers(text), text, feature, source)
+        parse, expected = _READ.get(display, (None, "a number"))
+        if parse is not None and numbers.null_count() > text.cells.null_count():
+            numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
+        _refuse_unparsed(text, numbers, expected, source)
+        values = as_floats(numbers)
+        refuse_large_integers(text, values, source)
+        values = blank_numbers(values, tokens)
+    if display in _DATES:
+        refuse_digits_of_dates(column, values, display, source)
+    return values
 
 
 def _undressed(text: TextColumn, feature: Feature, source: str) -> Floats:
@@ -80,32 +91,12 @@ def _undressed(text: TextColumn, feature: Feature, source: str) -> Floats:
     return blank_numbers(found / SECONDS_PER_DAY if feature.display == "date" else found, feature.missing_tokens)
 
 
-def boolean_values(column: Column, feature: Feature, source: str) -> Floats:
-    """1, 0 or NaN; bools, true/false text and numbers (above 0.5 is true) are read, all else is an InputError."""
-    tokens = feature.missing_tokens
-    if isinstance(column, NumberColumn):
-        values = number_values(column, tokens)
-        refuse_large_integers(column, values, source)
-        if column.time:
-            _moments(values, ~np.isnan(values), column, feature, source)
-    elif isinstance(column, LevelColumn):
-        values = _parsed_levels(column, feature, source)
-    else:
-        text = _texts(column, tokens, source)
-        parsed = _with_given(parse_numbers(text), text, feature, source)
-        if parsed.null_count() > text.cells.null_count():
-            parsed = parsed.zip_with(parsed.is_not_null(), parse_booleans(text.cells))
-        _refuse_unparsed(text, parsed, "true, false, 1 or 0", source)
-        values = as_floats(parsed)
-        refuse_large_integers(text, values, source)
-        values = blank_numbers(values, tokens)
-    return np.where(np.isnan(values), np.nan, values > 0.5)
-
-
-def _texts(column: TextColumn | TokenColumn, tokens: tuple[str, ...], source: str) -> TextColumn:
+def _texts(column: TextColumn | LevelColumn | TokenColumn, tokens: tuple[str, ...], source: str) -> TextColumn:
     if isinstance(column, TokenColumn):
         where, fix = column_place(source, column.name), "take it as text"
         raise InputError("a column of words holds no numbers", where=where, fix=fix)
+    if isinstance(column, LevelColumn):
+        column = TextColumn(column.name, as_texts(column), first_row=column.first_row)
     return bare(blank_tokens(column, tokens), tokens)
 
 
@@ -133,24 +124,6 @@ def _moments(values: Floats, moments: Mask, column: Column, feature: Feature, so
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
     """The values with every number that a missing token writes made NaN."""
     return number_values(NumberColumn("", values), tokens) if tokens else values
-
-
-def _parsed_levels(column: LevelColumn, feature: Feature, source: str) -> Floats:
-    import polars as pl
-
-    levels = TextColumn(column.name, pl.Series(list(column.levels), dtype=pl.String))
-    levels = bare(blank_tokens(levels, feature.missing_tokens), feature.missing_tokens)
-    numbers = parse_numbers(levels)
-    if feature.kind == "boolean":
-        numbers = numbers.zip_with(numbers.is_not_null(), parse_booleans(levels.cells))
-    used = np.unique(column.codes[column.codes >= 0])
-    bad = numbers.is_null().to_numpy() & levels.cells.is_not_null().to_numpy()
-    if bad[used].any():
-        code = int(used[np.argmax(bad[used])])
-        where = place(source, column.first_row + int(np.argmax(column.codes == code)), column.name)
-        fix = "mend the cell, or declare the text missing"
-        raise InputError(f"{column.levels[code]!r} is no number", where=where, fix=fix)
-    return np.append(as_floats(numbers), np.nan)[column.codes]
 
 
 def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str) -> None:

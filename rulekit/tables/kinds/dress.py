@@ -10,15 +10,7 @@ from dataclasses import dataclass, replace
 
 from rulekit.tables.kinds.choice import may_mean_missing
 from rulekit.tables.kinds.dates import DAYS, MONTHS, DateForm, date_forms
-from rulekit.tables.kinds.forms import (
-    COMPOUNDS,
-    ROMAN,
-    Form,
-    NumberForm,
-    OddForm,
-    is_currency,
-    number_forms,
-)
+from rulekit.tables.kinds.forms import COMPOUNDS, ROMAN, Form, NumberForm, OddForm, is_currency, number_forms
 from rulekit.tables.raw.columns import LONGEST, SECONDS_PER_DAY, plain_text
 
 NEARLY_ALL = 0.8
@@ -140,9 +132,12 @@ def _as_numbers(sample: Sequence[str], single: bool, wanted: bool) -> list[tuple
     prefix = _main(form.prefix for form in numbers)
     suffix = _main(form.suffix for form in numbers)
     named = prefix and not is_currency(prefix) and not wanted
-    joined = named and any(re.match(rf"{re.escape(prefix or '')}\d", cell) for cell in sample)  # R108 is a code
+    code = rf"{re.escape(prefix or '')}\d" if (prefix or "")[-1:] != "." else "$^"  # R108 is a code, and No.108 none
     if named and (
-        joined or single or len(sample) < _MANY or _LONG.search(prefix or "") or any(map(_CODE.search, sample))
+        single
+        or len(sample) < _MANY
+        or _LONG.search(prefix or "")
+        or any(re.match(code, cell) or _CODE.search(cell) for cell in sample)
     ):
         prefix = None
     if suffix and suffix not in ("%", "‰") and not is_currency(suffix) and len(sample) < _SOME and not wanted:
@@ -194,6 +189,7 @@ def _in_several_units(sample: Sequence[str]) -> Dress | None:
     several = [unit for unit, count in units.most_common(3) if unit and count > _FEW_BARE * len(sample)]
     known = all(is_currency(unit) or (unit.isalpha() and len(unit) <= 3) or unit in "%‰" for unit in several)
     read = sum(count for unit, count in units.items() if unit in (*several, ""))
+    known = known and not MONTHS.keys() & set(map(str.lower, several))
     if len(several) < 2 or not known or len(sample) < _MANY or read <= NEARLY_ALL * len(sample):
         return None
     return Dress("numeric", units=tuple(several))

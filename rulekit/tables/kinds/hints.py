@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,9 @@ from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.choice import may_mean_missing
 from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, note_of
-from rulekit.tables.kinds.numbers_seen import Seen, look_of_numbers
+from rulekit.tables.kinds.numbers_seen import Hint, look_of_numbers
 from rulekit.tables.raw.columns import BLANKS
 from rulekit.tables.table import Array, StoredArrays
-
-Look = Literal["dressed", "dates", "ordered", "many levels"] | Seen
 
 MOST_NOTES = 5
 MANY_NAMES = 20
@@ -65,37 +63,6 @@ _SCALES = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What a column looks like; kind: the kind that it may be declared to be, "" where there is none to declare.
-
-    levels: of a category that looks ordered, from low to high. missing: cells that would then mean missing. note: what
-    to do about this column alone.
-    """
-
-    look: Look
-    kind: str = ""
-    levels: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    note: str = ""
-
-    def __str__(self) -> str:
-        return {
-            "dressed": f"looks like {self.kind}"
-            if self.kind
-            else "looks like numbers in several units or no known form",
-            "dates": "looks like dates",
-            "an id": "looks like an id, or the number of the row",
-            "ordered": f"looks ordered: {', '.join(self.levels)}",
-            "constant": "has one value only",
-            "codes": f"{', '.join(self.missing)} may mean missing",
-            "infinite": "has infinite values",
-            "thousands": "fractions of three digits may be thousands",
-            "digits of dates": "looks like dates, written as digits",
-            "many levels": "has many levels",
-        }[self.look]
-
-
 def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, Hint]:
     """A hint for each column that deserves one, in memory or on disk."""
     held = arrays.columns if isinstance(arrays, StoredArrays) else arrays
@@ -104,7 +71,7 @@ def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, 
         if feature.kind == "text"
         else _of_levels(feature, _parts(column))
         if feature.kind == "categorical"
-        else _of_numbers(feature, column)
+        else look_of_numbers(feature, partial(_parts, column))
         for feature, column in zip(features, held, strict=True)
     }
     return {name: hint for name, hint in found.items() if hint is not None}
@@ -156,19 +123,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def _parts(column: Any) -> Iterator[Array]:
     return column.parts() if hasattr(column, "parts") else iter([column])
-
-
-def _of_numbers(feature: Feature, column: Any) -> Hint | None:
-    seen = look_of_numbers(feature, lambda: _parts(column))
-    if seen is None:
-        return None
-    plain = "money" if feature.display == "money" else "numeric"
-    kinds = {"an id": "ignore", "codes": plain, "infinite": plain}
-    if seen.examples:
-        kinds["digits of dates"] = f"date:{seen.examples[0]}"
-    kind = kinds.get(seen.look, "")
-    missing = tuple(f"{code:.0f}" for code, _ in seen.codes)
-    return Hint(seen.look, kind, missing=missing, note=seen.note(feature.name))
 
 
 def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:

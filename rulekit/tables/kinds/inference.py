@@ -9,24 +9,16 @@ from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.kinds.builders import TextAllowance
-from rulekit.tables.kinds.choice import (
-    Decided,
-)
+from rulekit.tables.kinds.choice import Decided
 from rulekit.tables.kinds.column_builder import ColumnBuilder
 from rulekit.tables.kinds.hints import hints_of, notes_of
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import (
-    RawTable,
-    column_place,
-)
+from rulekit.tables.raw.columns import RawTable, column_place
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Array, Memory, Table, arrays_of
 
 
-def infer(
-    data: Any,
-    options: ReadingOptions = DEFAULT_OPTIONS,
-) -> Table:
+def infer(data: Any, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
     """A typed table from an array [n, d] (columns x0, x1, ...), a pandas or polars frame, a mapping of columns, a
     sequence of mappings, or a Table, which comes back as it is.
 

@@ -158,20 +158,11 @@ def in_dress(raw: RawTable) -> RawTable:
 
 def rows_of(column: Column, start: int, stop: int) -> Column:
     """The rows of a column from `start` to before `stop`."""
-    first = column.first_row + start
-    if isinstance(column, TokenColumn):
-        return replace(column, sets=column.sets[start:stop], first_row=first)
-    if isinstance(column, LevelColumn):
-        return replace(column, codes=column.codes[start:stop], first_row=first)
-    if isinstance(column, NumberColumn):
-        missing = None if column.missing is None else column.missing[start:stop]
-        return replace(column, values=column.values[start:stop], missing=missing, first_row=first)
-    given = None if column.given is None else column.given.take(slice(start, stop))
-    return replace(column, cells=column.cells[start:stop], first_row=first, given=given)
+    return replace(take_column(column, slice(start, stop)), first_row=column.first_row + start)
 
 
-def take_column(column: Column, rows: Array) -> Column:
-    """The rows of a column that a Boolean mask or index array picks."""
+def take_column(column: Column, rows: Array | slice) -> Column:
+    """The rows of a column that a slice, a Boolean mask or an index array picks."""
     if isinstance(column, TokenColumn):
         return replace(column, sets=column.sets[rows])
     if isinstance(column, LevelColumn):
@@ -180,8 +171,11 @@ def take_column(column: Column, rows: Array) -> Column:
         missing = None if column.missing is None else column.missing[rows]
         return replace(column, values=column.values[rows], missing=missing)
     given = None if column.given is None else column.given.take(rows)
-    cells = column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows)
-    return replace(column, cells=cells, given=given)
+    if isinstance(rows, slice):
+        return replace(column, cells=column.cells[rows], given=given)
+    return replace(
+        column, cells=column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows), given=given
+    )
 
 
 def cells_as_given(column: Column) -> Any:

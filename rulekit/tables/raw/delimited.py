@@ -316,11 +316,11 @@ class OddRows:
 
 def _check_signs(options: ReadingOptions, source: str) -> None:
     """Raises InputError for a delimiter or decimal sign that is none."""
-    for what, sign, allowed in (("delimiter", options.delimiter, None), ("decimal", options.decimal, (".", ","))):
-        if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in (allowed or _ASCII)):
-            raise InputError(
-                f"{what} {sign!r}", where=source, fix="give one character" if not allowed else "`.` or `,`"
-            )
+    sign = options.delimiter
+    if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in _ASCII):
+        raise InputError(f"delimiter {sign!r}", where=source, fix="give one character")
+    if options.decimal not in (None, ".", ","):
+        raise InputError(f"decimal {options.decimal!r}", where=source, fix="`.` or `,`")
 
 
 def last_row_end(content: bytes) -> int:

@@ -55,7 +55,7 @@ class ParquetFile:
         if self.rows is None:
             try:
                 n_bytes = _unpacked_bytes(self.file)
-            except (IndexError, KeyError, TypeError, ValueError):
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # what stands there is something else
                 what = "damaged: its pages are not where its footer has them"
                 raise InputError(what, where=self.source, fix="write it again") from None
             self._refuse_size(n_bytes)
@@ -140,7 +140,7 @@ def _width(dtype: Any) -> int:
 def _unpacked_bytes(file: Path) -> int:
     """What a Parquet file holds unpacked, by the heads of its pages, since a footer may lie; 0 where it has no footer.
 
-    Raises IndexError, KeyError, TypeError or ValueError for heads that cannot be read.
+    Raises an error of any kind that reading wrong values has for heads that cannot be read.
     """
     total, end = 0, file.stat().st_size
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:

@@ -15,7 +15,6 @@ from rulekit.errors import InputError
 from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.mixing import hashes_of_words
 from rulekit.tables.raw.columns import column_place
-from rulekit.tables.text.function_words import FUNCTION_WORDS
 from rulekit.tables.text.token_sets import TokenSets, distinct_words, joined, token_sets, tokenised
 
 if TYPE_CHECKING:
@@ -24,6 +23,28 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 2
 _PIECE = 1 << 22  # bytes of texts whose words are looked at together
 _WORD_BYTES = 120  # what a word takes beside its letters
+FUNCTION_WORDS = frozenset(
+    (
+        # articles and determiners
+        *("an", "the", "this", "that", "these", "those", "such", "each", "every", "any", "some", "both", "either"),
+        # pronouns
+        *("he", "she", "it", "we", "you", "they", "him", "her", "us", "them", "me", "my", "your", "his", "its", "our"),
+        *("their", "mine", "yours", "hers", "ours", "theirs", "who", "whom", "whose", "which", "what", "itself"),
+        *("myself", "yourself", "himself", "herself", "ourselves", "themselves"),
+        # prepositions
+        *("of", "in", "on", "at", "to", "for", "from", "by", "with", "about", "into", "onto", "upon", "as", "than"),
+        *("through", "during", "between", "among", "via", "per"),
+        # conjunctions and adverbs of place and time that join sentences
+        *("and", "or", "but", "if", "so", "because", "while", "when", "where", "how", "why", "whether", "then"),
+        *("there", "here", "also", "too", "very", "just"),
+        # auxiliary verbs
+        *("am", "is", "are", "was", "were", "be", "been", "being", "do", "does", "did", "doing", "done", "has", "have"),
+        *("had", "having", "will", "would", "shall", "should", "can", "could", "may", "might", "must"),
+        # ends behind an apostrophe
+        *("ll", "re", "ve", "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "won"),
+    )
+)
+"""Articles, pronouns, prepositions, conjunctions and auxiliary verbs; negations and numbers are no part of them."""
 
 
 @dataclass(slots=True, eq=False)

@@ -41,7 +41,39 @@ def quoted(sign: str) -> str:
     return "\n".join([",".join(NAMES), *lines, ""])
 
 
+def ruled(begin: str, rule: str, sign: str = " | ", end: str = "") -> str:
+    """A table as Markdown, psql and others draw it: cells of one width, with a rule below the header."""
+    lines = [f"{begin}{sign.join(cell.ljust(6) for cell in row)}{end}\n" for row in (NAMES, *TEXTS)]
+    return lines[0] + rule + "\n" + "".join(lines[1:])
+
+
 CASES: dict[str, str | bytes] = {
+    "a footer of delimiters": table(foot=",,,\n,,,\n"),
+    "a preamble as wide": table(head="Report,2024,,\nby,me,,\n,,,\n"),
+    "a full preamble": table(head="Report,2024,by,me\n"),
+    "a full preamble of three lines": table(head="Report,2024,by,me\nfor,all,the,world\na,b,c,d\n"),
+    "Markdown": ruled("| ", "|---|--:|:-:|---|", end=" |"),
+    "psql": ruled(" ", "-----+------+------+-----") + "(200 rows)\n",
+    "mysql": "+---+---+---+---+\n" + ruled("| ", "+---+---+---+---+", end=" |") + "+---+---+---+---+\n",
+    "boxes": "┌──┬──┬──┬──┐\n" + ruled("│ ", "├──┼──┼──┼──┤", " │ ", " │") + "└──┴──┴──┴──┘\n",
+    "wiki": ruled("|| ", "", " || ", " ||"),
+    "a header wider than its rows": table(names="age,score,job,label,more\n"),
+    "a header wider by two": table(names="age,score,job,label,more,most\n"),
+    "a header wider by nothing": table(names="age,score,job,label,,\n"),
+    "Hive": table("\x01"),
+    "unit separators": table("\x1f"),
+    "colons": table(":"),
+    "slashes": table("/"),
+    "LaTeX": table(" & "),
+    "sections": between("Department,,,\n"),
+    "short sections": between("Department A\n"),
+    "pages": between("\f\n"),
+    "lines of blanks": between("   \n"),
+    "dashes below": table(names="age,score,job,label\n---,---,---,---\n"),
+    "the header twice": table(head="age,score,job,label\n"),
+    "a mark of the end": table("\t", foot="\\.\n"),
+    "sources below": table(foot="\nSource: the office\n"),
+    "subtotals": between("Subtotal,3000,,\n"),
     "sep line": table(";", "sep=;\n"),
     "sep line with a bar, quoted": table("|", '"sep=|"\r\n'),
     "comments above": table(head="# made by hand\n# in 2024, for A, B and C\n"),
@@ -142,6 +174,14 @@ def test_each_file_is_read_right_or_names_the_option_that_reads_it(tmp_path: Pat
         assert match, f"nothing is said of {name}: {said}"
         options = with_option(options, match[1], match[2] or "")
     raise AssertionError(f"{name} is read wrongly: {said}")
+
+
+def test_commas_of_decimals_in_a_file_of_commas_are_named(tmp_path: Path) -> None:
+    """They make one cell more, as names of rows do."""
+    path = tmp_path / "t.csv"
+    path.write_text(table().replace(".", ","))
+    with pytest.raises(InputError, match=r"4 names for 5 cells.*is a comma a decimal sign\? write points"):
+        read(path, ReadingOptions())
 
 
 def test_a_plain_file_has_no_note(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_table
@@ -55,6 +55,15 @@ def day(form: str) -> Callable[[float], str]:
     return lambda v: (FIRST + datetime.timedelta(minutes=int(v * 1000))).strftime(form)
 
 
+def roman(value: float) -> str:
+    text = ""
+    for size, sign in zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), SIGNS, strict=True):
+        times, value = divmod(int(value), size)
+        text += sign * times
+    return text
+
+
+SIGNS = ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"]
 NUMBERS: dict[str, Callable[[float], str]] = {
     "points of thousands, decimal comma": lambda v: grouped(v, ".", ","),
     "commas of thousands": lambda v: grouped(v, ",", "."),
@@ -130,6 +139,18 @@ NUMBERS: dict[str, Callable[[float], str]] = {
     "dollars of Australia": lambda v: f"A${v:.0f}",
     "rupees": lambda v: f"Rs. {3000 - v:.0f}/-" if v < 0 else f"Rs. {v:.0f}/-",
     "blanks before per cent": lambda v: f" {v / 30:.1f} % ",
+    "Roman numerals": lambda v: roman(max(v, 1.0)),
+    "minus as a word": lambda v: f"minus {3000 - v:.0f}",
+    "negative as a word": lambda v: f"neg. {3000 - v:.0f}",
+    "plus as a word": lambda v: f"plus {v:.0f}",
+    "numbers behind No.": lambda v: f"No.{v:.0f}",
+    "approximately": lambda v: f"approximately {v:.0f}",
+    "more than": lambda v: f"more than {v:.0f}",
+    "hyphens of Unicode": lambda v: f"‑{3000 - v:.0f}",
+    "weeks and days": lambda v: f"{int(v) // 7} weeks {int(v) % 7} days",
+    "hours and minutes as words": lambda v: f"{int(v) // 60} hours and {int(v) % 60} minutes",
+    "pounds and ounces": lambda v: f"{int(v) // 16} lb {int(v) % 16} oz",
+    "KiB and MiB": lambda v: f"{v:.0f} KiB" if v < 600 else f"{v / 1024:.4f} MiB",
     "C's infinity": now_and_then("{:.1f}", "1.#INF", "-1.#IND"),
 }
 DATES: dict[str, Callable[[float], str]] = {
@@ -155,6 +176,12 @@ DATES: dict[str, Callable[[float], str]] = {
             "%H:%M:%S %d/%m/%Y",
             "%d.%m.%Y %H:%M Uhr",
             "%d/%b/%Y:%H:%M:%S +0000",
+            "%Y-%j",
+            "%d. %m. %Y",
+            "%Y:%m:%d %H:%M:%S",
+            "%Y_%m_%d",
+            "%Y-%m-%d-%H-%M-%S",
+            "%Y-%m-%dT%H:%M:%S.123456789",
         ),
     )
 }
@@ -308,6 +335,55 @@ def test_numbers_in_no_known_form_are_named(form: str) -> None:
     cells = [form.format(i, i + 10) for i in range(60)] * 2
     note = f"cells with numbers such as {form.format(0, 10)!r}, a form that is not known; write plain numbers"
     assert note in infer({"v": cells}).notes[0]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{i % 28 + 1} {month} 2024" for i in range(60) for month in ("stycznia", "lutego", "marca", "maja")],
+        [f"{i % 28 + 1} {month}" for i in range(28) for month in ("Jan", "Feb")],
+        [f"{i % 28 + 1}.{month}.2024" for i in range(28) for month in ("I", "II", "III", "IV")],
+        [f"令和4年{month}月{day}日" for month in range(1, 13) for day in (1, 7)],
+        ["".join("一二三四五六七八九"[int(c) - 1] for c in str(i)) for i in range(111, 199) if "0" not in str(i)],
+        [f"${i:04X}" for i in range(160, 700, 3)],
+    ],
+)
+def test_dates_and_numbers_in_other_writings_are_named(cells: list[str]) -> None:
+    assert "a form that is not known" in infer({"v": cells}).notes[0]
+
+
+def test_sizes_are_no_roman_numbers() -> None:
+    notes = infer({"v": ["M", "L", "XL", "S"] * 9, "k": ["C", "D", "M"] * 12}).notes
+    assert not [note for note in notes if "category of" in note]
+
+
+def test_weights_groups_and_times_are_read_by_their_form(tmp_path: Path) -> None:
+    """A weight in dress was refused, with or without its form."""
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "v,w,g,t,y\n" + "".join(f"{i},{i % 3 + 1}kg,No. {i % 4},{i + 1:02}-Jan-99,{i % 2}\n" for i in range(20))
+    )
+    for column, asked in (("w", {"weight": "w"}), ("t", {"time": "t"})):
+        with pytest.raises(InputError, match=rf"column '{column}'.*; --type {column}=\S+ reads") as refused:
+            read_labelled(path, ReadingOptions("y", **asked))  # type: ignore[arg-type]
+        types = {column: re.search(r"--type \w=(\S+)", str(refused.value))[1]}  # type: ignore[index]
+        table = read_labelled(path, ReadingOptions("y", types=types, **asked))  # type: ignore[arg-type]
+        read = table.weight if column == "w" else table.time
+        assert read is not None
+        assert read[:4].tolist() == ([1.0, 2.0, 3.0, 1.0] if column == "w" else [10592.0, 10593.0, 10594.0, 10595.0])
+        options = ReadingOptions("y", **asked).over(ReadingOptions(types=types))
+        again = read_for_model(path, table.schema, table.classes, options)
+        assert np.array_equal(read, again.weight if column == "w" else again.time)  # type: ignore[arg-type]
+    group = read_labelled(path, ReadingOptions("y", group="g", types={"g": "numeric:No.5"})).group
+    assert group is not None
+    assert group[:5].tolist() == [0, 1, 2, 3, 0]
+
+
+def test_groups_that_differ_in_case_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("v,g,y\n1,A,a\n2,a,b\n3,B,a\n4,B,b\n")
+    note = "groups that differ only in case or blanks stay apart: 'A' and 'a'; write them alike"
+    assert note in read_labelled(path, ReadingOptions("y", group="g")).notes
 
 
 def test_leading_zeros_are_named(tmp_path: Path) -> None:

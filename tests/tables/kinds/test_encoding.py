@@ -86,7 +86,7 @@ def test_arrays_match_by_place_and_count() -> None:
         ({"age": ["1", "old", "2"]}, "data row 2, column 'age': 'old' is not a number; mend the cell"),
         ({"ok": ["true", "1", "maybe"]}, "data row 3, column 'ok': 'maybe' is not true, false, 1 or 0"),
         ({"day": ["2020-01-01", "2020-13-01", None]}, "data row 2, column 'day': '2020-13-01' is not a date"),
-        ({"age": pd.Categorical(["1", "x", "2"])}, "data row 2, column 'age': 'x' is no number"),
+        ({"age": pd.Categorical(["1", "x", "2"])}, "data row 2, column 'age': 'x' is not a number"),
         ({"age": [1, 2**53 + 1, 3]}, r"data row 2, column 'age': integer 9007199254740993 is beyond 2\^53"),
     ],
 )

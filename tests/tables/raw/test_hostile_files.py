@@ -192,6 +192,31 @@ def test_a_footer_that_lies_about_its_rows_is_refused(tmp_path: Path, said: int,
         assert read == said == 999
 
 
+def test_a_footer_that_lies_about_sizes_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes of pages are those that a reader unpacks by."""
+    monkeypatch.setattr(parquet, "LEAST_UNPACKED", 2_000_000)
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"a": ["x" * 3_000_000]}).write_parquet(path, statistics=False)
+    content = path.read_bytes()
+    size = int.from_bytes(content[-8:-4], "little")
+    honest = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
+    footer = content[-8 - size : -8]
+    assert _zigzag(honest) in footer
+    lied = footer.replace(_zigzag(honest), _zigzag(1 << 21)[: len(_zigzag(honest))])
+    path.write_bytes(content[: -8 - size] + lied + len(lied).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(InputError, match=r"t.parquet: 1 rows would take [36] MB of memory; at most 2 MB"):
+        read_columns(path)
+
+
+def test_a_long_text_for_many_rows_is_refused(tmp_path: Path) -> None:
+    """A dictionary of one text of a megabyte: 37 kB took all memory."""
+    path = tmp_path / "t.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), pa.array(["x" * 1_000_000]))
+    pq.write_table(pa.table({"a": texts}), path)
+    with pytest.raises(InputError, match=r"t.parquet: 100000 rows would take 10000. MB of memory"):
+        read_columns(path)
+
+
 def _zigzag(number: int) -> bytes:
     number, found = 2 * number, b""
     while number > 127:
