@@ -175,7 +175,8 @@ class OddForm:
         """What gives the number of a cell, None where it holds none of this form."""
         if self.kind in COMPOUNDS:
             return partial(_compound, COMPOUNDS[self.kind])
-        return {"clock": _clock, "base": _based, "fraction": _fraction, "roman": _roman}[self.kind]
+        read = {"clock": _clock, "base": _based, "fraction": _fraction, "roman": _roman}[self.kind]
+        return lambda cell: read(plain_text(cell[: LONGEST + 1]))
 
 
 def _compound(factors: dict[str, float], cell: str) -> float | None:
@@ -188,9 +189,8 @@ def _compound(factors: dict[str, float], cell: str) -> float | None:
     return math.fsum(float(number) * factors[word] for number, word in parts)
 
 
-def _clock(cell: str) -> float | None:
+def _clock(text: str) -> float | None:
     """`14:30` has hours and minutes, as `0:14:30` has seconds too."""
-    text = plain_text(cell[: LONGEST + 1])
     found = _CLOCK.fullmatch(text.lstrip("+-"))
     if found is None:
         return None
@@ -201,20 +201,18 @@ def _clock(cell: str) -> float | None:
     return -value if text.startswith("-") else value
 
 
-def _based(cell: str) -> float | None:
-    text = plain_text(cell[: LONGEST + 1])
+def _based(text: str) -> float | None:
     return float(int(text, 0)) if _BASED.fullmatch(text) else None
 
 
-def _roman(cell: str) -> float | None:
-    if not ROMAN.fullmatch(text := plain_text(cell[: LONGEST + 1])):
+def _roman(text: str) -> float | None:
+    if not ROMAN.fullmatch(text):
         return None
     digits = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}[c] for c in text.upper()]
     return float(sum(-one if one < after else one for one, after in zip(digits, [*digits[1:], 0], strict=True)))
 
 
-def _fraction(cell: str) -> float | None:
-    text = plain_text(cell[: LONGEST + 1])
+def _fraction(text: str) -> float | None:
     found = _FRACTION.fullmatch(text)
     if found is None:
         return float(text) if re.fullmatch(r"[+-]?\d{1,15}", text, re.ASCII) else None

@@ -12,7 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -114,36 +114,22 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions) -> Dialect
     copied = asked or at or skipped or len(names) != len(head.cells)
     begin = records[0].line if options.header == "none" else (last or head.last_line) + 1
     rows = [record.cells for record in below if record.line >= begin]
-    return _described(
-        names,
-        rows,
-        source,
-        options,
-        notes,
-        delimiter=delimiter,
-        header_lines=1 if copied else head.line,
-        first_row=begin if copied else 0,
-        line=head.last_line,
+    sign = {BLANKS_WORD: "\t", _RULED: "|"}.get(delimiter, delimiter)
+    plain = Dialect(
+        sign, ".", (), tuple(names), 1 if copied else head.line, first_row=begin if copied else 0, parted=delimiter
     )
+    return _described(plain, rows, head.last_line, source, options, notes)
 
 
 def _described(
-    header: list[str],
-    rows: list[list[str]],
-    source: str,
-    options: ReadingOptions,
-    notes: list[str],
-    *,
-    delimiter: str,
-    header_lines: int,
-    first_row: int,
-    line: int,
+    plain: Dialect, rows: list[list[str]], line: int, source: str, options: ReadingOptions, notes: list[str]
 ) -> Dialect:
-    """The dialect of a header, in that line, and the first rows; `notes` are those of what was found before."""
+    """The dialect with what its first rows, and a header that ends in that line, tell; notes: those before."""
+    header = plain.raw_header
     if len(header) > MOST_COLUMNS:
         what = f"{len(header)} columns; rulekit reads at most {MOST_COLUMNS}"
         raise InputError(what, where=source, fix="give fewer columns, or name the right --delimiter")
-    decimal = options.decimal or _detect_decimal(rows, delimiter)
+    decimal = options.decimal or _detect_decimal(rows, plain.parted)
     if options.decimal is None and decimal == ",":
         notes.append(f"{source}: decimal sign is a comma")
     like_row = options.header is None and not options.names and _row_like(header, rows)
@@ -165,18 +151,8 @@ def _described(
     for j in sorted(numbers - {j for j, name in enumerate(names) if options.says(name)}):
         notes += zeros_note(names[j], (row[j] for row in rows if j < len(row)))
     empty = len(header) > 1 and header[-1] == "" and not any(row[len(names) - 1 :] != [""] for row in rows[:-1])
-    return Dialect(
-        delimiter={BLANKS_WORD: "\t", _RULED: "|"}.get(delimiter, delimiter),
-        decimal=decimal,
-        header=names,
-        raw_header=tuple(header),
-        header_lines=header_lines,
-        numbers=numbers if decimal == "." else frozenset(),
-        notes=tuple(notes),
-        ends_empty=empty,
-        first_row=first_row,
-        parted=delimiter,
-    )
+    found = numbers if decimal == "." else frozenset()
+    return replace(plain, decimal=decimal, header=names, numbers=found, notes=tuple(notes), ends_empty=empty)
 
 
 def _one_column_note(name: str, rows: Sequence[Sequence[str]], source: str) -> list[str]:

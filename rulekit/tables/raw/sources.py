@@ -290,9 +290,9 @@ def _cells(name: str, cells: list[Any]) -> Column:
     sorts = {kind: sort for kind in kinds if (sort := sort_of(kind)) is not None}
     if len(sorts) < len(kinds):
         row, kind = next((row, type(cell)) for row, cell in enumerate(cells) if type(cell) not in sorts)
-        raise InputError(
-            _refusal(kind), where=place("", row, name), fix=_FIXES.get(kind, "convert the column to text or numbers")
-        )
+        what, fix = f"{kind.__name__} is no text, number, truth value or date", "convert the column to text or numbers"
+        what = "Complex data not supported" if issubclass(kind, complex | np.complexfloating) else what
+        raise InputError(what, where=place("", row, name), fix="decode it first" if issubclass(kind, bytes) else fix)
     found = [None if is_missing(cell) else cell for cell in cells]
     present = {sorts[type(cell)] for cell in found if cell is not None} or {sort for sort in sorts.values() if sort}
     if len(present) == 1 and present != {"text"}:
@@ -305,7 +305,6 @@ def _cells(name: str, cells: list[Any]) -> Column:
     return TextColumn(name, pl.Series(name, texts, dtype=pl.String), given=GivenCells(np.array(given), truths, moments))
 
 
-_FIXES: dict[type, str] = {bytes: "decode it first", np.bytes_: "decode it first"}
 _SORTS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((bool, np.bool_), "truth"),
     ((datetime.date, np.datetime64), "moment"),
@@ -322,12 +321,6 @@ def sort_of(kind: type) -> str | None:
     if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
         return ""
     return next((sort for kinds, sort in _SORTS if issubclass(kind, kinds)), None)
-
-
-def _refusal(kind: type) -> str:
-    if issubclass(kind, complex | np.complexfloating):
-        return "Complex data not supported"
-    return f"{kind.__name__} is no text, number, truth value or date"
 
 
 def _alike(name: str, cells: list[Any], sort: str) -> Column | None:

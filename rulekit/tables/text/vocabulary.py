@@ -117,7 +117,7 @@ class KnownWords:
 
     def column(self) -> TokenSets:
         """The sets of all rows."""
-        return self.parts[0] if len(self.parts) == 1 else joined(self.parts, len(self.words))
+        return joined(self.parts, len(self.words))
 
     def built(self) -> tuple[tuple[str, ...], TokenSets]:
         """The words and the sets over them."""
