@@ -379,6 +379,19 @@ def test_weights_groups_and_times_are_read_by_their_form(tmp_path: Path) -> None
     assert group[:5].tolist() == [0, 1, 2, 3, 0]
 
 
+@pytest.mark.parametrize(
+    "learner", ["additive", *(pytest.param(name, marks=pytest.mark.long) for name in ("ltu-tree", "cnll"))]
+)
+def test_codes_in_a_column_of_their_own_are_told_apart(tmp_path: Path, learner: str) -> None:
+    """As docs/command.md has it: -9999 is yes, -8888 is no, and the numbers count beside them."""
+    draw, path = random.Random(1), tmp_path / "t.csv"
+    numbers = [f"{v},,{'yes' if v > 50 else 'no'}\n" for v in draw.choices(range(100), k=280)]
+    path.write_text("d,d_code,y\n" + "".join([*numbers, *60 * [",-9999,yes\n", ",-8888,no\n"]]))
+    reading = ReadingOptions("y", types={"d_code": "categorical"})
+    made = train(TrainingRequest(path, reading, learner=learner, output=tmp_path / "m.json"))
+    assert made.figures.accuracy > 0.99
+
+
 def test_groups_that_differ_in_case_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("v,g,y\n1,A,a\n2,a,b\n3,B,a\n4,B,b\n")
