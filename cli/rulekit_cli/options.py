@@ -172,8 +172,7 @@ MissingLabel = Annotated[
     Texts, typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight.")
 ]
 LabelTypes = Annotated[
-    Path | None,
-    typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight."),
+    Path | None, typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight.")
 ]
 TypesFile = Annotated[
     Path | None,
@@ -280,8 +279,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of
 
 Compared = Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")]
 Rows = Annotated[
-    int | None,
-    typer.Option("--rows", min=0, help="How many rows to make, beside every cut; 20,000 by default."),
+    int | None, typer.Option("--rows", min=0, help="How many rows to make, beside every cut; 20,000 by default.")
 ]
 RowSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the rows that are made; 0 by default.")]
 Report = Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")]
