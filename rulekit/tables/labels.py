@@ -245,11 +245,11 @@ def checked_times(feature: Feature, values: Array, source: str) -> Times:
         if not times.null_count():
             display = "datetime" if days.null_count() else "date"
             found = as_floats(times if days.null_count() else days)
-            feature, values = replace(feature, kind="numeric"), np.array([np.nan, np.nan, *found])[values]
+            feature, values = replace(feature, kind="numeric", levels=()), np.array([np.nan, np.nan, *found])[values]
     if feature.kind != "numeric":
         dress = dress_of(feature.levels)
         read = dress.declared if dress is not None and dress.example else "date"
-        fix = f"{option('--type', feature.name, read)} reads dates, if it holds such; else give a column of numbers"
+        fix = f"dates are read with {option('--type', feature.name, read)}, else give a column of numbers"
         raise InputError(f"the time column is {feature.kind}", where=where, fix=fix)
     missing = np.isnan(values)
     if missing.any():
