@@ -257,10 +257,14 @@ def _check_machines(
 
 
 def _check_weights(make: Callable[..., RuleClassifier], table: Table, y: npt.NDArray[Any]) -> None:
-    times = np.random.default_rng(2).integers(0, 3, len(y))
-    repeated = np.repeat(np.arange(len(y)), times)
+    rows, classes = np.arange(len(y)) // 2, np.unique(y)
+    wrong, chance = np.arange(len(y)) % 2, np.random.default_rng(2)  # half of the labels, which weigh less
+    labels = classes[(np.searchsorted(classes, y[rows]) + wrong) % len(classes)]
+    times = np.where(wrong == 1, chance.integers(0, 2, len(y)), 2 * chance.integers(0, 3, len(y)))
+    repeated = np.repeat(np.arange(len(rows)), times)
     require(
-        _graph(make, table, y, times.astype(float)) == _graph(make, table.take(repeated), y[repeated]),
+        _graph(make, table.take(rows), labels, times.astype(float))
+        == _graph(make, table.take(rows[repeated]), labels[repeated]),
         "a row of weight 2 is not two rows, or one of weight 0 not none",
     )
 

@@ -6,10 +6,12 @@ it is made, its entry point when it is loaded, a candidate when it is yielded, a
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import warnings
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from types import TracebackType
@@ -23,13 +25,17 @@ from rulekit.names import near_names
 GROUP = "rulekit.learners"
 OWN = "rulekit"
 _ALIKE = 0.8
+_INSIDE = {OWN, "contextlib", "dataclasses", "numpy"}
+"""Where an error arises that is none of a user's callback: what the learner returned caused it."""
+_LAST = "_last_hook"
+_PARTS = ("size", "objective", "error", "model")
 
 
 def loaded(point: EntryPoint) -> Any:
     """What an entry point names; raises LearnerError where it cannot be imported."""
     try:
         return point.load()
-    except Exception as error:  # a module of another package may raise anything
+    except (Exception, SystemExit) as error:  # a module of another package may raise anything
         raise at_fault(_title(point), f"cannot be loaded from {point.value}: {_said(error)}") from error
 
 
@@ -51,37 +57,43 @@ def blamed(learner: type) -> Iterator[None]:
         if error.where:
             raise
         raise at_fault(_title(_home(learner), learner), error.what) from error
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         known = isinstance(error, RulekitError) and not isinstance(error, GraphError)
         title = None if known or isinstance(error, MemoryError) else _raiser(learner, error)
         if title is None:
             raise
-        raise at_fault(title, _said(error)) from error
+        raise at_fault(title, f"{_said(error)}, {_place(learner, error)}") from error
 
 
-def _said(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def _said(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
 
 
-def _raiser(learner: type, error: Exception) -> str | None:
-    """The title of the learner whose code the traceback goes through; None where that is none of another package."""
+def _place(learner: type, error: BaseException) -> str:
+    """Which of the learner's methods raised an error, or returned what rulekit cannot use."""
     own = _top(learner.__module__)
-    if own != OWN and isinstance(error, GraphError):
-        return _title(_home(learner), learner)  # a graph is put together from what the learner yielded
-    tops = _tops(error.__traceback__)
-    if own != OWN and own in tops:
+    for module, name in _frames(error.__traceback__):
+        if _top(module) not in (OWN, "contextlib") and (own == OWN or _top(module) == own):
+            return f"raised in {name}"
+    return f"caused by what {getattr(learner, _LAST, 'learn')} or a candidate returned"
+
+
+def _raiser(learner: type, error: BaseException) -> str | None:
+    """The title of the learner whose code or result raised an error; None where that is none of another package."""
+    own = _top(learner.__module__)
+    tops = {_top(module) for module, _ in _frames(error.__traceback__)}
+    if own != OWN and (isinstance(error, GraphError) or own in tops or not tops - _INSIDE):
         return _title(_home(learner), learner)
     points = (point for point in entry_points(group=GROUP) if _top(point.module) in tops - {OWN})
     return next(map(_title, points), None)
 
 
-def _tops(traceback: TracebackType | None) -> set[str]:
-    """The top packages of the modules that a traceback goes through."""
-    found = set()
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[str, str]]:
+    """Module and function of each frame, from the outermost."""
     while traceback is not None:
-        found.add(_top(str(traceback.tb_frame.f_globals.get("__name__", ""))))
+        frame = traceback.tb_frame
+        yield str(frame.f_globals.get("__name__", "")), frame.f_code.co_qualname
         traceback = traceback.tb_next
-    return found
 
 
 def _top(module: str) -> str:
@@ -149,16 +161,95 @@ def _meant(name: str, known: tuple[str, ...]) -> str:
     return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
+# What hooks return ------------------------------------------------------------------------------------------------
+
+
+def guard(learner: type, hooks: tuple[str, ...]) -> None:
+    """Check what the hooks return that a class of another package writes."""
+    for name in hooks if _top(learner.__module__) != OWN else ():
+        if inspect.isfunction(vars(learner).get(name)):
+            setattr(learner, name, _guarded(name, vars(learner)[name]))
+
+
+def _guarded(name: str, hook: Callable[..., Any]) -> Callable[..., Any]:
+    right, wanted = _RETURNS.get(name, (None, ""))
+
+    @functools.wraps(hook)
+    def call(self: Any, *args: Any) -> Any:
+        setattr(type(self), _LAST, name)
+        found = hook(self, *args)
+        if right is not None and not right(found, self, args):
+            raise LearnerError(f"{name} returned {_shown(found)}; it has to return {wanted}")
+        return found
+
+    return call
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 and "object at" not in text else type(value).__name__
+
+
+def _has(value: Any, *names: str) -> bool:
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+
+
+_RETURNS: Mapping[str, tuple[Callable[[Any, Any, tuple[Any, ...]], bool], str]] = {
+    "resolve": (lambda found, learner, _: isinstance(found, learner.settings), "the settings"),
+    "ranks": (
+        lambda found, _, args: (
+            found is None or (_sized(found) and sorted(map(repr, found)) == sorted(map(repr, args[1])))
+        ),
+        "each class once, or None",
+    ),
+    "binned": (
+        lambda found, _, args: _has(found, "codes", "columns") and len(found.labels) == len(args[1].labels),
+        "a Problem with the rows that it was given",
+    ),
+    "prepare": (
+        lambda found, _, args: (
+            _sized(found) and len(found) == len(args[1]) and all(_has(each, "problem", "plan") for each in found)
+        ),
+        "a list of the questions",
+    ),
+    "nothing": (lambda found, *_: _has(found, *_PARTS) and _has(found.model, "decides", "score"), "a Candidate"),
+    "finish": (
+        lambda found, *_: found is None or (_has(found, "preferred") and bool(_sized(found.paths) and found.paths)),
+        "None, or Variants with at least one path",
+    ),
+    "seeks_few_errors": (lambda found, *_: isinstance(found, bool | np.bool_), "True or False"),
+    "noun_of": (lambda found, *_: isinstance(found, str), "a word"),
+}
+
+
+def _sized(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+@contextmanager
+def rows_unchanged(learner: type, problem: Any) -> Iterator[None]:
+    """Raises LearnerError where a learner of another package wrote into the rows that it was given to learn from."""
+    foreign = _top(learner.__module__) != OWN and hasattr(problem.codes, "arrays")
+
+    def sums() -> list[int]:
+        return [zlib.crc32(np.ascontiguousarray(each).data) for each in (problem.labels, *problem.codes.arrays)]
+
+    before = sums() if foreign else []
+    yield
+    if foreign and sums() != before:
+        raise LearnerError("learn or decides changed the labels or codes of the rows; work on a copy")
+
+
 # What a learning promises ------------------------------------------------------------------------------------------
 
 
-def candidates_of(learning: Any) -> Iterator[Any]:
-    """The iterator over what `learn` returned; raises LearnerError where it is none and makes none."""
+def candidates_of(learning: Any, what: str = "learn returned") -> Iterator[Any]:
+    """The iterator over what `learn` or a path returned; raises LearnerError where it is none and makes none."""
     try:
         return iter(learning)
     except TypeError:
-        what = f"learn returned {type(learning).__name__}; it has to yield candidates, or return an iterable of them"
-        raise LearnerError(what) from None
+        wanted = "it has to yield candidates, or return an iterable of them"
+        raise LearnerError(f"{what} {type(learning).__name__}; {wanted}") from None
 
 
 def check_candidate(candidate: Any, before: Any, total: float, columns: Any) -> None:
@@ -166,7 +257,7 @@ def check_candidate(candidate: Any, before: Any, total: float, columns: Any) -> 
 
     before: the candidate before it, or None; total: the weight of the training rows; columns: as they are binned.
     """
-    for name in ("size", "objective", "error", "model"):
+    for name in _PARTS:
         if not hasattr(candidate, name):
             raise LearnerError(f"learn yielded {type(candidate).__name__}, which has no {name}; yield a Candidate")
     size = candidate.size
@@ -174,14 +265,15 @@ def check_candidate(candidate: Any, before: Any, total: float, columns: Any) -> 
         raise LearnerError(f"a candidate has the size {size!r}, which is no whole number from 0 on")
     if before is not None and size < before.size:
         raise LearnerError(f"a candidate of size {size} after one of size {before.size}; yield the smallest first")
-    for name in ("objective", "error"):
-        if not math.isfinite(getattr(candidate, name)):
-            raise LearnerError(f"the {name} of the candidate of size {size} is {getattr(candidate, name)}")
+    for name in ("objective", "error", "cost"):
+        value = getattr(candidate, name, 0.0)
+        if not isinstance(value, int | float | np.integer | np.floating) or not math.isfinite(value):
+            raise LearnerError(f"the {name} of the candidate of size {size} is {_shown(value)}, and no finite number")
     if not -1e-9 * total <= candidate.error <= total * (1.0 + 1e-9):
         raise LearnerError(f"a candidate errs on a weight of {candidate.error:g}, and all rows weigh {total:g}")
     for method in ("decides", "score"):
-        if not callable(getattr(candidate.model, method, None)):
-            raise LearnerError(f"the model {type(candidate.model).__name__} has no method {method}")
+        if isinstance(candidate.model, type) or not callable(getattr(candidate.model, method, None)):
+            raise LearnerError(f"the model {type(candidate.model).__name__} has no method {method}; give an object")
     check = getattr(candidate.model, "check", None)
     if check is not None:
         check(columns)
@@ -201,10 +293,13 @@ def check_codes(values: Any, column: Any, dtype: type) -> None:
 
 def checked_mask(mask: Any, model: Any, n_rows: int) -> Any:
     """What a model decided; raises LearnerError where that is not one truth value for each of n_rows."""
-    array = np.asarray(mask)
+    try:
+        array = np.asarray(mask)
+    except ValueError:
+        raise LearnerError(f"{type(model).__name__}.decides returned {_shown(mask)}, and no array") from None
     if array.shape != (n_rows,) or array.dtype != np.bool_:
         shown = f"{array.dtype} of shape {array.shape}"
         raise LearnerError(
             f"{type(model).__name__}.decides returned {shown} for {n_rows} rows, and not bool [{n_rows}]"
         )
-    return mask
+    return array

@@ -38,10 +38,11 @@ from rulekit.learners.contract import (
 )
 from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
 from rulekit.learners.counting.kernels import available_threads
-from rulekit.learners.faults import blamed, check_class
+from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
-from rulekit.learners.fitting.given.constraints import required_of, under_constraints
+from rulekit.learners.fitting.given.constraints import required_of, under_constraints, unproved
 from rulekit.learners.fitting.given.start_schema import under_start
+from rulekit.learners.fitting.given.starts import unmerged
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
 from rulekit.learners.fitting.parameters import check_parameters
 from rulekit.learners.fitting.points.giving_points import give_points
@@ -60,7 +61,9 @@ from rulekit.learners.fitting.rows.training_rows import binned, training_data
 from rulekit.learners.fitting.sizes.path import ModelPath, QuestionPath, SizeLimits
 from rulekit.learners.fitting.sizes.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.watching import watched
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import Schema
+from rulekit.simplification.passes import simplify
 
 HOOKS = (
     *("learn", "resolve", "ranks", "check", "binned", "prepare", "nothing", "finish"),
@@ -97,6 +100,7 @@ class RuleLearner(ABC):
             cls.parameters = parameters_of(cls.settings)
             cls.__init__ = _constructor(cls.parameters)  # type: ignore[method-assign]
         check_class(cls, RuleLearner, HOOKS, get_args(Ability))
+        guard(cls, HOOKS)
 
     def __init__(self, *args: Any, **values: Any) -> None:
         raise TypeError(f"{type(self).__name__} declares no settings")
@@ -198,6 +202,15 @@ class RuleLearner(ABC):
                 data = training_data(self, callback, X, y, sample_weight, groups, time)
                 return self.learn_rows(replace(settings, callback=callback), begun, data)
 
+    def simplified(self, learned: RuleGraph, deadline: Deadline = NO_LIMIT) -> RuleGraph:
+        """The same decisions with fewer literals; as learned where these would break a limit of size or a promise."""
+        start: Any = getattr(self, "start", None)
+        keep = () if start is None else unmerged(start.underlying, getattr(self, "freeze", "all"))
+        simpler = simplify(learned, keep, deadline=deadline)
+        # fewer literals may stand in more rules
+        kept = self.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned))
+        return simpler if kept else learned
+
     def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
         name = self.estimator_name()
@@ -237,8 +250,9 @@ class RuleLearner(ABC):
         size, several = getattr(settings, "size", None), len(questions) > 1
         plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
-        runs, stopped = learn_all(self, questions, plan)
-        self.revise(runs, folds, stopped)
+        with rows_unchanged(type(self), problem):
+            runs, stopped = learn_all(self, questions, plan)
+            self.revise(runs, folds, stopped)
         if getattr(settings, "points", False):
             give_points(runs, kind, settings.points)
         odds = odds_of(kind, factors[order], totals[order])

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from typing import Any
 
 import numpy as np
 import pytest
+from quick_learners import SMALL
 
 from rulekit import CNLLClassifier
 from rulekit.conformance import learners
 from rulekit.conformance.learners import check_learner, learner_checks
 from rulekit.conformance.targets import Check
 from rulekit.errors import InputError, LearnerError
+from rulekit.graph.nodes import Compare
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import (
     Candidate,
+    Score,
+    Variants,
     find_estimator,
     find_learner,
     learner_names,
@@ -30,15 +35,6 @@ from rulekit.learners.fitting.settings import SizeSettings
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
-SMALL: dict[str, dict[str, Any]] = {
-    "additive": {"max_rules": 3, "n_folds": 2},
-    "adaboost": {"n_estimators": 8, "n_folds": 2},
-    "cnll": {"n_units": 3, "n_folds": 2},
-    "ltu-tree": {"max_nodes": 3, "n_starts": 1},
-    "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
-    "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
-    "noisy-or": {"max_causes": 4, "n_folds": 2},
-}
 SLOW = ("ltu-tree: several", "ltu-tree: ranked", "noisy-or: several", "madaline: two classes: parity")
 CHECKS = [
     pytest.param(name, check, id=f"{name}: {check}", marks=[pytest.mark.full, pytest.mark.long] if slow else ())
@@ -51,33 +47,6 @@ CHECKS = [
 @pytest.mark.parametrize(("name", "check"), CHECKS)
 def test_every_learner_passes(name: str, check: Check) -> None:
     check.run()
-
-
-def test_a_learner_that_breaks_its_promises_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Forgetful(CNLLClassifier):
-        """Learns from the first rows only, and swallows Ctrl-C."""
-
-        word = "forgetful"
-
-        def learn(self, question: Any) -> Any:
-            rows = slice(0, len(question.problem.labels) // 3)
-            from dataclasses import replace
-
-            import numpy as np
-
-            some = np.arange(len(question.problem.labels))[rows]
-            yield from super().learn(replace(question, problem=question.problem.take(some)))
-            return None
-
-    asked = ("two classes: shuffled rows", "two classes: weights 0 and 2", "parameters are named")
-    checks = [check for check in learner_checks(Forgetful, SMALL["cnll"], sklearn=False) if check.name in asked]
-    monkeypatch.setattr(learners, "learner_checks", lambda *_, **__: checks)
-    with pytest.raises(AssertionError) as caught:
-        check_learner(Forgetful, SMALL["cnll"], sklearn=False)
-    faults = str(caught.value)
-    assert "forgetful, two classes: shuffled rows: AssertionError: another model" in faults
-    assert "two classes: weights 0 and 2" in faults
-    assert "parameters are named" not in faults
 
 
 @dataclass(frozen=True)
@@ -138,6 +107,43 @@ def raises(self: Any, *_: Any) -> Any:
     raise ValueError("no such level")
 
 
+def told(**parts: Any) -> type[One]:
+    """A learner whose only candidate has other parts."""
+    return broken(told=lambda self, found: [replace(found[0], **parts)])
+
+
+def ends(with_: Any) -> type[One]:
+    def learn(self: Any, question: Any) -> Any:
+        yield from One.learn(self, question)
+        return with_
+
+    return broken(learn=learn)
+
+
+def fails(error: BaseException) -> type[One]:
+    def learn(self: Any, question: Any) -> Any:
+        yield from One.learn(self, question)
+        raise error
+
+    return broken(learn=learn)
+
+
+def writes(part: str) -> type[One]:
+    def learn(self: Any, question: Any) -> Any:
+        (question.problem.labels if part == "labels" else question.problem.codes[0])[:] = 0
+        return One.learn(self, question)
+
+    return broken(learn=learn)
+
+
+def scores(found: Any) -> type[One]:
+    class Odd(RuleSet):
+        def score(self, frame: Any, prefix: str) -> Any:
+            return found
+
+    return broken(model=lambda self, held, index: Odd(({index: held},)))
+
+
 BREAKS: dict[str, tuple[type[One], str]] = {
     "largest first": (
         broken(told=lambda self, found: found[::-1]),
@@ -159,7 +165,64 @@ BREAKS: dict[str, tuple[type[One], str]] = {
         "a weight of column 'level' is not finite",
     ),
     "own error": (broken(told=raises), "ValueError: no such level"),
-    "an error in a hook": (broken(noun_of=raises), "ValueError: no such level"),
+    "an error in a hook": (broken(noun_of=raises), "ValueError: no such level, raised in raises"),
+    "it exits": (fails(SystemExit(3)), "SystemExit: 3, raised in fails.<locals>.learn"),
+    "it stops": (fails(StopIteration()), "RuntimeError: generator raised StopIteration, caused by what learn"),
+    "no key": (fails(KeyError("level")), "KeyError: 'level', raised in fails.<locals>.learn"),
+    "an empty error": (fails(AssertionError()), "AssertionError, raised in fails.<locals>.learn"),
+    "sizes without end": (
+        broken(told=lambda self, found: (replace(found[0], size=size) for size in itertools.count(1))),
+        "learn does not end: its last candidate is of size 10007",
+    ),
+    "one size without end": (broken(told=lambda self, found: itertools.repeat(found[0])), "learn does not end"),
+    "a figure that is text": (told(error="3"), "the error of the candidate of size 1 is '3', and no finite number"),
+    "figures of rows": (told(objective=np.ones(2)), "the objective of the candidate of size 1 is array([1., 1.])"),
+    "an endless cost": (told(cost=np.inf), "the cost of the candidate of size 1 is inf"),
+    "a class for a model": (told(model=RuleSet), "the model type has no method decides; give an object"),
+    "held-out errors": (told(held_out=3), "caused by what learn or a candidate returned"),
+    "a number at the end": (ends(3), "learn ended with int; it has to yield candidates"),
+    "numbers at the end": (ends([3]), "yielded int, which has no size"),
+    "written labels": (writes("labels"), "learn or decides changed the labels or codes of the rows; work on a copy"),
+    "written codes": (writes("codes"), "learn or decides changed the labels or codes of the rows; work on a copy"),
+    "no score": (scores(None), "Odd.score returned NoneType, and no Score of nodes"),
+    "a score of texts": (scores(Score("level = a")), "Odd.score returned Score, and no Score of nodes"),
+    "a column that is not there": (
+        scores(Score(Compare("no", ">", 1.0))),
+        "column 'no': the schema has no such column",
+    ),
+    "no settings": (
+        broken(resolve=lambda self, settings, rows: {}),
+        "resolve returned {}; it has to return the settings",
+    ),
+    "a rank for some": (broken(ranks=lambda self, settings, classes: classes[:1]), "ranks returned ('no',)"),
+    "no rows": (
+        broken(binned=lambda self, settings, rows, data: None),
+        "binned returned None; it has to return a Problem",
+    ),
+    "no questions": (
+        broken(prepare=lambda self, problem, questions, data, classes: []),
+        "prepare returned []; it has to return a list of the questions",
+    ),
+    "no nothing": (broken(nothing=lambda self, question: None), "nothing returned None; it has to return a Candidate"),
+    "paths of numbers": (
+        broken(finish=lambda self, question, found: [1]),
+        "finish returned [1]; it has to return None",
+    ),
+    "no path": (
+        broken(finish=lambda self, question, found: Variants([], lambda: 0)),
+        "finish returned Variants; it has to return None, or Variants with at least one path",
+    ),
+    "a path that is none": (
+        broken(finish=lambda self, question, found: Variants([lambda: None], lambda: 0)),  # type: ignore[list-item, return-value]
+        "finish or learn ended with NoneType",
+    ),
+    "losses of other rows": (
+        broken(
+            finish=lambda self, question, found: Variants([lambda: found] * 2, lambda: 0, loss=lambda *_: np.ones(3))
+        ),
+        "caused by what finish or a candidate returned",
+    ),
+    "no word": (broken(noun_of=lambda self, settings: None), "noun_of returned None; it has to return a word"),
 }
 
 
@@ -172,6 +235,29 @@ def category(n: int = 120) -> tuple[Table, Any]:
     level = np.arange(n) % 4
     column = Feature("level", "categorical", tuple("abcd"))
     return Table((column,), ((2 + level).astype(np.int32),), n), np.where(level == 1, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("most", "broke", "said"),
+    [(7, "shuffled rows", "another model"), (1, "weights 0 and 2", "a row of weight 2 is not")],
+)
+def test_a_learner_that_breaks_its_promises_is_told(
+    most: int, broke: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It weighs rows by their place, or all alike."""
+
+    def learn(self: Any, question: Any) -> Any:
+        weights = 1 + np.arange(len(question.problem.labels)) % most
+        return One.learn(self, replace(question, problem=replace(question.problem, weights=weights)))
+
+    asked = (f"two classes: {broke}", "parameters are named")
+    made = learner_checks(broken(learn=learn), {"n_folds": 2}, sklearn=False)
+    checks = [check for check in made if check.name in asked]
+    monkeypatch.setattr(learners, "learner_checks", lambda *_, **__: checks)
+    with pytest.raises(AssertionError) as caught:
+        check_learner(One, {}, sklearn=False)
+    assert f"one, two classes: {broke}: AssertionError: {said}" in str(caught.value)
+    assert "parameters are named" not in str(caught.value)
 
 
 @pytest.mark.parametrize("case", BREAKS)

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import rulekit
+from rulekit.errors import LearnerError
+from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
@@ -73,11 +75,24 @@ def prefixes(n: int) -> list[str]:
 
 def graph_of(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
     """The model that joins the models of all questions, with what it promises."""
-    return _joined(frame, models, provenance).with_(required=frame.required)
+    graph = _joined(frame, models, provenance).with_(required=frame.required)
+    if not all(type(model).__module__.startswith("rulekit.") for model in models):
+        check(graph)
+    return graph
+
+
+def _scored(model: Model, frame: Frame, prefix: str) -> Score:
+    """The score of a model; raises LearnerError where it is none."""
+    score = model.score(frame, prefix)
+    if isinstance(score, Score):
+        given = (score.node, score.rule or score.node, score.probability or score.node)
+        if all(isinstance(node, Node) for node in given) and math.isfinite(score.precedence):
+            return score
+    raise LearnerError(f"{type(model).__name__}.score returned {type(score).__name__}, and no Score of nodes")
 
 
 def _joined(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) -> RuleGraph:
-    scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
+    scores = [_scored(model, frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
     reported = [_reported(score, odds) for score, odds in zip(scores, frame.odds, strict=True)]
     decision, default = decision_of(frame, models, scores), 0
     if frame.kind == "two":

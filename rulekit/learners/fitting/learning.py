@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from rulekit.errors import LearnerError
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
@@ -33,6 +35,9 @@ _IN_STEP = 1 << 27
 _FEWEST_FOLDS, _PLENTY = 3, 16384.0
 """Folds that are looked at in any case, and the held-out rows after which there are no more."""
 
+_MOST = 10_000
+"""Candidates beyond the sizes that were asked for after which a learning is taken for one without an end."""
+
 _AT_ONCE = ("interrupted", "cancelled")
 
 Callback = Callable[[Mapping[str, Any]], object]
@@ -42,6 +47,8 @@ class Learner(Protocol):
     """What the loop asks of a learner; see rulekit.learners.rule_learner.RuleLearner."""
 
     def learn(self, question: Question) -> Learning: ...
+
+    size_parameter: ClassVar[str]
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
 
@@ -68,10 +75,11 @@ class Plan:
 
 @dataclass(slots=True, eq=False)
 class Course:
-    """A learning under way: the candidates so far, and whether it has ended by itself."""
+    """A learning under way: the candidates so far, and whether it has ended by itself; left: how many may follow."""
 
     question: Question
     learning: Iterator[Candidate]
+    left: int
     candidates: list[Candidate] = field(default_factory=list)
     ended: bool = False
 
@@ -86,6 +94,9 @@ class Course:
             self.ended = True
             return False
         check_candidate(candidate, self.candidates[-1] if self.candidates else None, self._total, self._columns)
+        self.left -= 1
+        if self.left < 0:
+            raise LearnerError(f"learn does not end: its last candidate is of size {candidate.size}")
         if self.candidates and self.candidates[-1].size == candidate.size:
             self.candidates.pop()
         self.candidates.append(candidate)
@@ -93,7 +104,7 @@ class Course:
 
     def checked(self, path: Iterable[Candidate]) -> list[Candidate]:
         """The candidates of a path that ends the learning; raises LearnerError for the first that is none."""
-        found = list(path)
+        found = list(candidates_of(path, "finish or learn ended with"))
         for before, candidate in zip((None, *found), found, strict=False):
             check_candidate(candidate, before, self._total, self._columns)
         return found
@@ -203,7 +214,19 @@ class _Group:
 
     def _course(self, question: Question, until: float) -> Course:
         question = replace(question, watch=Watch(until))
-        return Course(question, candidates_of(self.learner.learn(question)))
+        most = getattr(question.settings, self.learner.size_parameter, None) or 0
+        return Course(question, candidates_of(self.learner.learn(question)), _MOST + 2 * most)
+
+    def _variants(self, course: Course) -> Variants | None:
+        """What the learner makes of the candidates; its paths are checked when they are made."""
+        variants = self.learner.finish(course.question, tuple(course.candidates))
+        if variants is None:
+            return None
+        return replace(variants, paths=[partial(self._path, course, make) for make in variants.paths])
+
+    @staticmethod
+    def _path(course: Course, make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
+        return course.checked(make())
 
     # Candidates ----------------------------------------------------------------------------------------------------
 
@@ -321,7 +344,7 @@ class _Group:
 
         A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
         """
-        variants = self.learner.finish(course.question, course.candidates)
+        variants = self._variants(course)
         if not course.ended and (variants is not None or not course.candidates):
             return None
         nothing = self.learner.nothing(course.question)
@@ -330,11 +353,13 @@ class _Group:
 
     def _take(self, run: Run, why: Stopped) -> None:
         """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
-        variants = self.learner.finish(run.course.question, run.grown)
+        variants = self._variants(run.course)
         if variants is None:
             run.path = tuple(run.grown)
         else:
             variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
+            if variant not in range(len(variants.paths)):
+                raise LearnerError(f"preferred of finish is {variant!r}, and there are {len(variants.paths)} paths")
             run.path = tuple(run.course.checked(self._final(variants, variant, why)))
             run.nothing = None if variants.nothing is None else variants.nothing()
             run.all_stay = not (variants.sizes_by_loss or variants.shared)

@@ -87,11 +87,15 @@ def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node]
 
 def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = ()) -> str:
     """The first promise, in words, that is not proved of what a Boolean node decides; "" where all are."""
+    return next(iter(unproved(RuleGraph(schema, ("no", "yes"), Fires(root), required=required))), "")
+
+
+def unproved(graph: RuleGraph) -> list[str]:
+    """The promises of a learned model that are broken or not proved, in words."""
     from rulekit.audit.checks.kept_promises import verdicts
     from rulekit.audit.checks.model_searches import Searches
 
-    made = verdicts(Searches(RuleGraph(schema, ("no", "yes"), Fires(root), required=required)))
-    return next((verdict.promise.text for verdict in made if verdict.outcome != "proved"), "")
+    return [verdict.promise.text for verdict in verdicts(Searches(graph)) if verdict.outcome != "proved"]
 
 
 def parse_rule(text: str, schema: Schema, classes: Sequence[ClassLabel], where: str) -> Required:

@@ -9,7 +9,7 @@ from typing import Literal
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Part
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import FALSE, TRUE, Among, Column, Family, LevelPoints, Linear, Missing, Node, Step
+from rulekit.graph.nodes import FALSE, TRUE, Among, Column, Family, Hidden, LevelPoints, Linear, Missing, Node, Step
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, disjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
@@ -72,6 +72,12 @@ def staying(graph: RuleGraph, freeze: Freeze) -> frozenset[Node] | None:
                 f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"
             )
     return frozenset(rules[name].node for name in ids)
+
+
+def unmerged(graph: RuleGraph, freeze: Freeze) -> tuple[Node, ...]:
+    """The hidden bits of rules, and those of a sum that stay: simplification does not merge them with new ones."""
+    bits = tuple(node for node in graph.nodes() if isinstance(node, Hidden))
+    return (*bits, *(rule.node for rule in rules_of(graph) if freeze == "all" or rule.id in freeze))
 
 
 def clauses_of(root: Node) -> tuple[Node, ...]:

@@ -1,0 +1,15 @@
+"""Parameters with which each learner is quick, by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SMALL: dict[str, dict[str, Any]] = {
+    "additive": {"max_rules": 2, "n_folds": 2},
+    "adaboost": {"n_estimators": 4, "n_folds": 2},
+    "cnll": {"n_units": 2, "n_folds": 2},
+    "ltu-tree": {"max_nodes": 2, "n_starts": 1},
+    "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},
+    "madaline": {"shape": "small", "n_passes": 1, "n_networks": 1},
+    "noisy-or": {"max_causes": 2, "n_folds": 2},
+}
