@@ -106,28 +106,29 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return in_dress(raw_table(rows)) if formed and not isinstance(rows, Table) else rows
 
     def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
-        """The estimator with statistics of its rules on the rows of training; labels [n]: class indices."""
-        learned, start = self.rule_graph_, getattr(self, "start", None)
-
-        def overridden(model: RuleGraph) -> RuleGraph:
-            if not isinstance(start, RuleGraph) or not start.overrides:
-                return model
-            return with_overrides(model, relabelled(start.overrides, start.classes, model.classes))
-
-        graph = overridden(learned)
+        """Simplify the rules as the command does, and count their statistics; labels [n]: class indices."""
+        learned = self.rule_graph_
+        graph = self._finished(learned)
         graph = graph.with_(statistics=rule_statistics(graph, data.table, labels, data.weights))
         if self.path_.errors:
-            ladder = self.path_.ladder(lambda model: graph if model.digest == learned.digest else overridden(model))
+            ladder = self.path_.ladder(lambda model: graph if model.digest == learned.digest else self._finished(model))
             graph = graph.with_(ladder=ladder)
         self.rule_graph_ = graph
         return self
+
+    def _finished(self, learned: RuleGraph) -> RuleGraph:
+        """A learned model with simplified rules, under the overrides of the start."""
+        model, start = self.simplified(learned), getattr(self, "start", None)
+        if not isinstance(start, RuleGraph) or not start.overrides:
+            return model
+        return with_overrides(model, relabelled(start.overrides, start.classes, model.classes))
 
     @property
     def ladder_(self) -> Ladder:
         """The models of other sizes with their cross-validated errors; their rules have no statistics."""
         check_is_fitted(self)
         kept = self.rule_graph_.ladder
-        return self.path_.ladder() if kept is None else kept
+        return self.path_.ladder(self._finished) if kept is None else kept
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
@@ -164,7 +165,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         Parameters
         ----------
         X : array [n, d], frame, mapping of columns, sequence of mappings or Table
-            The columns that the model reads; others are ignored where columns have names.
+            The columns of `fit`, in that order in a frame; `rule_graph_.predict` takes them in any order, and needs
+            only those that the model reads.
 
         Returns
         -------
@@ -174,6 +176,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         """
         check_is_fitted(self)
         return self.rule_graph_.predict(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """The logarithms of what `predict_proba` reports."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Report probabilities.

@@ -129,7 +129,7 @@ def _facts(estimator: RuleClassifier) -> list[tuple[str, str]]:
     path, graph = estimator.path_, estimator.rule_graph_
     known = path.errors.get(path.size)
     facts = [] if known is None else [("cross-validated error", error_text(*known[:2]))]
-    facts += [("size", " + ".join(map(str, graph.provenance.get("units", ()))) + f" {path.noun}s")]
+    facts += [("size", path.size_text(graph.provenance["units"]))]
     facts += [("chosen", path.why)] if path.why else []
     facts += [("trained on", f"{graph.provenance['rows']:,} rows")] if "rows" in graph.provenance else []
     facts += [("stopped early", str(graph.provenance["stopped"]))] if "stopped" in graph.provenance else []

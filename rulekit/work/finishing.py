@@ -21,7 +21,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
-from rulekit.work import learning
 from rulekit.work.changes.hand_edits import with_edits_of
 from rulekit.work.changes.kept_overrides import Kept
 from rulekit.work.evaluating import labelled_rows
@@ -121,15 +120,10 @@ class Finish:
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         key = learned.digest, str(learned.provenance.get("units"))
         if key not in self._done:
-            model = self._declared(self.attempt(lambda: self._simplified(learned), learned))
+            simpler = self.attempt(lambda: self.learner.simplified(learned, self.deadline), learned)
+            model = self._declared(simpler if self.request.simplified else learned)
             self._done[key] = self.attempt(lambda: self._with_statistics(model), model)
         return self._done[key]
-
-    def _simplified(self, learned: RuleGraph) -> RuleGraph:
-        if not self.request.simplified:
-            return learned
-        keep = () if self.start is None else self.start.unmerged()
-        return learning.simplified(self.learner, learned, keep, self.deadline)
 
     def _declared(self, model: RuleGraph) -> RuleGraph:
         separator = self.request.reading.label_separator

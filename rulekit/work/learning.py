@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.fitting.parameters import check_parameters, value_for
-from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
-    from rulekit.graph.nodes import Node
-    from rulekit.graph.rule_graph import RuleGraph
     from rulekit.learners.fitting.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
@@ -106,19 +103,6 @@ def fitted(
     return made
 
 
-def simplified(
-    learner: Any, learned: RuleGraph, keep: Collection[Node] = (), deadline: Deadline = NO_LIMIT
-) -> RuleGraph:
-    """The same decisions with fewer literals, where limits of size and promises are kept; keep: nodes that stay."""
-    from rulekit.audit.checks.checking import unproved
-    from rulekit.simplification.passes import simplify
-
-    simpler = simplify(learned, keep, deadline=deadline)
-    # fewer literals may stand in more rules, and limits and promises are those of the saved model
-    kept = learner.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned))
-    return simpler if kept else learned
-
-
 def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
     """Raises InputError for an option, given by name, that asks for what the learner cannot."""
     found = find_learner(learner)
@@ -156,8 +140,7 @@ def of_size(learner: str, parameters: Mapping[str, Any], size: int) -> dict[str,
 def size_chosen(provenance: Mapping[str, Any], path: ModelPath) -> str:
     """How large the model became, and what decided that: `5 units, chosen by 5-fold cross-validation`."""
     units = list(provenance["units"])
-    shown = units if len(units) <= 8 else [*units[:7], "..."]
-    total = f"{' + '.join(map(str, shown))} {path.noun if units == [1] else path.noun + 's'}"
+    total = path.size_text(units)
     if provenance.get("stopped"):
         checked = f"the best by {path.choice}" if path.choice else "the best so far"
         return f"{total}, stopped early ({provenance['stopped']}): {checked}"

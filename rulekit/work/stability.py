@@ -213,4 +213,5 @@ class _Runs:
         learned: RuleGraph = learner.rule_graph_
         if learned.provenance.get("stopped"):
             return learned
-        return learning.simplified(learner, learned)
+        simpler: RuleGraph = learner.simplified(learned)
+        return simpler

@@ -9,7 +9,7 @@ from typing import Literal
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
-from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
@@ -31,12 +31,6 @@ class Start:
         from rulekit.learners.fitting.given.start_schema import under_start
 
         return replace(rows, table=under_start(self.graph, rows.table, self.who))
-
-    def unmerged(self) -> tuple[Node, ...]:
-        """The hidden bits of the rules, and those of a sum that stay: they are not to be merged with new ones."""
-        graph = self.graph.underlying
-        bits = tuple(node for node in graph.nodes() if isinstance(node, Hidden))
-        return (*bits, *(rule.node for rule in rules_of(graph) if self.freeze == "all" or rule.id in self.freeze))
 
     def covered(self, model: RuleGraph) -> list[str]:
         """The ids of the Boolean rules that were to stay and do not stand in the model: other rules cover them."""

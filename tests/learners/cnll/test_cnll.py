@@ -410,6 +410,9 @@ def test_formulas_that_were_not_reached_have_no_units() -> None:
     provenance = model.rule_graph_.provenance
     assert provenance["stopped"] == "cancelled"
     assert provenance["units"] == [1, 1, 0]
+    assert "the model has 2 units; none for class 2" in repr(model.path_)  # it was "1 + 1 + 0 units"
+    assert model.path_.size_text([0, 1, 0]) == "1 unit; none for classes 0 and 2"
+    assert model.path_.size_text([0, 0, 0]) == "0 units"
 
 
 def test_a_rare_class_of_ordered_ones_is_learned() -> None:

@@ -14,12 +14,14 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.fitting.assembly import default_of, graph_of
 from rulekit.learners.fitting.sizes.choice import Curve
+from rulekit.names import label_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class SizeLimits:
 
 
 NO_LIMITS = SizeLimits()
+_NAMED = 4
 
 
 def rule_count(formula: Node) -> int:
@@ -144,9 +147,18 @@ class ModelPath:
     why: str = ""
 
     def __repr__(self) -> str:
-        taken = " + ".join(map(str, self.graph(self.chosen).provenance["units"]))
-        how = f", chosen by {self.choice}" if self.choice else ""
-        return f"<ModelPath of {len(self)} sizes; the model has {taken} {self.noun}s{how}>"
+        how = f" (chosen by {self.choice})" if self.choice else ""
+        taken = self.size_text(self.graph(self.chosen).provenance["units"])
+        return f"<ModelPath of {len(self)} sizes; the model has {taken}{how}>"
+
+    def size_text(self, units: Sequence[int]) -> str:
+        """`4 rules; none for class c`: the units of all questions, and the questions without a unit."""
+        mark = " or higher" if self.frame.kind == "ranked" else ""
+        empty = [label_text(path.label) + mark for path, n in zip(self.paths, units, strict=True) if not n]
+        if not any(units) or not empty:
+            return counted(sum(units), self.noun)
+        named = empty if len(empty) <= _NAMED else [*empty[: _NAMED - 1], f"{len(empty) - _NAMED + 1} more"]
+        return f"{counted(sum(units), self.noun)}; none for {'class' if len(empty) == 1 else 'classes'} {listed(named)}"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw held-out and training error by size (extra `plot`); returns the axes, of several classes an array."""
