@@ -7,19 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from quick_learners import SMALL
 
 from rulekit.errors import DataWarning, InputError
 from rulekit.learners.contract import find_estimator, learner_names
+from rulekit.learners.ltu.presenting import shown_times
 
-SMALL: dict[str, dict[str, Any]] = {
-    "additive": {"max_rules": 2, "n_folds": 2},
-    "adaboost": {"n_estimators": 4, "n_folds": 2},
-    "cnll": {"n_units": 2, "n_folds": 2},
-    "ltu-tree": {"max_nodes": 2, "n_starts": 1},
-    "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},
-    "madaline": {"shape": "small", "n_passes": 1, "n_networks": 1},
-    "noisy-or": {"max_causes": 2, "n_folds": 2},
-}
 N = 60
 EVERY_SECOND = np.arange(N) % 2 == 0
 
@@ -62,8 +55,16 @@ def test_a_class_without_weight_is_left_out_with_a_word() -> None:
     with pytest.warns(UserWarning, match="all rows of 'c' have weight 0"):
         model = find_estimator("cnll")(2, n_folds=2).fit(X, y, np.where(y == "c", 0.0, 1.0))
     assert model.classes_.tolist() == ["a", "b"]
-    for weight in (-1.0, np.nan, np.inf, "x"):
+    for weight in (-1.0, np.nan, np.inf, "x", 1j, 10**400):
         with pytest.raises(InputError, match="sample_weight: a weight is"):
             model.fit(X, y, np.array([weight] * N))
     with pytest.raises(InputError, match="the weights are all zero"):
         model.fit(X, y, np.zeros(N))
+    model.fit(X, y, [1] * N)
+
+
+def test_rows_of_large_weights_are_shown_in_proportion() -> None:
+    """90 rows of 1e15 were shown ten million times a pass: minutes and gigabytes."""
+    assert shown_times(np.full(90, 1e15)).sum() == 100_000
+    assert shown_times(np.array([1e15, 3e15])).tolist() == [25_000, 75_000]
+    assert shown_times(np.array([1.0, 2.0, 0.0])).tolist() == [1, 2, 0]

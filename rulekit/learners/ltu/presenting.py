@@ -10,8 +10,8 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Floats, Ints
 
-MOST_SHOWN = 10_000_000
-"""The most rows of one pass; of more each is shown in proportion."""
+_FEW, _TIMES, _MOST = 100_000, 8, 10_000_000
+"""A pass shows 100,000 rows, or each row eight times, and at most 10 million; of more each in proportion."""
 
 
 def shown_times(weights: Floats) -> Ints:
@@ -21,7 +21,8 @@ def shown_times(weights: Floats) -> Ints:
     they weigh together, within one; a pass shows as many rows as there are at least.
     """
     total = float(weights.sum())
-    n = min(max(len(weights), round(total)), max(len(weights), MOST_SHOWN))
+    rows = len(weights)
+    n = min(max(rows, round(total)), max(rows, _FEW, min(_TIMES * rows, _MOST)))
     upto = np.floor(np.cumsum(weights) * (n / total) + 0.5).astype(np.int64)
     return np.diff(upto, prepend=0)
 

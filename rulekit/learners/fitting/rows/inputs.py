@@ -157,8 +157,9 @@ def checked_labels(y: Any, n_rows: int) -> Array:
 def checked_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     """Weights [n] >= 0 of rows, from one number or one for each; raises InputError for anything else."""
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
+        weights = np.asarray(sample_weight)
+        weights = weights.astype(np.float64, casting="unsafe" if weights.dtype.kind in "OUS" else "same_kind")
+    except (TypeError, ValueError, OverflowError):
         raise InputError("a weight is no number", where="sample_weight") from None
     weights = np.full(n_rows, weights) if weights.ndim == 0 else weights
     if weights.shape != (n_rows,):
