@@ -8,7 +8,7 @@ of the rows as it is, so that the model has the very votes that were learned, ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,10 +29,14 @@ _ANSWERS = np.array([-1.0, 1.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedVotes:
-    """Says yes where the votes [T] of the models that say yes are more than those of the others."""
+    """Says yes where the votes [T] of the models that say yes are more than those of the others.
+
+    nodes: what decides each model, by its place and the hidden bits' prefix; all sizes share them.
+    """
 
     models: tuple[Model, ...]
     alphas: tuple[float, ...]
+    nodes: dict[str, Node] = field(default_factory=dict)
 
     @property
     def votes(self) -> float:
@@ -60,7 +64,10 @@ class LearnedVotes:
         inside = replace(frame, kind="two", odds=(1.0,), unreported=True)
         weights, bias = dict[Node, float](), -self.votes
         for place, (model, alpha) in enumerate(zip(self.models, self.alphas, strict=True), start=1):
-            node, never, always = _condition(deciding_node(model.score(inside, f"{prefix}{place}.")))
+            own = f"{prefix}{place}."
+            if own not in self.nodes:
+                self.nodes[own] = deciding_node(model.score(inside, own))
+            node, never, always = _condition(self.nodes[own])
             bias += 2.0 * alpha * never
             weights[node] = weights.get(node, 0.0) + 2.0 * alpha * (always - never)
         bias += weights.pop(TRUE, 0.0)
@@ -98,7 +105,7 @@ def learned_rounds(question: Question) -> Learning:
         vote = round(vote_of(answers, settings) / _GRID) * _GRID
         if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
             return None
-        found = LearnedVotes((*found.models, model), (*found.alphas, vote))
+        found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
         sums += (vote * _ANSWERS)[codes]
         z = weights.turn(answers, codes, vote)
         said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
