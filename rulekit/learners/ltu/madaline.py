@@ -174,7 +174,10 @@ class Madaline(UnitLearner):
             trained, said = train(network, rows.inputs, labels, weights, rng, training, check), {}
         else:
             chosen = best_of_several(
-                *(network, rows.inputs, labels, weights, rng, int(settings.n_networks)), training=training, check=check
+                *(network, rows.inputs, labels, weights, rng, int(settings.n_networks)),
+                training=training,
+                check=check,
+                as_begun=settings.begin == "tree" and settings.keep == "auto",
             )
             trained, said = chosen.trained, {"held_out_errors": chosen.errors.tolist()}
         passes = [

@@ -42,8 +42,11 @@ def best_of_several(
     training: Training = DEFAULT,
     parts: int = 5,
     check: Callable[[], None] | None = None,
+    as_begun: bool = False,
 ) -> Chosen:
     """The best of so many networks that all go on from one, on rows as `train` takes them.
+
+    as_begun: what they begin with is kept unless the best errs less on these rows by a standard error.
 
     The rows are parted by chance into so many parts. Each network is shown all but one of them and judged by that one:
     all by the same part (held-out), or each by the next (cross-validation).
@@ -61,6 +64,11 @@ def best_of_several(
         wrong = found[-1].tree.decides(inputs[out]) != labels[out]
         errors[number] = float(weights[out][wrong].sum() / weights[out].sum())
     best = int(errors.argmin())
+    if as_begun:
+        wrong = [tree.decides(inputs[out]) != labels[out] for tree in (network.tree, found[best].tree)]
+        gains = weights[out] * (wrong[0].astype(float) - wrong[1])
+        if gains.sum() <= np.sqrt((gains**2).sum()):
+            return Chosen(Trained(network.tree, network, (), ()), best, errors)
     return Chosen(found[best], best, errors)
 
 
