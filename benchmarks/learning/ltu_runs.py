@@ -9,10 +9,10 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.growing import grow_tree
+from rulekit.learners.ltu.madaline import SHAPES
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
-from rulekit.learners.ltu.network.shapes import SHAPES
 from rulekit.learners.ltu.network.training import Choice, Keep, Training, train
 from rulekit.learners.ltu.nodes.kinds import NodeKind, node_of
 from rulekit.learners.ltu.trees import LTUTree

@@ -24,7 +24,7 @@ from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
-from rulekit.learners.noisy_or.thresholds import best_cut
+from rulekit.learners.noisy_or.tuning import best_cut
 
 Array = npt.NDArray[Any]
 

@@ -41,7 +41,7 @@ from benchmarks.shared.sections import markdown, publish
 from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
-from rulekit.learners.noisy_or.thresholds import best_cut
+from rulekit.learners.noisy_or.tuning import best_cut
 
 Array = npt.NDArray[Any]
 

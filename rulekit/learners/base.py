@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 import warnings
-from typing import Any, Self
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import DataWarning
 from rulekit.graph.ladder import Ladder
+from rulekit.graph.leaves import column_of
+from rulekit.graph.nodes import Column, Contains, LevelPoints, Linear, LinearThreshold, Node, Step
 from rulekit.graph.overrides import relabelled
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import no_rule_notes
-from rulekit.learners.docstrings import documented
+from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.graph.traversal import topological
+from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.faults import blamed
-from rulekit.learners.fitting.decision_values import decision_values
-from rulekit.learners.fitting.importances import importances
 from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
@@ -31,6 +36,110 @@ from rulekit.tables.raw.columns import in_dress
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.row_order import order_note
 from rulekit.tables.table import Table
+
+if TYPE_CHECKING:
+    from rulekit.learners.contract import Parameter
+
+WIDTH = 88
+_ATTRIBUTES = "Attributes\n----------\n"
+FITTED = """\
+rule_graph_ : RuleGraph
+    What was learned; predictions evaluate it.
+classes_ : ndarray [K]
+    The classes, sorted.
+path_ : ModelPath
+    The models of all sizes: `len(path_)`, `path_.graph_at(size)`, `path_.points`, `path_.plot()`.
+history_ : list of dict
+    One record for each candidate.
+curve_ : list of Curve
+    By question the held-out errors by size, None without cross-validation.
+feature_importances_ : ndarray [d]
+    The part of each column of X in the rules; together 1.
+n_features_in_ : int
+    The number of columns of X.
+feature_names_in_ : ndarray of str
+    Their names, where X had names.
+"""
+
+
+def documented(docstring: str, parameters: Mapping[str, Parameter]) -> str:
+    """The docstring of a learner with its parameters, and with its own attributes after those of every learner.
+
+    docstring: as it stands in the class; parameters: by name, in the order in which they are to be listed.
+    """
+    said, _, own = inspect.cleandoc(docstring).partition(_ATTRIBUTES)
+    listed = "\n".join(_listed(parameter) for parameter in parameters.values())
+    return f"{said.rstrip()}\n\nParameters\n----------\n{listed}\n\n{_ATTRIBUTES}{FITTED}{own}".rstrip() + "\n"
+
+
+def _listed(parameter: Parameter) -> str:
+    words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
+    head = f"{parameter.name} : {words}, default {parameter.default!r}"
+    first = parameter.help.split()[0]  # a value that the text explains, as `cv:`, is written as it is
+    help = f"{parameter.help if first.endswith(':') else parameter.help[0].upper() + parameter.help[1:]}."
+    return f"{head}\n{textwrap.indent(textwrap.fill(help, WIDTH), '    ')}"
+
+
+def importances(graph: RuleGraph) -> dict[str, float]:
+    """The part of each column in the rules, by name; of a text by token, as that is a column of a sparse matrix."""
+    found: defaultdict[str, float] = defaultdict(float)
+    for rule in rules_of(graph):
+        parts: dict[Node, float] = {
+            rule.node: abs(rule.weight) * _reach(rule.node) if rule.connective == "sum" else 1.0
+        }
+        for node in reversed(topological([rule.node])):  # parents first
+            column = column_of(node)
+            names = node.tokens if isinstance(node, Contains) else (column,) if column is not None else ()
+            for name in names:
+                found[str(name)] += parts[node] / len(names)
+            shares = _shares(node)
+            whole = sum(share for _, share in shares) or 1.0
+            for child, share in shares:
+                parts[child] = parts.get(child, 0.0) + parts[node] * share / whole
+    return dict(found)
+
+
+def _shares(node: Node) -> list[tuple[Node, float]]:
+    """The parts of a node: the terms of a unit by what they can add, all others alike."""
+    if isinstance(node, Linear | LinearThreshold):
+        return [(term, abs(weight) * _reach(term)) for weight, term in node.terms]
+    return [(child, 1.0) for child in node.children]
+
+
+def _reach(leaf: Node) -> float:
+    """By how much a leaf may change a sum: points by their spread, a condition by 1."""
+    if isinstance(leaf, Step):
+        values = [*leaf.values, leaf.missing]
+    elif isinstance(leaf, LevelPoints):
+        values = [*(points for _, points in leaf.points), leaf.missing, leaf.unseen]
+    elif isinstance(leaf, Column):
+        values = [leaf.low, leaf.high]
+    else:
+        return 1.0
+    return max(values) - min(values)
+
+
+_LEAST = 2.0**-20
+_SHARE = 2.0**-53
+
+
+def decision_values(probabilities: Floats, decided: npt.NDArray[np.int64], threshold: float = 0.5) -> Floats:
+    """Of two classes [n], above 0 where the second is decided; of more [n, K], largest for the decided one.
+
+    They are log odds of the reported probabilities [n, K]; of two classes less those of `threshold`, above which the
+    second is decided. Where a model reports another class than it decides (its rules were edited, or it was moved to
+    another threshold), the number is moved just so far that it says what is decided.
+    """
+    share = np.clip(probabilities, _SHARE, 1.0 - _SHARE)
+    odds = np.log(share) - np.log1p(-share)
+    if odds.shape[1] == 2:
+        values = odds[:, 1] - np.log(threshold) + np.log1p(-threshold)
+        return np.asarray(np.where(decided == 1, np.maximum(values, _LEAST), np.minimum(values, -_LEAST)))
+    rows = np.arange(len(odds))
+    own = odds[rows, decided]
+    odds[rows, decided] = -np.inf
+    odds[rows, decided] = np.maximum(own, odds.max(axis=1) + _LEAST)
+    return np.asarray(odds)
 
 
 class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: ignore[misc]

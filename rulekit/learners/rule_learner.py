@@ -51,10 +51,10 @@ from rulekit.learners.fitting.rows.classes import (
     class_index,
     class_order,
     odds_of,
+    prices_of,
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.fitting.rows.costs import prices_of
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rows.training_rows import binned, training_data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,18 +16,44 @@ from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules, log_losses
 from rulekit.learners.additive.paths import Plan, best_sums, candidate_of, sums_of
-from rulekit.learners.additive.settings import AdditiveRulesSettings
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants
+from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants, setting
 from rulekit.learners.counting.histograms import Floats, exact_sum
 from rulekit.learners.fitting.additive import refuse_for_sums
 from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.parameters import number, or_automatic, whole, words_or_list
 from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.fitting.settings import PointSettings, StartSettings
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.numbers import log_odds
+
+
+@dataclass(frozen=True)
+class AdditiveRulesSettings(PointSettings, StartSettings):
+    """How many rules there are, how long they may be, and how hard is looked for them; all else is shared."""
+
+    max_rules: int = setting(20, whole(1), "most rules of a class")
+    rule_length: Any = setting(
+        "auto", or_automatic(whole(1)), "most literals of a rule (auto: the best of 1, 2 and 4 on held-out rows)"
+    )
+    ridge: Any = setting(
+        "auto",
+        or_automatic(number(0)),
+        "penalty of large weights, in rows (auto: 5, and 0.3 for bold rules)",
+    )
+    beam: int = setting(5, whole(1), "rules that are kept while one more literal is looked for")
+    polish: int = setting(2, whole(0), "times that all rules are looked at once more when the last one is found")
+    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    freeze: Any = setting(
+        "all",
+        words_or_list("all", "none"),
+        "which of its rules stay word for word, their weights fitted anew: all, none, or their ids",
+    )
+    n_folds: int = setting(3, whole(2), "folds of the cross-validation, inside the training rows")
+
 
 _ROWS_OF_A_FOLD, _ROWS = 1 << 15, 1 << 17
 """From how many rows rules are looked for at most, where sizes are compared and where they are kept."""

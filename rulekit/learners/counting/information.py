@@ -35,15 +35,6 @@ def gain_of_each_class(counts: npt.NDArray[Any]) -> Floats:
     return np.moveaxis(information_gain(np.stack([counts.sum(axis=-1) - own, own], axis=-1)), 0, -1)
 
 
-def threshold_counts(counts: npt.NDArray[Any]) -> Floats:
-    """Of a numeric attribute with values in ascending order the tables [values - 1, 2, classes] of its thresholds.
-
-    counts [values, classes]; row t parts the values up to t from those above.
-    """
-    below = np.cumsum(np.asarray(counts, dtype=np.float64), axis=0)
-    return np.stack([below[:-1], below[-1] - below[:-1]], axis=1)
-
-
 def word_counts(sets: TokenSets, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[Any]) -> Floats:
     """By word of a text the weight of the rows without and with it, by class: [words, 2, classes].
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class Learner(Protocol):
     """What the loop asks of a learner; see rulekit.learners.rule_learner.RuleLearner."""
 
     def learn(self, question: Question) -> Learning: ...
-
-    size_parameter: ClassVar[str]
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
 
@@ -214,8 +212,7 @@ class _Group:
 
     def _course(self, question: Question, until: float) -> Course:
         question = replace(question, watch=Watch(until))
-        most = getattr(question.settings, self.learner.size_parameter, None) or 0
-        return Course(question, candidates_of(self.learner.learn(question)), _MOST + 2 * most)
+        return Course(question, candidates_of(self.learner.learn(question)), _MOST + 2 * (self.plan.n_units or 0))
 
     def _variants(self, course: Course) -> Variants | None:
         """What the learner makes of the candidates; its paths are checked when they are made."""

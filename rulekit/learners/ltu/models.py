@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
+from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.exact.parts import Seen
-from rulekit.learners.ltu.exact.reading import unit_node
 from rulekit.learners.ltu.exact.units import exact_units
 from rulekit.learners.ltu.forms import dnf_of_paths, nested
 from rulekit.learners.ltu.inputs import Inputs
@@ -24,6 +24,24 @@ from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import Unit
 from rulekit.numbers import short_probability, strength_of
+from rulekit.schema import Schema
+from rulekit.simplification.column_terms import join_terms
+from rulekit.simplification.logic import degenerate_at_least
+from rulekit.simplification.rewriting import context_of
+from rulekit.simplification.sums import dead_terms, threshold_logic
+
+
+def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> Node:
+    """The node of a unit: a condition, r of k, a disjunction that is no longer than the sum, or the sum.
+
+    columns: of the problem. Each is what laws of simplification make of the sum, and decides as it does on every row.
+    """
+    node: Node = unit.node(columns)
+    context = context_of(schema, [node])
+    for law in (dead_terms, threshold_logic, degenerate_at_least, join_terms):
+        node = law(node, context)
+    return node
+
 
 _GRID = 2.0**-10
 

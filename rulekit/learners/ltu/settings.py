@@ -87,7 +87,7 @@ class MadalineSettings(UnitSettings):
         "auto",
         one_of("auto", "last", "averaged", "pocket"),
         "which weights answer: the last, the mean of all that there were, or those that erred least (pocket); auto: "
-        "pocket with begin=tree, so that training makes no tree worse on its rows, else the last, as in the paper",
+        "with begin=tree the pocket, if it beats the tree on held-out rows, else the last, as in the paper",
     )
     prune: Literal["during", "after", "never"] = setting(
         "during", one_of("during", "after", "never"), "when units that decide nothing are left out"

@@ -1,4 +1,4 @@
-"""Expected information gain: by its definition, and of words, thresholds and levels from their counts."""
+"""Expected information gain: by its definition, and of words from their counts."""
 
 import math
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from rulekit.learners.counting.information import (
     gain_of_each_class,
     information_gain,
-    threshold_counts,
     word_counts,
 )
 from tests.tables.text.test_token_sets import SIZE, sets_from
@@ -46,8 +45,3 @@ def test_words_are_counted_by_class(rows: list[tuple[set[int] | None, int]]) -> 
             here = [w for (row, label), w in zip(rows, weights, strict=True) if label == k and word in (row or ())]
             every = [w for (_, label), w in zip(rows, weights, strict=True) if label == k]
             assert counts[word, :, k].tolist() == [sum(every) - sum(here), sum(here)]
-
-
-def test_thresholds_part_the_values() -> None:
-    counts = np.array([[3, 0], [1, 1], [0, 4]])
-    assert threshold_counts(counts).tolist() == [[[3, 0], [1, 5]], [[4, 1], [0, 4]]]

@@ -8,9 +8,9 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier
 from rulekit.learners.ltu.growing import grow_tree
 from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.ltu.madaline import SHAPES
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.rules import FixedIncrement
-from rulekit.learners.ltu.network.shapes import SHAPES
 from rulekit.learners.ltu.network.training import Training, train
 from rulekit.learners.ltu.nodes.kinds import node_of
 from rulekit.tables.kinds.inference import infer

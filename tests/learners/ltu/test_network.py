@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.learners.ltu.growing import grow_tree
+from rulekit.learners.ltu.madaline import SHAPES, network_of_tree, shape_named
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
-from rulekit.learners.ltu.network.from_tree import network_of_tree
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.pruning import pruned, useless_parting, useless_unit, without_useless
 from rulekit.learners.ltu.network.rules import FixedIncrement, Winnow
 from rulekit.learners.ltu.network.several import best_of_several
-from rulekit.learners.ltu.network.shapes import SHAPES, shape_named
 from rulekit.learners.ltu.network.training import Training, train, train_in_order
 from rulekit.learners.ltu.nodes.kinds import node_of
 from rulekit.learners.ltu.shape import NONE, Shape
@@ -253,6 +252,18 @@ def test_a_network_goes_on_from_a_tree():
     for network in (begun, by_powers):
         found = train(network, rows, labels, weights, np.random.default_rng(1), Training(3))
         assert np.mean(found.tree.decides(rows) != labels) < 0.03
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.45])
+def test_what_training_began_with_stays_unless_a_network_clearly_beats_it(noise):
+    """On heart the best network, which won by chance, made the tree worse."""
+    begun, rows, labels = trained(FixedIncrement(), passes=20)
+    rng = np.random.default_rng(2)
+    told, ones, last = labels ^ (rng.random(len(rows)) < noise), np.ones(len(rows)), Training(1)
+    kept = best_of_several(begun.network, rows, told, ones, rng, 3, training=last, as_begun=True).trained.tree
+    assert kept.decides(rows).tolist() == begun.network.tree.decides(rows).tolist()
+    other = best_of_several(begun.network, rows, ~labels, ones, rng, 3, training=Training(9), as_begun=True).trained
+    assert np.mean(other.tree.decides(rows) != labels) > 0.9
 
 
 def test_fixed_increments_take_numbers_and_winnow_says_what_to_do():

@@ -14,9 +14,9 @@ from rulekit import MadalineClassifier, MadaWinnowClassifier
 from rulekit.errors import InputError
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.ltu.madaline import shape_named
 from rulekit.learners.ltu.network import training
 from rulekit.learners.ltu.network.networks import Network
-from rulekit.learners.ltu.network.shapes import shape_named
 from rulekit.synthetic import five_bits
 from rulekit.tables.kinds.encoding import encode
 

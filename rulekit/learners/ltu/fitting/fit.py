@@ -11,17 +11,117 @@ from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.chains import chains_of
-from rulekit.learners.ltu.fitting.eliminating import eliminated
 from rulekit.learners.ltu.fitting.growing import grown
-from rulekit.learners.ltu.fitting.linear import linear
 from rulekit.learners.ltu.fitting.moments import ranked
 from rulekit.learners.ltu.fitting.options import FitOptions
-from rulekit.learners.ltu.fitting.pruning import pruned
 from rulekit.learners.ltu.fitting.refining import Training, refined, softened
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.fitting.unit import best_unit, polished
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+
+
+def linear(judges: Judges, inputs: Ints, options: FitOptions, check: Callable[[], None]) -> Candidate:
+    """The sparsest unit whose log loss on held-out rows is about the least; inputs: those that it may weigh, by number.
+
+    About: at most `linear_margin` standard errors of the difference more.
+    """
+    rows, held = judges.fit.of(inputs), judges.held.of(inputs)
+    found = list[tuple[LTUTree, Training, Floats]]()
+    start = LTUTree(Shape.chain(1), np.zeros((1, len(inputs))), np.zeros(1))
+    for l2 in options.logistic_l2:
+        training = Training(l2, logistic=True, tolerance=1e-5)
+        start = refined(start, rows, training, check)
+        found.append((start, training, _log_losses(start, held)))
+    best, training, least = min(found, key=lambda own: own[2] @ held.weights)
+    found = [own for own in found if own[1] is training]
+    for tree in sparser(best, rows, training, check):
+        losses = _log_losses(tree, held)
+        found.append((tree, training, losses))
+        if losses @ held.weights < least @ held.weights:
+            least = losses
+        if not _about(losses, least, held, options.linear_margin + _HOPELESS):
+            break
+    good = [tree for tree, _, losses in found if _about(losses, least, held, options.linear_margin)]
+    sparsest = min(good, key=lambda tree: np.count_nonzero(tree.weights))
+    return judges.judge(sparsest.over(inputs, judges.fit.inputs.shape[1]), training)
+
+
+def _log_losses(tree: LTUTree, rows: Rows) -> Floats:
+    """Minus the log likelihood of each row [n]."""
+    margins = tree.margins(rows.inputs)[:, 0]
+    return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
+
+
+def _about(losses: Floats, least: Floats, rows: Rows, margin: float) -> bool:
+    """Whether losses are more than the least by so many standard errors of the difference, or fewer."""
+    more, total = losses - least, max(rows.total, 1.0)
+    mean = float(more @ rows.weights) / total
+    variance = float((more - mean) ** 2 @ rows.weights) / total
+    return mean <= margin * float(np.sqrt(variance / total)) + 1e-12
+
+
+_SHARE, _FEW = 0.2, 30
+_HOPELESS = 4.0
+
+
+def sparser(tree: LTUTree, rows: Rows, training: Training, check: Callable[[], None]) -> Iterator[LTUTree]:
+    """Ever sparser trees: a fifth of the weights is dropped in a round, of few weights one."""
+    quick = replace(training, steps=40, tolerance=1e-4)
+    while (live := np.count_nonzero(tree.weights)) > tree.size:
+        dropped = max(1, int(_SHARE * live)) if live > _FEW else 1
+        order = np.argsort(np.abs(tree.weights), axis=None, kind="stable")
+        mask = tree.weights != 0.0
+        mask.ravel()[order[mask.size - live :][:dropped]] = False
+        tree = replace(tree, weights=np.where(mask, tree.weights, 0.0))
+        tree = rows.without_idle(refined(tree, rows, quick, check, mask))
+        yield tree
+
+
+def eliminated(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Candidate:
+    """Of ever sparser trees the one of the shortest description that is allowed beside the best on held-out rows."""
+    path, least = [candidate], candidate
+    for tree in sparser(candidate.tree, judges.fit, candidate.training, check):
+        path.append(judges.judge(tree, candidate.training))
+        least = best_of((least, path[-1]))
+        if not judges.allowed(path[-1], least, margin + _HOPELESS):
+            break
+    return judges.chosen(path, margin)
+
+
+_TRIED = 4
+
+
+def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Iterator[Candidate]:
+    """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good.
+
+    Good is at most `margin` standard errors worse on the held-out rows than the best so far.
+    """
+    least, rows = candidate, judges.fit
+    training = replace(candidate.training, steps=60, tolerance=1e-5)
+    while candidate.tree.size > 1:
+        tried = list[Candidate]()
+        for tree in _changes(candidate.tree, rows)[:_TRIED]:
+            tree = rows.without_idle(refined(softened(tree), rows, training, check))
+            tried.append(judges.judge(tree, candidate.training))
+        best = best_of(tried)
+        if not judges.allowed(best, least, margin):
+            return
+        candidate, least = best, best_of((least, best))
+        yield candidate
+
+
+def _changes(tree: LTUTree, rows: Rows) -> list[LTUTree]:
+    """The trees with a unit less or more, those first that err least on the rows."""
+    fires = rows.fires(tree.weights, tree.biases)
+    found = list[tuple[float, int, LTUTree]]()
+    for child in range(1, tree.size):
+        parent = int(tree.shape.parents[child])
+        for shape, kept in (tree.shape.without(child), tree.shape.in_place_of(parent, child)):
+            wrong = rows.wrong(shape.decides(fires[:, kept]))
+            found.append((wrong, shape.size, tree.kept(shape, kept)))
+    return [tree for *_, tree in sorted(found, key=lambda own: own[:2])]
+
 
 DEFAULT_OPTIONS = FitOptions()
 _EXACT = 100_000

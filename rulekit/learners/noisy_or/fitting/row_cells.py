@@ -7,7 +7,7 @@ without it they are the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,18 +44,6 @@ class RowCells:
         if data is not None and np.count_nonzero(data) < len(indices):
             found = found.kept(np.asarray(data) != 0)
         return found.sorted()
-
-    @classmethod
-    def of_codes(cls, codes: Sequence[npt.NDArray[Any]], n_codes: Sequence[int]) -> RowCells:
-        """One attribute for each column of codes [n] from 0 to below n_codes, and one cell for each code."""
-        starts = np.concatenate([[0], np.cumsum(np.asarray(n_codes, dtype=np.int64))])
-        n = len(codes[0]) if len(codes) else 0
-        indices = np.empty((n, len(codes)), dtype=np.int32)
-        for j, column in enumerate(codes):
-            indices[:, j] = column
-            indices[:, j] += np.int32(starts[j])
-        attribute = np.repeat(np.arange(len(codes), dtype=np.int32), n_codes)
-        return cls(np.arange(n + 1, dtype=np.int64) * len(codes), indices.ravel(), attribute)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -12,9 +12,9 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_node
 from rulekit.graph.nodes import Column, Compare, LinearThreshold
 from rulekit.learners.ltu.exact.lattice import fits
-from rulekit.learners.ltu.exact.reading import unit_node
 from rulekit.learners.ltu.exact.units import exact_units
 from rulekit.learners.ltu.inputs import Condition, Inputs
+from rulekit.learners.ltu.models import unit_node
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import NumberTerm

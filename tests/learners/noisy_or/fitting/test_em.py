@@ -149,7 +149,9 @@ def test_levels_of_columns_are_cells() -> None:
     """Two cells for each binary column are the general noisy-or."""
     words, labels = drawn(9)
     general = Incidence.of(cells_of(words), labels, absent=True)
-    rows = RowCells.of_codes([column.astype(np.uint8) for column in words.T], [2] * words.shape[1])
+    n, k = words.shape
+    indices = (2 * np.arange(k) + words).ravel().astype(np.int32)
+    rows = RowCells(np.arange(n + 1, dtype=np.int64) * k, indices, np.repeat(np.arange(k, dtype=np.int32), 2))
     levels = Incidence.of(rows, labels)
     start = start_of(general, seed=3)
     assert start.absent is not None

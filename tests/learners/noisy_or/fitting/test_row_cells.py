@@ -56,12 +56,6 @@ def test_what_is_no_matrix_is_refused(indptr: list[int], indices: list[int]) -> 
         RowCells.of_sparse(Matrix())
 
 
-def test_codes_are_cells_of_their_columns() -> None:
-    rows = RowCells.of_codes([np.array([0, 1]), np.array([2, 0])], [2, 3])
-    assert rows.indices.tolist() == [0, 4, 1, 2]
-    assert rows.attribute.tolist() == [0, 0, 1, 1, 1]
-
-
 def test_sums_are_the_same_bits_with_and_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     rng = np.random.default_rng(0)
