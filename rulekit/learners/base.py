@@ -227,7 +227,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
 
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         """A learned model with simplified rules, under the overrides of the start."""
-        model, start = self.simplified(learned), getattr(self, "start", None)
+        model, start = self.path_.simplified(learned), getattr(self, "start", None)
         if not isinstance(start, RuleGraph) or not start.overrides:
             return model
         return with_overrides(model, relabelled(start.overrides, start.classes, model.classes))

@@ -40,7 +40,7 @@ from rulekit.learners.counting.histograms import Floats, class_totals, quantise_
 from rulekit.learners.counting.kernels import available_threads
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
-from rulekit.learners.fitting.given.constraints import required_of, under_constraints, unproved
+from rulekit.learners.fitting.given.constraints import required_of, under_constraints
 from rulekit.learners.fitting.given.start_schema import under_start
 from rulekit.learners.fitting.given.starts import unmerged
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
@@ -61,9 +61,7 @@ from rulekit.learners.fitting.rows.training_rows import binned, training_data
 from rulekit.learners.fitting.sizes.path import ModelPath, QuestionPath, SizeLimits
 from rulekit.learners.fitting.sizes.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.fitting.watching import watched
-from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import Schema
-from rulekit.simplification.passes import simplify
 
 HOOKS = (
     *("learn", "resolve", "ranks", "check", "binned", "prepare", "nothing", "finish"),
@@ -202,15 +200,6 @@ class RuleLearner(ABC):
                 data = training_data(self, callback, X, y, sample_weight, groups, time)
                 return self.learn_rows(replace(settings, callback=callback), begun, data)
 
-    def simplified(self, learned: RuleGraph, deadline: Deadline = NO_LIMIT) -> RuleGraph:
-        """The same decisions with fewer literals; as learned where these would break a limit of size or a promise."""
-        start: Any = getattr(self, "start", None)
-        keep = () if start is None else unmerged(start.underlying, getattr(self, "freeze", "all"))
-        simpler = simplify(learned, keep, deadline=deadline)
-        # fewer literals may stand in more rules
-        kept = self.path_.keeps_limits(simpler) and len(unproved(simpler)) <= len(unproved(learned))
-        return simpler if kept else learned
-
     def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
         name = self.estimator_name()
@@ -311,7 +300,9 @@ class RuleLearner(ABC):
         parameters = {key: getattr(settings, key) for key in self.parameters}
         provenance = provenance_of(self.estimator_name(), parameters, data, settings.target, stopped)
         chosen, most = tuple(run.chosen for run in runs), int(getattr(settings, self.size_parameter, 0))
-        return ModelPath(frame, paths, chosen, provenance, self.noun_of(settings), most)
+        start = getattr(settings, "start", None)
+        keep = () if start is None else unmerged(start, settings.freeze)
+        return ModelPath(frame, paths, chosen, provenance, self.noun_of(settings), most, keep=keep)
 
 
 def _generator(random_state: Any) -> np.random.RandomState:

@@ -120,7 +120,7 @@ class Finish:
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         key = learned.digest, str(learned.provenance.get("units"))
         if key not in self._done:
-            simpler = self.attempt(lambda: self.learner.simplified(learned, self.deadline), learned)
+            simpler = self.attempt(lambda: self.learner.path_.simplified(learned, self.deadline), learned)
             model = self._declared(simpler if self.request.simplified else learned)
             self._done[key] = self.attempt(lambda: self._with_statistics(model), model)
         return self._done[key]

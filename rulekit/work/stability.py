@@ -213,5 +213,5 @@ class _Runs:
         learned: RuleGraph = learner.rule_graph_
         if learned.provenance.get("stopped"):
             return learned
-        simpler: RuleGraph = learner.simplified(learned)
+        simpler: RuleGraph = learner.path_.simplified(learned)
         return simpler

@@ -20,8 +20,11 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.fitting.assembly import default_of, graph_of
+from rulekit.learners.fitting.given.constraints import unproved
 from rulekit.learners.fitting.sizes.choice import Curve
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
+from rulekit.simplification.passes import simplify
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,8 @@ class ModelPath:
     the places were chosen, in words.
     rows: the places of each size that is a row of the ladder, from the smallest; errors: held-out error of the whole
     model at these, its standard error and the macro F1 score, as far as they are known; smallest: the size that is not
-    worse than the best by a standard error; why: what decided the size, in words.
+    worse than the best by a standard error; why: what decided the size, in words. keep: nodes that simplification
+    leaves as they are.
     """
 
     frame: Frame
@@ -145,6 +149,7 @@ class ModelPath:
     errors: Mapping[int, tuple[float, float, float | None]] = field(default_factory=dict)
     smallest: int | None = None
     why: str = ""
+    keep: tuple[Node, ...] = ()
 
     def __repr__(self) -> str:
         how = f" (chosen by {self.choice})" if self.choice else ""
@@ -186,14 +191,21 @@ class ModelPath:
         return tuple(point for path, chosen in both for point in path.points(chosen))
 
     def graph_at(self, size: int) -> RuleGraph:
-        """The model in which all paths have this size, or the largest that they reached where that is less.
+        """The simplified model in which all paths have this size, or the largest that they reached where that is less.
 
         It has no statistics of its rules, and the limits on the size of the fitted model do not bind it. Raises
         InputError where `size` is not one of 1 .. len(path).
         """
         if not 1 <= size <= len(self):
             raise InputError(f"the path has no model of size {size}", where="graph_at", fix=f"1 to {len(self)}")
-        return self.graph([min(size, len(path.candidates)) for path in self.paths])
+        return self.simplified(self.graph([min(size, len(path.candidates)) for path in self.paths]))
+
+    def simplified(self, learned: RuleGraph, deadline: Deadline = NO_LIMIT) -> RuleGraph:
+        """The same decisions with fewer literals; as learned where these would break a limit of size or a promise."""
+        simpler = simplify(learned, self.keep, deadline=deadline)
+        # fewer literals may stand in more rules; the limits do not bind a model that is beyond them as learned
+        kept = self.keeps_limits(simpler) or not self.keeps_limits(learned)
+        return simpler if kept and len(unproved(simpler)) <= len(unproved(learned)) else learned
 
     def graph(self, places: Sequence[int]) -> RuleGraph:
         """The model whose questions are answered by the candidates at these places."""
