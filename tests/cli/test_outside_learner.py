@@ -60,11 +60,14 @@ def test_its_own_faults_are_reported_as_its_own(
         with monkeypatch.context() as patch:
             owner, _, name = hook.rpartition(".")
             patch.setattr(getattr(covering, owner) if owner else covering, name, covering.failing)
-            said = ("rulekit: learner covering (package covering 1.0): ValueError: a condition that is none;",)
+            place = "failing" if owner else "CoveringClassifier.learn"
+            fault = f"ValueError: a condition that is none, raised in {place};"
+            said = (f"rulekit: learner covering (package covering 1.0): {fault}",)
             assert_refused(run(*given, "--learner", "covering"), *said)
     with monkeypatch.context() as patch:  # of a learner that works for another one
         patch.setattr(covering, "best_clause", covering.failing)
-        assert_refused(run(*given, "--learner", "adaboost", "--param", "base=covering"), *said)
+        fault = "learner covering (package covering 1.0): ValueError: a condition that is none, raised in "
+        assert_refused(run(*given, "--learner", "adaboost", "--param", "base=covering"), fault)
     (package / "covering.py").write_text("import nowhere\n")
     sys.modules.pop("covering")
     said = ("learner covering (package covering 1.0)", "cannot be loaded", "No module named 'nowhere'")
