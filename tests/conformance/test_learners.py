@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from quick_learners import SMALL
 
 from rulekit import CNLLClassifier
 from rulekit.conformance import learners
@@ -35,6 +34,15 @@ from rulekit.learners.fitting.settings import SizeSettings
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
+SMALL: dict[str, dict[str, Any]] = {
+    "additive": {"max_rules": 3, "n_folds": 2},
+    "adaboost": {"n_estimators": 8, "n_folds": 2},
+    "cnll": {"n_units": 3, "n_folds": 2},
+    "ltu-tree": {"max_nodes": 3, "n_starts": 1},
+    "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
+    "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
+    "noisy-or": {"max_causes": 4, "n_folds": 2},
+}
 SLOW = ("ltu-tree: several", "ltu-tree: ranked", "noisy-or: several", "madaline: two classes: parity")
 CHECKS = [
     pytest.param(name, check, id=f"{name}: {check}", marks=[pytest.mark.full, pytest.mark.long] if slow else ())
