@@ -158,14 +158,9 @@ def _described(
 def _one_column_note(name: str, rows: Sequence[Sequence[str]], source: str) -> list[str]:
     """A note where the name of the only column, and its cells alike, hold a sign that may part cells."""
     for sign in dict.fromkeys(c for c in name if not c.isalnum() and c not in f" _-.\"'{_USUAL}" and c * 2 not in name):
-        if len(rows) > 2 and sum("".join(row).count(sign) == name.count(sign) for row in rows) > _MOST_EQUAL * len(
-            rows
-        ):
-            way = (
-                f"--delimiter {quoted_word(sign)}, if that"
-                if sign.isascii() and sign * 2 not in name
-                else "use a comma, if it"
-            )
+        alike = sum("".join(row).count(sign) == name.count(sign) for row in rows)
+        if len(rows) > 2 and alike > _MOST_EQUAL * len(rows):
+            way = f"--delimiter {quoted_word(sign)}, if that" if sign.isascii() else "use a comma, if it"
             return [f"{source}: one column, whose name and cells hold {sign!r}; {way} parts cells"]
     sign = next((sign for sign in ("::", *_USUAL, " ") if sign in name), "")
     way = "unquote whole lines, or part cells by one sign"

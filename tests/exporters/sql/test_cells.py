@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
+import os
 import random
+import shutil
+import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rulekit_exporters.sql.engines import SERVER
 
 import rulekit
 from rulekit.conformance.cells import KINDS, NAME, cells, expected, may_hold, model_of
@@ -297,6 +300,26 @@ decide yes when any of (
 """
 
 
+def _read_in(engine: str, execute: Execute, path: Path, columns: str) -> str:
+    """Make a table of a CSV file with the engine's own reader, and give its name."""
+    if engine == "duckdb":
+        execute(f"CREATE TABLE read AS SELECT * FROM read_csv('{path}')")
+        return "read"
+    tool = {"sqlite": "sqlite3", "postgresql": "psql"}[engine]
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    make = f"CREATE TABLE read ({columns})"
+    if engine == "postgresql":
+        execute(make)
+        command = [tool, os.environ[SERVER], "-c", f"\\copy for_a_test.read from '{path}' csv header"]
+    else:
+        command = [tool, str(path.with_suffix(".db")), make, f".import --csv --skip 1 {path} read"]
+    subprocess.run(command, check=True, capture_output=True)
+    if engine == "sqlite":
+        execute(f"ATTACH '{path.with_suffix('.db')}' AS imported")
+    return {"sqlite": "imported.read", "postgresql": "read"}[engine]
+
+
 @pytest.mark.parametrize("style", ["plain", "quoted", "blanks behind commas"])
 def test_a_file_decides_as_the_engine_reads_it(engine: str, execute: Execute, style: str, tmp_path: Path) -> None:
     """A file with blanks behind its commas was scored by DuckDB's own reader, 600 of 600 rows wrongly."""
@@ -313,14 +336,7 @@ def test_a_file_decides_as_the_engine_reads_it(engine: str, execute: Execute, st
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(lines) + "\n")
     decided = graph.predict(rulekit.read_table(path, schema=graph.schema)).tolist()
-    if engine == "duckdb":
-        execute(f"CREATE TABLE read AS SELECT * FROM read_csv('{path}')")
-    else:
-        # as COPY and .import do, which take each cell as text
-        execute("CREATE TABLE read (age TEXT, job TEXT, paid TEXT, seen TEXT)")
-        with path.open(newline="") as file:
-            for row in list(csv.reader(file))[1:]:
-                execute("INSERT INTO read VALUES (?, ?, ?, ?)", *row)
-    query = SQL.emit(graph, {"dialect": engine, "table": "read"}).main.decode()
+    table = _read_in(engine, execute, path, "age TEXT, job TEXT, paid TEXT, seen TEXT")
+    query = SQL.emit(graph, {"dialect": engine, "table": table}).main.decode()
     assert [row[0] for row in execute(query)] == decided
     assert {"no", "yes"} == set(decided)
