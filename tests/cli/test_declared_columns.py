@@ -123,13 +123,12 @@ def test_labels_of_a_date_are_dates(run: Run) -> None:
 
 def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages about budgets came through --quiet."""
-    import rulekit.simplification.passes as passes
 
     def simplify(graph: object, *_: object, **__: object) -> object:
         logging.getLogger("rulekit.simplification.passes").warning("over budget")
         return graph
 
-    monkeypatch.setattr(passes, "simplify", simplify)
+    monkeypatch.setattr("rulekit.learners.fitting.sizes.path.simplify", simplify)
     options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "n_units=2")
 
     assert "note: over budget" in run(*options).err

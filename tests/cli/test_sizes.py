@@ -93,13 +93,19 @@ def test_the_saved_model_keeps_the_limits(run: Run, table: Path, limit: str) -> 
 
 def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the simplified model were beyond it, the one that was learned is saved."""
-    import rulekit.simplification.passes as passes
     from rulekit.graph.decisions import Fires
     from rulekit.graph.nodes import Compare, Or
 
     larger = Or((Compare("a", ">", 0.5), Compare("b", ">", 0.5)))
-    monkeypatch.setattr(passes, "simplify", lambda graph, *_, **__: graph.with_(decision=Fires(larger)))
+    asked: list[object] = []
+
+    def simplify(graph: rulekit.RuleGraph, *_: object, **__: object) -> rulekit.RuleGraph:
+        asked.append(graph)
+        return graph.with_(decision=Fires(larger))
+
+    monkeypatch.setattr("rulekit.learners.fitting.sizes.path.simplify", simplify)
     assert run("train", str(table), *TRAIN, "--param", "max_clauses=1").status == 0
+    assert asked
     assert counts(rulekit.load("m.json")).rules == 1
 
 
