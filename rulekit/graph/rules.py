@@ -9,7 +9,7 @@ threshold unit that is not zero is a literal.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,20 @@ def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
         )
         for k, part in parts
     )
+
+
+def left_out(start: RuleGraph, freeze: str | Collection[str], model: RuleGraph) -> list[str]:
+    """The ids of the frozen Boolean rules of a start that a model has not: others cover them.
+
+    freeze: ids, "all" or "none".
+    """
+    if freeze == "none":
+        return []
+    ids = {rule.node: rule.id for rule in rules_of(start.underlying) if not rule.nested}
+    # where the model decides by a probability, a rule stands as a hidden bit that fires with probability 1
+    there = {node.cause for node in model.nodes() if isinstance(node, Hidden)}
+    there |= set(topological(rule.node for rule in rules_of(model)))
+    return [name for node, name in ids.items() if (freeze == "all" or name in freeze) and node not in there]
 
 
 def counts(graph: RuleGraph) -> Counts:

@@ -18,12 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import DataWarning
 from rulekit.graph.ladder import Ladder
+from rulekit.graph.language.readable import listed
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Column, Contains, LevelPoints, Linear, LinearThreshold, Node, Step
 from rulekit.graph.overrides import relabelled
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.graph.rules import left_out, no_rule_notes, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.faults import blamed
@@ -68,11 +69,11 @@ def documented(docstring: str, parameters: Mapping[str, Parameter]) -> str:
     docstring: as it stands in the class; parameters: by name, in the order in which they are to be listed.
     """
     said, _, own = inspect.cleandoc(docstring).partition(_ATTRIBUTES)
-    listed = "\n".join(_listed(parameter) for parameter in parameters.values())
+    listed = "\n".join(_one_listed(parameter) for parameter in parameters.values())
     return f"{said.rstrip()}\n\nParameters\n----------\n{listed}\n\n{_ATTRIBUTES}{FITTED}{own}".rstrip() + "\n"
 
 
-def _listed(parameter: Parameter) -> str:
+def _one_listed(parameter: Parameter) -> str:
     words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
     head = f"{parameter.name} : {words}, default {parameter.default!r}"
     first = parameter.help.split()[0]  # a value that the text explains, as `cv:`, is written as it is
@@ -205,6 +206,11 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         ]
         first = next(data.table.blocks(size=1))
         notes += no_rule_notes(graph, graph.classes[int(graph.decide(first)[0])])
+        start = getattr(self, "start", None)
+        gone = left_out(start, self.freeze, graph) if isinstance(start, RuleGraph) else []
+        if gone:
+            shown = gone if len(gone) < 5 else [*gone[:3], f"{len(gone) - 3} more"]
+            notes.append(f"start: the model leaves out {listed(shown)}: other rules cover them, or they add nothing")
         for note in foremost(notes, "rulekit describe shows those of a file"):
             warnings.warn(note, DataWarning, stacklevel=3)
 

@@ -9,10 +9,8 @@ from typing import Literal
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
-from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import rules_of
-from rulekit.graph.traversal import topological
+from rulekit.graph.rules import left_out
 from rulekit.schema import Feature
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
@@ -33,16 +31,8 @@ class Start:
         return replace(rows, table=under_start(self.graph, rows.table, self.who))
 
     def covered(self, model: RuleGraph) -> list[str]:
-        """The ids of the Boolean rules that were to stay and do not stand in the model: other rules cover them."""
-        if self.freeze == "none":
-            return []
-        ids = {rule.node: rule.id for rule in rules_of(self.graph.underlying) if not rule.nested}
-        there = {rule.node for rule in rules_of(model)}
-        # where the model decides by a probability, a rule stands as a hidden bit that fires with probability 1
-        there |= {node.cause for node in model.nodes() if isinstance(node, Hidden)}
-        there |= {node for rule in rules_of(model) for node in topological([rule.node])}
-        kept = set(ids.values()) if self.freeze == "all" else set(self.freeze)
-        return [name for node, name in ids.items() if name in kept and node not in there]
+        """The ids of the frozen rules that the model has not."""
+        return left_out(self.graph, self.freeze, model)
 
     def reading(self, options: ReadingOptions) -> ReadingOptions:
         """The options with what the rules say of the columns that they read, where nothing else is asked for."""
