@@ -39,6 +39,7 @@ MOST_CELLS = 20_000_000  # of the columns that are read, on all adversarial rows
 LEAST_PROBABILITY = 1e-30  # that is compared as a share of itself
 PROVING = 0.7  # of a limit of time; the rest is for the rows
 AMPLE = 0.8  # of a limit of time; where less is left the rows are as many as there is time for
+LITTLE = 0.25  # of a limit of time; with less left nothing is spent on finding out how many rows there is time for
 FEW_ROWS = 200  # that are run whatever the time
 SKIPPED = "no proof was asked for"
 OTHER = "it is not what the exporter writes"
@@ -147,7 +148,7 @@ def verify(
 
 def _affordable(comparison: _Comparison, content: bytes, target: Target, deadline: Deadline) -> int:
     """How many rows there is time for, made ones and given ones each a half, by the time that some take."""
-    if deadline.over:
+    if deadline.left <= LITTLE * (deadline.seconds or 0.0):
         return FEW_ROWS
     seconds = []
     for n_rows in (1, FEW_ROWS):

@@ -30,6 +30,7 @@ from rulekit.graph.language.words import name
 from rulekit.limits import NO_LIMIT, Deadline
 
 FORMAT, VERSION = "rulekit report", 1
+SEARCHING = 0.6  # of a limit of time; the rest is for the sections
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Document:
 def document(subject: Subject, version: str, deadline: Deadline = NO_LIMIT) -> Document:
     """The report of a subject; version: of rulekit. What is not proved by the deadline is open."""
     graph, said = subject.graph, subject.said
-    checked = check_model(graph, deadline=deadline)
+    searching = deadline if deadline.seconds is None else deadline.within(SEARCHING * deadline.left)
+    checked = check_model(graph, deadline=searching)
     deadline.tell("the sections", 0.0)
     groups = parities_of(subject)
     rules = rule_entries(subject)
