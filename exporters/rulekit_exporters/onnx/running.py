@@ -26,7 +26,8 @@ from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 
 CHUNK = 8192
-ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column
+ANYTHING = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5)  # of an unused column of numbers
+ANY_TRUTH = (np.nan, 0.0, 1.0)  # of an unused one of truth values: a proof takes them for these, as `predict` does
 CODES_BEYOND = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
 
 # feeds -> outputs in the order of `roles_of`
@@ -188,8 +189,8 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
             tensor = np.empty((n_rows, len(graph.schema)), dtype=np.float64 if plan.wide else np.float32)
             for j, feature in enumerate(graph.schema):
                 known = feature.name in columns and feature.kind != "categorical"
-                # the place of a column that no rule reads may hold anything
-                anything = np.resize(np.roll(ANYTHING, j), n_rows)
+                # the place of a column that no rule reads may hold anything of its kind
+                anything = np.resize(np.roll(ANY_TRUTH if feature.kind == "boolean" else ANYTHING, j), n_rows)
                 tensor[:, j] = _numbers(feature, columns[feature.name]) if known else anything
             return {TENSOR_NAME: tensor}
         feeds = {}
