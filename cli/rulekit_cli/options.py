@@ -230,7 +230,7 @@ Start = Annotated[
 ]
 Freeze = Annotated[
     str | None,
-    typer.Option("--freeze", metavar="IDS", help="Rules of --start that stay word for word: all (default), none, ids."),
+    typer.Option("--freeze", metavar="IDS", help="Rules of --start that stay as they are: all (default), none, ids."),
 ]
 Overrides = Annotated[
     Path | None,

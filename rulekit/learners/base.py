@@ -66,7 +66,7 @@ feature_names_in_ : ndarray of str
 def documented(docstring: str, parameters: Mapping[str, Parameter]) -> str:
     """The docstring of a learner with its parameters, and with its own attributes after those of every learner.
 
-    docstring: as it stands in the class; parameters: by name, in the order in which they are to be listed.
+    docstring: the one of the class. parameters: by name, in the order of the list.
     """
     said, _, own = inspect.cleandoc(docstring).partition(_ATTRIBUTES)
     listed = "\n".join(_one_listed(parameter) for parameter in parameters.values())

@@ -50,7 +50,7 @@ class AdditiveRulesSettings(PointSettings, StartSettings):
     freeze: Any = setting(
         "all",
         words_or_list("all", "none"),
-        "which of its rules stay word for word, their weights fitted anew: all, none, or their ids",
+        "which of its rules stay as they are, with new weights: all, none, or their ids",
     )
     n_folds: int = setting(3, whole(2), "folds of the cross-validation, inside the training rows")
 

@@ -129,5 +129,5 @@ class StartSettings(SizeSettings):
 
     start: RuleGraph | None = setting(None, RULES, "a RuleGraph to go on from, learned elsewhere or by an expert")
     freeze: str | Sequence[str] = setting(
-        "all", words_or_list("all", "none"), "which of its rules stay word for word: all, none, or their ids"
+        "all", words_or_list("all", "none"), "which of its rules stay as they are: all, none, or their ids"
     )

@@ -38,7 +38,7 @@ from rulekit.numbers import strength_of
 from rulekit.schema import Feature
 
 _ROWS = 8192
-"""Rows by which it is found out; of more, so many are drawn."""
+"""The most rows that choose the family; rulekit draws them from a larger table."""
 
 
 def family_of_classes(problem: Problem, questions: Sequence[Question]) -> str:

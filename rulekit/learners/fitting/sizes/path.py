@@ -203,18 +203,15 @@ class ModelPath:
     def simplified(self, learned: RuleGraph, deadline: Deadline = NO_LIMIT) -> RuleGraph:
         """The same decisions with fewer literals; as learned where these would break a limit of size or a promise."""
         simpler = simplify(learned, self.keep, deadline=deadline)
-        # fewer literals may stand in more rules; the limits do not bind a model that is beyond them as learned
+        # Fewer literals may need more rules. A model that breaks the limits as learned may break them here too.
         kept = self.keeps_limits(simpler) or not self.keeps_limits(learned)
-        return simpler if kept and len(unproved(simpler)) <= len(unproved(learned)) else learned
+        return _counted(simpler if kept and len(unproved(simpler)) <= len(unproved(learned)) else learned)
 
     def graph(self, places: Sequence[int]) -> RuleGraph:
         """The model whose questions are answered by the candidates at these places."""
         made = [path.at(place) for path, place in zip(self.paths, places, strict=True)]
         graph = graph_of(self.frame, [candidate.model for candidate in made], dict(self.provenance))
-        units = [candidate.size for candidate in made]
-        if graph.decision.rule_sets:  # rules that would change nothing are left out
-            units = [min(size, rule_count(rules)) for size, rules in zip(units, graph.decision.roots, strict=True)]
-        return graph.with_(provenance={**graph.provenance, "units": units})
+        return _counted(graph.with_(provenance={**graph.provenance, "units": [candidate.size for candidate in made]}))
 
     def rows_of(self, sizes: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """The places of models in which no question has more units than a size, within the limits; each model once."""
@@ -278,3 +275,12 @@ class ModelPath:
     def keeps_limits(self, graph: RuleGraph) -> bool:
         """Whether a model keeps to the limits of size that were asked for."""
         return self.frame.limits.hold_for(graph)
+
+
+def _counted(graph: RuleGraph) -> RuleGraph:
+    """The graph with the rules of each class in its provenance, without those that were left out."""
+    units = graph.provenance["units"]
+    if not graph.decision.rule_sets or len(units) != len(graph.decision.roots):
+        return graph
+    units = [min(size, rule_count(rules)) for size, rules in zip(units, graph.decision.roots, strict=True)]
+    return graph.with_(provenance={**graph.provenance, "units": units})

@@ -54,7 +54,7 @@ def _log_losses(tree: LTUTree, rows: Rows) -> Floats:
 
 
 def _about(losses: Floats, least: Floats, rows: Rows, margin: float) -> bool:
-    """Whether losses are more than the least by so many standard errors of the difference, or fewer."""
+    """Whether the losses exceed the least ones by at most this number of standard errors of the difference."""
     more, total = losses - least, max(rows.total, 1.0)
     mean = float(more @ rows.weights) / total
     variance = float((more - mean) ** 2 @ rows.weights) / total
