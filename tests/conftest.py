@@ -36,12 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`long_from(parameter, value)` marks the runs from that value on as long ones, which are full too."""
+    """`long_from(parameter, value)` marks the runs from that value on as long ones; every long one is full too."""
     for item in items:
         first = item.get_closest_marker("long_from")
         callspec = getattr(item, "callspec", None)
         if first is not None and callspec is not None and callspec.params[first.args[0]] >= first.args[1]:
             item.add_marker("long")
+        if item.get_closest_marker("long"):
             item.add_marker("full")
 
 

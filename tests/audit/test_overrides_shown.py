@@ -54,6 +54,7 @@ def test_an_explanation_names_the_override_and_what_lies_beneath():
     ]
 
 
+@pytest.mark.long_from("seed", 12)
 @pytest.mark.parametrize("seed", range(25))
 def test_explanations_and_statistics_of_any_model(seed):
     graph, over, table = overridden(seed)

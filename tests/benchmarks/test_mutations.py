@@ -26,12 +26,11 @@ def wrong(results: Iterable[Result]) -> list[str]:
 
 
 def test_faults_in_onnx() -> None:
-    results = list(run(4, seed=4, ways=ONNX, names=FEW))
+    results = list(run(2, seed=4, ways=ONNX, names=FEW))
     assert wrong(results) == []
     assert {result.truth.effect for result in results} >= {"decision", "none"}
 
 
-@pytest.mark.full
 @pytest.mark.long
 def test_more_faults_in_onnx() -> None:
     results = list(run(30, seed=1, ways=ONNX, names=FEW))
@@ -42,7 +41,7 @@ def test_more_faults_in_onnx() -> None:
 
 @pytest.mark.full
 def test_faults_in_python() -> None:
-    results = list(run(2, seed=1, ways=PYTHON, names=FEW))
+    results = list(run(1, seed=1, ways=PYTHON, names=FEW))
     assert wrong(results) == []
     assert any(result.truth.effect == "decision" for result in results)
 

@@ -17,8 +17,7 @@ def test_threads_blocks_and_a_budget_give_one_file():
     assert len({digest for learned in found.values() for digest in learned.values()}) == len(found)
 
 
-@pytest.mark.full
-@pytest.mark.long_from("rows", 800)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rows", "tables", "settings"),
     [
@@ -34,8 +33,7 @@ def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables, setti
     assert same_model.differing({name: compiled[name] | fallback[name] for name in compiled}) == []
 
 
-@pytest.mark.full
-@pytest.mark.long_from("n_tables", 4)
+@pytest.mark.long
 @pytest.mark.parametrize("n_tables", [1, 4])
 def test_tables_that_are_large_enough_for_threads_too(n_tables):
     ways, tables = ["1 thread", "2 threads", "3 threads", "blocks"], list(same_model.TABLES)[:n_tables]

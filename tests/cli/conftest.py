@@ -12,12 +12,17 @@ from rulekit_cli import main as command
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """A function that runs the command with the given words in an empty folder; baselines are measured where asked."""
+    """A function that runs the command with the given words in an empty folder.
+
+    Baselines are measured where asked, and a training of the default learner that names no number of folds has two.
+    """
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str, baselines: bool = False) -> Ran:
-        if arguments[:1] == ("train",) and not baselines and "--help" not in arguments:
-            arguments = (*arguments, "--no-baselines")
+        if arguments[:1] == ("train",) and "--help" not in arguments:
+            few_folds = not any("--learner" in word or "n_folds" in word for word in arguments)
+            quickly = (*(() if baselines else ("--no-baselines",)), *(("--param", "n_folds=2") if few_folds else ()))
+            arguments = (*arguments, *quickly)
         monkeypatch.setattr("sys.argv", ["rulekit", *arguments])
         with pytest.raises(SystemExit) as stopped:
             command.main()

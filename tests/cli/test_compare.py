@@ -45,7 +45,10 @@ def test_a_moved_cut_is_told_with_rows_and_groups(run: Run, tmp_path: Path, rule
     assert found["flips"][0]["witness"]["after"] == "yes"
 
 
-@pytest.mark.parametrize(("target", "ending"), [("onnx", "onnx"), ("python", "py"), ("sql", "sql"), ("text", "txt")])
+@pytest.mark.parametrize(
+    ("target", "ending"),
+    [("onnx", "onnx"), pytest.param("python", "py", marks=pytest.mark.long), ("sql", "sql"), ("text", "txt")],
+)
 def test_an_export_is_proved_equal_to_its_model(
     run: Run, tmp_path: Path, rules: Path, edited: Path, target: str, ending: str
 ) -> None:

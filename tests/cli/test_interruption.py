@@ -40,8 +40,8 @@ def test_who_stops_what_is_written_hears_where_it_is(capsys: pytest.CaptureFixtu
 def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) -> None:
     run("train", str(large), "--target", "y", "-o", "m.json", "--param", "n_units=1")  # compiles for this machine
     started = time.monotonic()
-    arguments = ("--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5", "--time-limit", "4")
-    ran = run("train", str(large), *arguments)
+    long = ("--param", "n_units=400", "--param", "refit=5", "--param", "n_folds=5")
+    ran = run("train", str(large), "--target", "y", "-o", "m.json", *long, "--time-limit", "3")
     assert ran.status == 0, ran.err
     assert "stopped early (time limit)" in ran.err
     assert json.loads(Path("m.json").read_text())["provenance"]["stopped"] == "time limit"
@@ -49,7 +49,7 @@ def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) ->
     assert "time limit" in run("show", "m.json").err
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_a_signal_keeps_the_best_model_and_says_so(large: Path, sent: signal.Signals) -> None:
     """SIGTERM, which batch systems send at the end of their time, lost what was learned."""
     words = ["train", large.name, "--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5"]
@@ -63,7 +63,7 @@ def test_a_signal_keeps_the_best_model_and_says_so(large: Path, sent: signal.Sig
     assert learning.stderr is not None
     while "columns" not in learning.stderr.readline():
         pass
-    time.sleep(2)
+    time.sleep(1)
     learning.send_signal(sent)
     try:
         _, errors = learning.communicate(timeout=60)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
 from rulekit.audit.figures.threshold_curves import threshold_curve
 
+SMALL = ("--param", "n_units=3")
+
 
 @pytest.fixture
 def topics(tmp_path: Path) -> Path:
@@ -31,7 +33,7 @@ def topics(tmp_path: Path) -> Path:
 
 def test_each_label_gets_a_model_and_they_are_measured_together(run: Run, topics: Path, tmp_path: Path) -> None:
     """Cells without a label are rows of no label, and a model knows how its labels stood."""
-    ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models")
+    ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models", *SMALL)
     assert ran.status == 0, ran.err
     assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["grain.json", "winter_wheat.json"]
     assert "1 label of fewer than 10 rows got no model" in ran.err
@@ -48,7 +50,7 @@ def test_each_label_gets_a_model_and_they_are_measured_together(run: Run, topics
 
 
 def test_one_label_is_named_as_the_positive_one(run: Run, topics: Path, tmp_path: Path) -> None:
-    asked = ("--target", "topics", "--label-separator", ";", "-o", "model.json", "-q")
+    asked = ("--target", "topics", "--label-separator", ";", "-o", "model.json", "-q", *SMALL)
     assert run("train", "topics.csv", *asked, "--positive", "winter wheat").status == 0
     assert 'topics is "winter wheat" when' in run("show", "model.json").out
     for label, said in (("wheat", "no row has the label 'wheat'"), ("rare", "")):
@@ -98,7 +100,7 @@ def test_labels_that_are_strange_file_names_each_get_a_model(run: Run, tmp_path:
     with (tmp_path / "t.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(["a", "labels"])
-        rows.writerows([k % 40, labels[k % len(labels)]] for k in range(40 * len(labels)))
+        rows.writerows([k % 12, labels[k % len(labels)]] for k in range(12 * len(labels)))
     words = ("--param", "stopping=none", "--param", "n_units=1")
     ran = run("train", "t.csv", "--target", "labels", "--label-separator", ";", "-o", "models", "-q", *words)
     assert ran.status == 0, ran.err
@@ -124,7 +126,7 @@ def test_a_label_that_cannot_be_learned_is_named_and_the_others_stay(
         return whole(request, progress)  # type: ignore[arg-type]
 
     monkeypatch.setattr(label_models, "train", failing)
-    ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models")
+    ran = run("train", "topics.csv", "--target", "topics", "--label-separator", ";", "-o", "models", *SMALL)
     assert (ran.status, "label 'grain' got no model: nothing to learn" in ran.err) == (0, True)
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["winter_wheat.json"]
 

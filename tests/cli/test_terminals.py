@@ -24,7 +24,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("columns", ["1", "10"])
+@pytest.mark.parametrize("columns", [pytest.param("1", marks=pytest.mark.long), "10"])
 def test_a_narrow_terminal_stops_no_command(
     run: Run, model: Path, table: Path, columns: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,7 +47,7 @@ class _Output(io.TextIOWrapper):
         return content.decode(self.encoding)
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.long)])
 def test_an_encoding_that_lacks_a_character_stops_no_command(
     run: Run, model: Path, table: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def rows_of(X: np.ndarray, y: np.ndarray) -> LabelledTable:
 
 def test_the_command_measures_on_the_last_rows_and_by_block(run: Run, table: Path) -> None:
     words = ("--target", "y", "--ignore", "number", "--ignore", "gap", "-o", "m.json", "--holdout", "0.25")
+    words = (*words, "--param", "n_units=3")
     mixed, late = (run("train", "t.csv", *words, *more, "--json") for more in ((), ("--time", "day")))
     assert (mixed.status, late.status) == (0, 0), late.err
     assert json.loads(late.out)["accuracy"] < json.loads(mixed.out)["accuracy"] - 0.05

@@ -13,15 +13,13 @@ def test_a_score_card_is_trained_moved_exported_and_proved(run: Run, table: Path
     words = ("--target", "label", "--learner", learner, "--param", size, "--param", "points=true", "-q")
     assert run("train", str(table), *words, "-o", "card.json").status == 0
     assert run("threshold", "card.json", str(table), "--recall", "0.95", "-o", "moved.json").status == 0
-    for name in ("card", "moved"):
+    for name, target, out in (("card", "onnx", "card.onnx"), ("moved", "python", "moved.py")):
         shown = run("show", f"{name}.json").out
         assert "add up to" in shown.splitlines()[0], shown
-        for target in ("onnx", "python"):
-            out = f"{name}.{'py' if target == 'python' else target}"
-            assert run("export", f"{name}.json", "--to", target, "-o", out).status == 0
-            verified = run("verify", f"{name}.json", out, "--rows", "500")
-            assert verified.status == 0, verified.err
-            assert "proved" in verified.out
+        assert run("export", f"{name}.json", "--to", target, "-o", out).status == 0
+        verified = run("verify", f"{name}.json", out, "--rows", "200")
+        assert verified.status == 0, verified.err
+        assert "proved" in verified.out
 
 
 def test_what_points_may_be_is_said(run: Run, table: Path) -> None:

@@ -36,6 +36,7 @@ def other_package(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(tmp_path)}
 
 
+@pytest.mark.long
 def test_another_package_runs_the_suite(other_package: dict[str, str], tmp_path: Path) -> None:
     command = [sys.executable, "-c", SUITE]
     done = subprocess.run(command, env=other_package, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -25,7 +25,15 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runs(page.read_text("utf-8"))], ids=name_of)
+LONG = ("adaboost", "learners", "ltu", "noisy-or", "stability")  # pages that learn many models
+RUN = [
+    pytest.param(page, marks=[pytest.mark.long] * (page.stem in LONG), id=name_of(page))
+    for page in PAGES
+    if runs(page.read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_what_a_page_shows_is_what_comes_out(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every baseline beside a training is a single condition: the others take long, and may vary on a page."""
     names = [name for name, _ in baselines._models()]

@@ -30,7 +30,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 @given(SEEDS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_an_override_wins_and_all_other_rows_are_decided_as_before(seed):
     graph, over, table = overridden(seed)
     check(over)
@@ -43,7 +43,7 @@ def test_an_override_wins_and_all_other_rows_are_decided_as_before(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_probability_stands_on_the_side_of_an_override_and_stays_elsewhere(seed):
     graph, over, table = overridden(seed)
     won = winners(over.overrides, table)
@@ -62,7 +62,7 @@ def test_the_probability_stands_on_the_side_of_an_override_and_stays_elsewhere(s
 
 
 @given(SEEDS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_was_put_on_comes_off_as_the_same_nodes_and_again_on(seed):
     graph, over, _ = overridden(seed)
     bare = over.underlying
@@ -77,7 +77,7 @@ def test_what_was_put_on_comes_off_as_the_same_nodes_and_again_on(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_files_keep_overrides(seed):
     _, over, _ = overridden(seed)
     again = from_json(to_json(over))

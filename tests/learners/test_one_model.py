@@ -30,7 +30,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]
     return path, frame
 
 
-@pytest.mark.parametrize("word", SMALL)
+@pytest.mark.parametrize(
+    "word", [pytest.param(word, marks=[pytest.mark.long] * (word == "ltu-tree")) for word in SMALL]
+)
 def test_the_estimator_has_the_model_that_the_command_saves(word: str, table: tuple[Path, pd.DataFrame]) -> None:
     """It had a second rule inside the first, which the command left out."""
     path, frame = table

@@ -46,19 +46,19 @@ def test_scorers_and_wrappers_work_with_either_positive_class(positive: str) -> 
     assert np.array_equal(model.decision_function(X) > 0, model.predict(X) == "live")
     expected = model.rule_graph_.predict_proba(X)[:, list(model.rule_graph_.classes).index("live")]
     assert np.array_equal(model.predict_proba(X)[:, 1], expected)
-    auc = cross_val_score(learner, X, y, scoring="roc_auc", cv=3)
+    auc = cross_val_score(learner, X, y, scoring="roc_auc", cv=2)
     assert auc.min() > 0.7
-    held_out = cross_val_predict(learner, X, y, method="predict_proba", cv=3)
+    held_out = cross_val_predict(learner, X, y, method="predict_proba", cv=2)
     assert roc_auc_score(y == "live", held_out[:, 1]) > 0.7
-    grid = GridSearchCV(learner, {"n_units": [1, 3]}, scoring="roc_auc", cv=3).fit(X, y)
+    grid = GridSearchCV(learner, {"n_units": [1, 3]}, scoring="roc_auc", cv=2).fit(X, y)
     assert grid.best_score_ > 0.7
-    for wrapped in (CalibratedClassifierCV(learner, cv=3), _stacked(learner)):
+    for wrapped in (CalibratedClassifierCV(learner, cv=2), _stacked(learner)):
         shown = wrapped.fit(X, y).predict_proba(X)[:, 1]
         assert roc_auc_score(y == "live", shown) > 0.7
 
 
 def _stacked(learner: Any) -> StackingClassifier:
-    return StackingClassifier([("rules", learner)], LogisticRegression(), cv=3)
+    return StackingClassifier([("rules", learner)], LogisticRegression(), cv=2)
 
 
 @pytest.mark.parametrize("order", [("mid", "low", "high"), ("high", "low", "mid")])
@@ -70,7 +70,7 @@ def test_ranked_classes_are_listed_in_sorted_order(order: tuple[str, ...]) -> No
     assert model.classes_.tolist() == sorted(order)
     assert np.array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
     assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
-    assert cross_val_score(CNLLClassifier(2, ordered=order), X, y, scoring="roc_auc_ovr", cv=3).min() > 0.9
+    assert cross_val_score(CNLLClassifier(2, ordered=order, n_folds=2), X, y, scoring="roc_auc_ovr", cv=2).min() > 0.9
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
@@ -188,7 +188,9 @@ def test_a_learner_without_an_algorithm_is_not_made() -> None:
         type("Idle", (RuleClassifier,), {"settings": CNLLClassifier.settings})()
 
 
-@pytest.mark.parametrize("word", ["cnll", "additive", "adaboost", "noisy-or", "ltu-tree"])
+@pytest.mark.parametrize(
+    "word", ["cnll", "additive", "adaboost", "noisy-or", pytest.param("ltu-tree", marks=pytest.mark.long)]
+)
 def test_importances_are_of_the_columns_that_were_given(word):
     """Recursive elimination stopped without them."""
     rng = np.random.default_rng(0)

@@ -34,7 +34,10 @@ WEIGHTS = {  # without noise, and with some
 
 
 @pytest.mark.parametrize("noise", WEIGHTS)
-@pytest.mark.parametrize("word", [word for word in learner_names() if word in SMALL])
+@pytest.mark.parametrize(
+    "word",
+    [pytest.param(word, marks=[pytest.mark.long] * (word == "ltu-tree")) for word in learner_names() if word in SMALL],
+)
 def test_every_learner_takes_weights_of_any_size(word: str, noise: float) -> None:
     """1e15 and more ended in a ZeroDivisionError: beside them ten rows of the prior were nothing."""
     X, y = rows(noise)

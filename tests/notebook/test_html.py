@@ -67,7 +67,7 @@ HOSTILE = st.text(min_size=1, max_size=12) | st.sampled_from(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_hostile_names_stay_text(column: str, level: str, label: str) -> None:
     """In every place where a name can stand: headings, conditions, attributes of pictures, counter-examples."""

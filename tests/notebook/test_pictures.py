@@ -25,8 +25,15 @@ def rows() -> tuple[pd.DataFrame, np.ndarray]:
     return pd.DataFrame(X).rename(columns=HOSTILE), np.asarray(y)
 
 
-@pytest.mark.parametrize("learner", [CNLLClassifier, AdaBoostStumpClassifier])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    ("classes", "learner"),
+    [
+        (2, CNLLClassifier),
+        (3, AdaBoostStumpClassifier),
+        pytest.param(2, AdaBoostStumpClassifier, marks=pytest.mark.long),
+        pytest.param(3, CNLLClassifier, marks=pytest.mark.long),
+    ],
+)
 def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
     X, y = rows
     y = y if classes == 2 else np.where(X[HOSTILE["income"]] > 60_000, "rich", y)

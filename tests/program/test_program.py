@@ -98,10 +98,11 @@ def test_terms_of_a_sum_are_added_one_by_one() -> None:
         cells = list(product((1.0, 2.0), repeat=3))
         columns = {name: np.array(column) for name, column in zip("xyz", zip(*cells, strict=True), strict=True)}
         plain = RuleGraph(schema, (0, 1), Fires(Above(score, 0.0)))
-        for cut in evaluate_nodes([score], plain.table(columns))[score].tolist():
+        cuts = evaluate_nodes([score], plain.table(columns))[score].tolist()
+        for cut in cuts:
             graph = RuleGraph(schema, (0, 1), Fires(Or((Above(score, cut), Above(score, math.nextafter(cut, 0.0))))))
             expected = decide(graph, graph.table(columns)).tolist()
-            for target in map(find_target, ("python", "sql")):
+            for target in map(find_target, ("python", "sql") if cut == cuts[0] else ("sql",)):
                 found = target.run_raw(target.emit(graph).main, graph, columns)  # type: ignore[misc]
                 assert found.labels.tolist() == expected, target.name
 

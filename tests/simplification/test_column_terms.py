@@ -50,7 +50,7 @@ SCHEMA = Schema(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60)
 @given(TERMS, QUARTERS)
 def test_joined_terms_are_the_same_number_on_every_cell(terms, bias):
     before = Linear(terms, bias)

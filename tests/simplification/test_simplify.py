@@ -122,7 +122,7 @@ def test_nothing_is_left_after_a_fall_back_to_stricter_laws():
 
 @given(st.integers(0, 10**6), st.sampled_from(["deep", "or of ands", "and of ors"]))
 @example(50000, "deep")  # its first budget was spent, and simplifying once more went on
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_crowded_formulas_over_few_columns(seed, shape):
     rng = np.random.default_rng(seed)
     schema = random_schema(rng, plain=True)
@@ -147,7 +147,7 @@ def test_literals_are_counted_as_the_reader_is_told():
 
 @pytest.mark.full
 @pytest.mark.long_from("count", 2000)
-@pytest.mark.parametrize("count", [200, 2000])
+@pytest.mark.parametrize("count", [60, 2000])
 def test_many_random_graphs(count):
     """The issue's row: decisions identical on every reachable cell, literals never more, each under 5 s."""
     slowest, before, after, proved = 0.0, 0, 0, 0
@@ -255,7 +255,9 @@ def test_a_small_network_of_units_is_logic():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("shape", ["alternating", "or", "not"])
+@pytest.mark.parametrize(
+    "shape", ["alternating", *(pytest.param(shape, marks=pytest.mark.long) for shape in ("or", "not"))]
+)
 def test_thousands_of_nodes_deep(shape):
     rng = np.random.default_rng(0)
     schema = Schema(tuple(Feature(f"f{i}") for i in range(30)))

@@ -58,7 +58,7 @@ def tables(draw: st.DrawFn) -> tuple[dict[str, list[str]], ReadingOptions]:
     return columns, ReadingOptions(missing=missing, **declared)  # type: ignore[arg-type]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables())
 def test_what_is_described_is_read_back_to_the_same_columns(tmp_path: Path, drawn) -> None:
     columns, options = drawn

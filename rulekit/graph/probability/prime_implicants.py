@@ -111,7 +111,13 @@ def _distinct(members: Sequence[Node], table: Table) -> Bools:
 
     values = evaluate_nodes(members, table)
     truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
-    return np.unique(truth, axis=0)
+    return truth[_first_of_each(truth)]
+
+
+def _first_of_each(patterns: Bools) -> npt.NDArray[np.intp]:
+    """The first row of each pattern [n, k], in the order of the patterns; as whole words they are compared fast."""
+    packed = np.packbits(patterns, axis=1) if patterns.shape[1] else np.zeros((len(patterns), 1), dtype=np.uint8)
+    return np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)[1]
 
 
 def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
@@ -119,8 +125,7 @@ def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
     columns = [i for i, cause in enumerate(group.causes) if polarities.get(cause)]
     if len(columns) == len(group.causes):
         return group
-    _, first = np.unique(group.patterns[:, columns], axis=0, return_index=True)
-    return Group(group.causes, group.patterns[np.sort(first)])
+    return Group(group.causes, group.patterns[np.sort(_first_of_each(group.patterns[:, columns]))])
 
 
 def _connected(causes: Sequence[Node]) -> list[list[Node]]:
@@ -290,7 +295,8 @@ def _points(mask: Bools, truth: Sequence[Bools]) -> Bools | None:
     where = np.nonzero(mask)
     if len(where[0]) > _MAX_POINTS:
         return None
-    return np.unique(np.concatenate([part[w] for part, w in zip(truth, where, strict=True)], axis=1), axis=0)
+    patterns = np.concatenate([part[w] for part, w in zip(truth, where, strict=True)], axis=1)
+    return patterns[_first_of_each(patterns)]
 
 
 def _widen(point: Bools, false_points: Bools) -> Bools:

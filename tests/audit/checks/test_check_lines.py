@@ -29,7 +29,7 @@ def in_order(rules: int) -> RuleGraph:
     return parse_graph("\n".join(lines))
 
 
-@pytest.mark.parametrize("rules", [2, 5])
+@pytest.mark.parametrize("rules", [2, pytest.param(5, marks=pytest.mark.long)])
 def test_pairs_of_classes_in_an_order_are_one_finding_with_a_row_for_each_two_classes(rules: int) -> None:
     checked = check_model(in_order(rules))
 

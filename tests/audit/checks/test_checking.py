@@ -206,6 +206,7 @@ def examined(seed: int) -> None:
     agrees(graph, check_model(graph, BY_SOLVER), brute, complete=False)
 
 
+@pytest.mark.long_from("first", 20)
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_random_models_are_checked_as_brute_force_does(first: int) -> None:
     for seed in range(first, first + 10):

@@ -207,19 +207,24 @@ def _many(n: int) -> list[str]:
 
 
 JOBS = ("cook", "clerk", "driver")
+OTHERS: dict[str, Callable[[list[str]], list[str]]] = {
+    "same": lambda rules: rules,
+    "other order": lambda rules: rules[::-1],
+    "repeated": lambda rules: [*rules, rules[0], rules[-1]],
+    "turned": lambda rules: [" and ".join(reversed(rule.split(" and "))) for rule in rules],
+    "nested": lambda rules: [f"any of ({', '.join(rules)})", rules[0]],
+}
 
 
-@pytest.mark.parametrize("n", [1, 40, 600])
 @pytest.mark.parametrize(
-    "other",
+    ("other", "n"),
     [
-        lambda rules: rules,
-        lambda rules: rules[::-1],
-        lambda rules: [*rules, rules[0], rules[-1]],
-        lambda rules: [" and ".join(reversed(rule.split(" and "))) for rule in rules],
-        lambda rules: [f"any of ({', '.join(rules)})", rules[0]],
+        pytest.param(
+            other, n, marks=pytest.mark.long if n == 600 and name not in ("same", "nested") else (), id=f"{name}-{n}"
+        )
+        for name, other in OTHERS.items()
+        for n in (1, 40, 600)
     ],
-    ids=["same", "other order", "repeated", "turned", "nested"],
 )
 def test_the_same_rules_are_proved_equal_at_any_size_without_a_search(
     n: int, other: Callable[[list[str]], list[str]], monkeypatch: pytest.MonkeyPatch

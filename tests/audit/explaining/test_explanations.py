@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.audit.explaining.explanations import explain
@@ -174,6 +174,7 @@ def test_a_rank_is_explained_by_the_cuts_on_either_side():
     assert found == {("Ha", "mid", True), ("Hb", "mid", True), ("Hc", "high", False)}
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(*[st.sampled_from([-1.0, 1.0, float("nan")])] * 3), min_size=1, max_size=5))
 def test_every_positive_row_has_a_rule_and_every_row_a_condition(cells):
     for threshold in (0.2, 0.5, 0.75):

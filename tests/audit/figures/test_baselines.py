@@ -69,7 +69,8 @@ def test_errors_are_those_of_the_folds() -> None:
 def test_many_rows_are_sampled_little_time_is_kept_and_a_rare_class_is_watched() -> None:
     table, y, fold = rows(200_000)
     rare = np.where(np.random.default_rng(1).random(len(y)) < 0.1, y, 0)
-    found = baselines(table, rare, ("no", "yes"), np.ones(len(y)), fold, 0.0)
+    sample = sample_of(table, rare, np.ones(len(y)), fold)
+    found = reported(measured_here(sample, 0.0), sample, rare, np.ones(len(y)), ("no", "yes"))
     assert found.rows < found.of_rows == 200_000
     assert [model.name for model in found.models] == [MOST_FREQUENT]
     assert len(found.left_out) == 4

@@ -153,16 +153,19 @@ def test_random_models(part: int) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.long_from("seed", 1)
+@pytest.mark.parametrize("name", LONG)
+def test_models_of_many_cells(name: str) -> None:
+    assert compared(models()[name](), 60, 0, MANY_CELLS)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", models())
 @pytest.mark.parametrize("seed", [0, 1, 5])
-def test_a_thousand_rows(name: str, seed: int, long_runs: bool) -> None:
-    """A third of them outside the long runs."""
-    assert compared(models()[name](), 1000 if long_runs else 300, seed, MANY_CELLS)
+def test_a_thousand_rows(name: str, seed: int) -> None:
+    assert compared(models()[name](), 1000, seed, MANY_CELLS)
 
 
-@pytest.mark.full
-@pytest.mark.long_from("part", 1)
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_many_random_models(part: int) -> None:
     for seed in range(1000 + 40 * part, 1040 + 40 * part):

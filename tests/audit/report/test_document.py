@@ -70,13 +70,13 @@ def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
     """The words "Nothing was found broken" stood in green where no promise was declared and nothing was verified."""
     graph = rulekit.load(loans().model)
     features = tuple(replace(feature, monotone=0) for feature in graph.schema)
-    plain, module = tmp_path / "plain.json", tmp_path / "model.py"
+    plain, text = tmp_path / "plain.json", tmp_path / "model.txt"
     graph.with_(schema=Schema(features, graph.schema.target), ladder=None).save(plain)
-    rulekit.load(plain).export(module, to="python")
+    rulekit.load(plain).export(text, to="text")
     for model, artifacts, said in (
         (plain, (), "**Note:** The model declares no promise, and no artifact was verified."),
         (loans().model, (), "✓ No promise is broken. Limits says"),
-        (plain, (module,), "✓ No verified artifact decides otherwise than the model. Limits says"),
+        (plain, (text,), "✓ No verified artifact decides otherwise than the model. Limits says"),
     ):
         assert said in texts(made(model=model, artifacts=artifacts), "summary")
 
@@ -182,7 +182,9 @@ def kinds() -> Iterator[str]:
     yield from list(FAMILY)[::20]
 
 
-@pytest.mark.parametrize("name", list(kinds()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if "deep" in name else ()) for name in kinds()]
+)
 def test_every_kind_of_model_has_a_report(name: str, tmp_path: Path) -> None:
     """Sums, trees, ranks, texts, several classes, noisy formulas."""
     graph = {**LEARNED, **NODES, **FAMILY}[name]()

@@ -242,6 +242,7 @@ def _mutants(artifact: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"{item.name}[{entry}] of {array.shape}", changed(artifact, change)
 
 
+@pytest.mark.long
 def test_a_changed_number_of_the_product_is_found() -> None:
     """A weight, the bias, a threshold, a literal of a conjunction, its sign, the points of a level, a count."""
     terms: list[tuple[float, Node]] = [

@@ -51,7 +51,7 @@ def test_ruff_with_the_rules_of_this_project_finds_nothing(modules):
     )
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_mypy_finds_nothing(modules, tmp_path):
     check("mypy", "--strict", "--cache-dir", str(tmp_path), *map(str, sorted(modules.glob("*.py"))))
 

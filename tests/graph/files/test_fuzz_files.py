@@ -121,12 +121,12 @@ def run_file_fuzz(folder: Path, count: int, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.long_from("count", 10_000)
-@pytest.mark.parametrize(("count", "seed"), [(500, 1), (10_000, 2)])
+@pytest.mark.parametrize(("count", "seed"), [(200, 1), (10_000, 2)])
 def test_mutated_model_files_are_refused_or_equal(tmp_path: Path, count: int, seed: int) -> None:
     read, refused = run_file_fuzz(tmp_path, count, seed)
 
     assert refused > 0.8 * count
-    assert read > 0 or count == 500
+    assert read > 0 or count == 200
     assert read + refused == count
 
 
@@ -145,7 +145,7 @@ def run_edited_fuzz(folder: Path, count: int, seed: int) -> int:
 
 
 @pytest.mark.long_from("count", 5_000)
-@pytest.mark.parametrize(("count", "seed"), [(300, 6), (5_000, 7)])
+@pytest.mark.parametrize(("count", "seed"), [(100, 6), (5_000, 7)])
 def test_mutated_files_read_as_edited_are_refused_or_legal(tmp_path: Path, count: int, seed: int) -> None:
     assert 0 < run_edited_fuzz(tmp_path, count, seed) < count
 

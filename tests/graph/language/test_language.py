@@ -90,7 +90,7 @@ def parsed(expression: str) -> Node:
 # There and back
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_random_graphs_read_back_with_their_digest(seed: int) -> None:
     graph = random_graph(np.random.default_rng(seed))
@@ -123,7 +123,7 @@ JOINED = st.recursive(
 
 
 @given(JOINED, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_bounds_however_joined_read_back(node: Node, shared: bool) -> None:
     reported = (Probability(Hidden("h", node.children[0] if shared and node.children else node, 1.0)),)
     graph = RuleGraph(WHOLES, ("no", "yes"), Fires(node), reported)
@@ -147,7 +147,7 @@ DENIED = st.recursive(
 
 
 @given(DENIED, FLAG)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_what_is_denied_reads_back(node: Node, shared: bool) -> None:
     """A leaf that fails where x is missing and one that does not have words of their own."""
     reported = (Probability(Hidden("h", node.children[0] if shared and node.children else node, 1.0)),)
@@ -157,7 +157,7 @@ def test_what_is_denied_reads_back(node: Node, shared: bool) -> None:
 
 
 @given(LEAF, st.integers(0, 2))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_is_denied_means_to_people_what_it_means(node: Node, denials: int) -> None:
     """What people read of short lists happens to be legal in the language."""
     for _ in range(denials):
@@ -179,7 +179,7 @@ def test_a_long_list_that_is_denied_is_called_by_its_name() -> None:
 
 
 @given(st.lists(BOUNDS, min_size=2, max_size=5).map(And))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_bounds_that_are_joined_for_people_mean_what_they_did(node: Node) -> None:
     """Over whole numbers and days; what people read of such columns happens to be legal in the language."""
     shown = parse_condition(print_node(node, WHOLES), WHOLES)
@@ -194,7 +194,7 @@ def test_bounds_that_are_joined_for_people_mean_what_they_did(node: Node) -> Non
 
 
 @given(st.text(), st.text(min_size=1), st.text(), st.sampled_from(sorted(RESERVED)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_text_survives_as_name_level_label_unit_and_token(a: str, b: str, c: str, word: str) -> None:
     features = (
         Feature(a, unit=b),

@@ -19,7 +19,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_random_overrides_read_back_with_their_digest(seed):
     _, over, _ = overridden(seed)
     again = parse_graph(print_graph(over))
@@ -29,7 +29,7 @@ def test_random_overrides_read_back_with_their_digest(seed):
 
 @given(author=TEXTS, reason=TEXTS)
 @example(author='A. "Ace"\\', reason="a\nb # c -> yes: */ -- \u202e\ufeff\x00")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_author_and_reason_hold_any_characters(author, reason):
     graph = two_rules()
     first = replace(graph.overrides[0], author=author, reason=reason)

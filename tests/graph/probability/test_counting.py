@@ -44,7 +44,7 @@ def _hidden(n):
     return [Hidden(f"h{i}", W[i % N], strength_of(0.9 - 0.5 * i / n), strength_of(0.01 * (i % 3))) for i in range(n)]
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(st.lists(PARTS, min_size=9, max_size=13), st.lists(st.integers(1, 13), min_size=1, max_size=4))
 def test_a_row_of_numbers_has_the_bits_of_the_circuits(drawn, counts):
     parts = [*_parts(drawn), *_hidden(1)]  # of conditions alone there is no circuit
@@ -77,7 +77,7 @@ def test_what_is_few_or_shares_bits_or_holds_formulas_is_no_row():
     assert not is_count(AtLeast(3, W))
 
 
-@pytest.mark.parametrize("name", ["onnx", "python"])
+@pytest.mark.parametrize("name", ["onnx", pytest.param("python", marks=pytest.mark.long)])
 def test_a_noisy_add_is_proved_on_its_rows_of_numbers(name):
     """The number of bits that fire, as the class: 12 thresholds of one row of numbers."""
     bits = _hidden(12)

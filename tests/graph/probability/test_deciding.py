@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
@@ -56,11 +56,13 @@ def _agree(decision: Node, formula: Node, threshold: float) -> None:
     assert (_decided(decision) == (found > threshold))[clear].all()
 
 
+@settings(max_examples=40)
 @given(BITS.filter(bool), st.floats(0.01, 0.99))
 def test_an_or_is_decided_by_strengths_on_a_grid(bits, threshold):
     _agree(noisy_or_decision(bits, threshold), Or(bits), threshold)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(CAUSES, ALSO_CERTAIN, ALSO_CERTAIN), max_size=8).map(_bits), st.floats(0.01, 0.99))
 def test_all_fire_or_none_does_is_decided_by_a_sum_that_no_order_rounds(bits, threshold):
     for decision, formula in (
@@ -72,6 +74,7 @@ def test_all_fire_or_none_does_is_decided_by_a_sum_that_no_order_rounds(bits, th
             assert not isinstance(node, Linear) or span_of_sum(node).fits(DOUBLE_BITS)
 
 
+@settings(max_examples=30)
 @given(st.lists(BITS.filter(bool), min_size=1, max_size=4))
 def test_ordered_classes_are_decided_by_the_median_of_their_probabilities(cuts):
     cuts = [[Hidden(f"{bit.name} {c}", bit.cause, bit.on, bit.off) for bit in cut] for c, cut in enumerate(cuts)]
@@ -88,6 +91,7 @@ def test_ordered_classes_are_decided_by_the_median_of_their_probabilities(cuts):
             assert (values[root] == (above > 0.5))[clear].all()
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(STRENGTHS, STRENGTHS), min_size=1, max_size=50))
 def test_strengths_move_to_a_grid_on_which_no_sum_rounds_and_stay_there(pairs):
     on, off = zip(*pairs, strict=True)

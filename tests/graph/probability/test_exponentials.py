@@ -97,7 +97,7 @@ def _shares(graph: RuleGraph) -> np.ndarray:
         return np.array([[float(_exact(node.formula, row)) for node in graph.probability] for row in ROWS])
 
 
-@pytest.mark.parametrize("size", [3.0, 12.0, 29.0])
+@pytest.mark.parametrize("size", [29.0, *(pytest.param(size, marks=pytest.mark.long) for size in (3.0, 12.0))])
 @pytest.mark.parametrize("form", FORMS)
 def test_rare_events_keep_their_digits_in_every_artifact(form, size):
     graph = _model(form, size)

@@ -40,7 +40,7 @@ def bits(name: str, strengths: list[float], off: float) -> list[Hidden]:
     st.sampled_from([0.0, 0.1]),
     st.sampled_from(WITHIN),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_tangents_decide_as_the_probability_and_are_read_as_it(own, other, size, threshold, off, within):
     causes, inhibitors = bits("c", [s * size for s in own], off), bits("ii", other, off)
     threshold = float(f"{threshold * size:.3g}")

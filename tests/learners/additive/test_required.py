@@ -32,6 +32,7 @@ def rows(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
     return infer(columns), label
 
 
+@pytest.mark.long_from("seed", len(TEXTS))
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_required_is_proved_and_would_not_come_by_itself(seed: int) -> None:
     table, y = rows(250, seed)

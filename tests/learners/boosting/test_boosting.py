@@ -101,11 +101,11 @@ def test_by_gini_impurity_it_is_scikit_learn_s() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = X.astype(np.float32)
     settings: dict[str, object] = {"stopping": "none", "early_stop": False, "max_bins": None, "min_rows": 0}
-    ours = AdaBoostStumpClassifier(40, weak="gini", **settings).fit(X, y)
-    theirs = AdaBoostClassifier(n_estimators=40, random_state=0).fit(X, y)
+    ours = AdaBoostStumpClassifier(15, weak="gini", **settings).fit(X, y)
+    theirs = AdaBoostClassifier(n_estimators=15, random_state=0).fit(X, y)
     differ = [(a.predict(X) != b).sum() for a, b in zip(ours.path_, theirs.staged_predict(X), strict=True)]
     assert max(differ) <= 2  # of 569 rows, where sums are 0 but for rounding, or stumps are equally pure
-    by_error = AdaBoostStumpClassifier(40, **settings).fit(X, y)
+    by_error = AdaBoostStumpClassifier(15, **settings).fit(X, y)
     assert max((a.predict(X) != b).sum() for a, b in zip(by_error.path_, theirs.staged_predict(X), strict=True)) > 2
 
 
@@ -151,7 +151,6 @@ def test_rare_classes_get_their_score() -> None:
     assert (model.predict(X) == y).mean() > 0.98
 
 
-@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("settings", [{"n_estimators": 4, "n_folds": 2}, pytest.param({}, marks=pytest.mark.long)])
 def test_scikit_learn_s_own_checks(settings: dict[str, int]) -> None:

@@ -30,7 +30,7 @@ def data(seed: int = 1, n: int = 400) -> tuple[dict[str, Any], Any]:
 
 
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("weak", ["exact", "resampled"])
+@pytest.mark.parametrize("weak", ["exact", pytest.param("resampled", marks=pytest.mark.long)])
 def test_the_training_error_is_below_the_product_of_all_z(base: str, weak: str) -> None:
     rows, y = data()
     model = AdaBoostStumpClassifier(**SMALL, base=base, weak=weak, random_state=0).fit(rows, y)
@@ -90,6 +90,7 @@ CHECKS = learner_checks(AdaBoostStumpClassifier, {"base": BASES[0], "n_estimator
 ASKED = ("a legal model", "weights 0 and 2", "memory and blocks", "a time limit")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("one", [each for each in CHECKS if any(word in each.name for word in ASKED)], ids=str)
 def test_it_keeps_what_a_learner_promises(one: Any) -> None:
     one.run()
@@ -118,7 +119,7 @@ def test_what_cannot_vote_is_refused_in_one_line(parameters: dict[str, Any], sai
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("word", ["madaline", "mada-winnow"])
+@pytest.mark.parametrize("word", ["madaline", pytest.param("mada-winnow", marks=pytest.mark.long)])
 def test_a_network_that_votes_is_small(word: str) -> None:
     """Each of a hundred rounds in each fold looked for an LTU tree and trained five networks of its shape."""
     model = AdaBoostStumpClassifier(**SMALL, base=word)

@@ -49,7 +49,7 @@ def check_sums(kept: CellCounts, codes: MemoryCodes, rows: Rows, rng: np.random.
 
 
 @given(st.integers(0, 10**6), st.integers(1, 2), st.lists(st.booleans(), min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_splits_and_merges_keep_the_sums(seed: int, threads: int, merging: list[bool]) -> None:
     rng = np.random.default_rng(seed)
     codes, labels = table_of(rng, 300)

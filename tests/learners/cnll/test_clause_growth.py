@@ -54,7 +54,7 @@ def test_a_law_of_small_clauses_is_covered_without_error(seed: int) -> None:
     assert found[positive].mean() > 0.97
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**16), st.integers(1, 6), st.integers(1, 12))
 def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: int, room: int) -> None:
     rng = np.random.default_rng(seed)
@@ -106,7 +106,7 @@ def test_a_level_of_which_other_clauses_cover_every_row_is_left_out() -> None:
             assert not own.any() or set(np.flatnonzero(condition)) == set(present.tolist())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**16))
 def test_tight_clauses_cover_the_same_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)

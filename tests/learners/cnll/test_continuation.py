@@ -262,7 +262,7 @@ def _clauses(graph: RuleGraph) -> tuple[Node, ...]:
 NUMBERS = Schema(tuple(Feature(f"x{i}") for i in range(3)))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(rule_sets(), st.integers(0, 99), st.sampled_from(["I", "II", "tree"]), st.sampled_from(["threshold", "pairs"]))
 def test_whatever_the_rules_decided_is_decided_so(start: RuleGraph, seed: int, algorithm: str, weak: str) -> None:
     rng = np.random.default_rng(seed)

@@ -11,21 +11,20 @@ from rulekit import CNLLClassifier
 from rulekit.learners import rule_learner
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("estimator", "first"),
     [
-        pytest.param(CNLLClassifier(), False, marks=pytest.mark.long),
+        (CNLLClassifier(), False),
         (CNLLClassifier(2, n_folds=2), True),
-        pytest.param(
+        (
             CNLLClassifier(
                 4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32
             ),
             False,
-            marks=pytest.mark.long,
         ),
-        pytest.param(CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False, marks=pytest.mark.long),
+        (CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
     ],
     ids=["default", "small", "tree", "one"],
 )

@@ -33,7 +33,7 @@ def parity(n: int = 300, noise: int = 12, seed: int = 0) -> tuple[Any, Any]:
 @pytest.mark.parametrize(("objective", "positive"), [("brier", "odd"), ("error+brier", "even"), ("error", "odd")])
 def test_a_parity_among_noise_takes_one_unit(objective: str, positive: str) -> None:
     X, y = parity()
-    model = CNLLClassifier(4, weak="pairs", objective=objective, positive=positive).fit(X, y)
+    model = CNLLClassifier(4, n_folds=2, weak="pairs", objective=objective, positive=positive).fit(X, y)
     graph = simplify(model.rule_graph_)
     check(graph)
     assert graph.provenance["units"] == [1]

@@ -198,7 +198,7 @@ def test_code_that_is_kept_is_that_of_this_file_as_it_is_now(tmp_path: Path, mon
 
 
 @with_numba
-@pytest.mark.full
+@pytest.mark.long
 def test_compiling_is_logged_only_where_it_happens(tmp_path: Path) -> None:
     """The first training on a machine was silent for seconds."""
 

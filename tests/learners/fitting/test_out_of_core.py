@@ -65,8 +65,8 @@ def model_file(model: CNLLClassifier, folder: Path, name: str) -> bytes:
     return (folder / name).read_bytes()
 
 
-@pytest.mark.parametrize("options", [{"stopping": "none"}, {"n_folds": 3}, DEFAULT | {"stopping": "none"}])
-@pytest.mark.parametrize("given", [(), ("weight",), ("weight", "groups")])
+@pytest.mark.parametrize("options", [{"stopping": "none"}, {"n_folds": 2}, DEFAULT | {"stopping": "none"}])
+@pytest.mark.parametrize("given", [(), pytest.param(("weight",), marks=pytest.mark.long), ("weight", "groups")])
 def test_blocks_give_the_model_file_of_all_rows(
     rows: dict[str, Any], tmp_path: Path, options: dict[str, Any], given: tuple[str, ...]
 ) -> None:
@@ -200,7 +200,7 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int,
 
 def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disk_codes, "ROWS_TOGETHER", 40)
-    for seed in range(8):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 300)) if seed < 4 else 3000  # of some kinds there are hundreds of rows
         codes = tuple(rng.integers(0, rng.integers(1, 9), n).astype(np.uint8) for _ in range(2))

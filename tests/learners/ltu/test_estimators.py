@@ -39,9 +39,9 @@ def test_the_five_bits_read_as_two_counts() -> None:
 
 @pytest.mark.parametrize("learner", [MadalineClassifier, MadaWinnowClassifier])
 def test_networks_learn_the_five_bits_and_name_what_is_unused(learner: Any) -> None:
-    X, y = five_bits(1500, 10, seed=5)
+    X, y = five_bits(1500, 8, seed=5)
     model = learner(shape="large", random_state=0).fit(X, y)
-    test, truth = five_bits(2000, 10, seed=6)
+    test, truth = five_bits(2000, 8, seed=6)
     assert (model.predict(test) != truth).mean() < 0.03
     (record,) = model.history_
     assert record["unit"] + len(record["unused"]) == 4
@@ -56,7 +56,7 @@ def test_a_shape_that_there_is_not_is_refused() -> None:
 def test_several_classes_are_rules_unless_sums_err_less() -> None:
     """Three directions in a plane: each class is one side of a line, and what no line holds goes to the nearest."""
     rng = np.random.default_rng(1)
-    points = rng.normal(size=(900, 2))
+    points = rng.normal(size=(600, 2))
     angle = np.arctan2(points[:, 1], points[:, 0])
     sectors = np.digitize(angle, [-np.pi / 3, np.pi / 3])
     compared = LTUTreeClassifier(max_nodes=1, n_starts=1, random_state=0).fit(points, sectors).rule_graph_
@@ -80,12 +80,12 @@ def test_single_conditions_are_of_units_that_are_fitted_one_by_one() -> None:
 def test_a_category_of_many_levels_counts_each() -> None:
     """With eight rows a level, levels of fewer than ten were one bin, and the tree as good as none."""
     rng = np.random.default_rng(3)
-    worth, city, age = rng.normal(size=100), rng.integers(0, 100, 1200), rng.normal(size=1200)
+    worth, city, age = rng.normal(size=60), rng.integers(0, 60, 800), rng.normal(size=800)
     label = (2.0 * worth[city] + age > 0.0).astype(int)
     rows = {"city": [f"C{k}" for k in city], "age": age}
     train, test = (
         {name: list(np.asarray(values)[part]) for name, values in rows.items()}
-        for part in (slice(800), slice(800, None))
+        for part in (slice(480), slice(480, None))
     )
-    model = LTUTreeClassifier(random_state=0).fit(train, label[:800])
-    assert model.score(test, label[800:]) > 0.85
+    model = LTUTreeClassifier(random_state=0).fit(train, label[:480])
+    assert model.score(test, label[480:]) > 0.85

@@ -160,7 +160,7 @@ def test_held_out_rows_say_whether_missing_cells_are_summed_out() -> None:
     for informative in (False, True):
         gaps = (y == "yes") & (rng.random(3_000) < 0.7) if informative else rng.random(3_000) < 0.3
         a0 = np.where(gaps, None, np.where(data["a0"], "on", "off")).tolist()
-        own = {"positive": "yes", "n_folds": 3, "family": "or"}
+        own = {"positive": "yes", "n_folds": 2, "family": "or"}
         auto, level = (
             NoisyOrClassifier(missing_values=way, **own).fit({**data, "a0": a0}, y) for way in ("auto", "level")
         )
@@ -231,8 +231,8 @@ def test_several_classes_are_spoken_for_or_against_as_held_out_rows_say() -> Non
     y = rng.integers(0, 8, 1_200)
     means = np.array([[k & 1, k >> 1 & 1, k >> 2] for k in range(8)]) * 3.0
     x = means[y] + rng.normal(size=(1_200, 3))
-    model = NoisyOrClassifier(n_folds=3, max_causes=6).fit(x[:800], y[:800])
-    ors = NoisyOrClassifier(n_folds=3, max_causes=6, family="or").fit(x[:800], y[:800])
+    model = NoisyOrClassifier(n_folds=2, max_causes=6).fit(x[:800], y[:800])
+    ors = NoisyOrClassifier(n_folds=2, max_causes=6, family="or").fit(x[:800], y[:800])
     right, of_ors = (float(np.mean(each.predict(x[800:]) == y[800:])) for each in (model, ors))
     assert right > 0.7
     assert right > of_ors + 0.1
@@ -266,18 +266,11 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         NoisyOrClassifier(threshold="break-even").fit(data, three)
 
 
-@pytest.mark.full
+@pytest.mark.long
 @pytest.mark.parametrize(
-    "more",
-    [
-        {"method": "em"},
-        pytest.param({"threshold": "f1"}, marks=pytest.mark.long),
-        pytest.param({"family": "and"}, marks=pytest.mark.long),
-        {"family": "parity"},
-    ],
-    ids=str,
+    "more", [{"method": "em"}, {"threshold": "f1"}, {"family": "and"}, {"family": "parity"}], ids=str
 )
-def test_the_contract_with_other_settings(more: dict[str, Any], long_runs: bool) -> None:
+def test_the_contract_with_other_settings(more: dict[str, Any]) -> None:
     for check in learner_checks(NoisyOrClassifier, {**SMALL, **more}, sklearn=False):
-        if check.name.startswith("two classes") or (long_runs and "family" not in more):
+        if check.name.startswith("two classes") or "family" not in more:
             check.run()

@@ -57,25 +57,13 @@ FORMS = [
 ]
 
 
+@pytest.mark.long_from("models", 1_000)
+@pytest.mark.parametrize("models", [20, 1_000])
 @pytest.mark.parametrize(("form", "make"), FORMS)
 def test_all_inputs_are_decided_alike(
-    form: Callable[[RuleGraph], RuleGraph], make: Callable[[np.random.Generator], RuleGraph]
+    form: Callable[[RuleGraph], RuleGraph], make: Callable[[np.random.Generator], RuleGraph], models: int
 ) -> None:
-    compare(form, make, range(10))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("form", "make"), FORMS)
-def test_a_thousand_models_decide_all_inputs_alike(
-    form: Callable[[RuleGraph], RuleGraph], make: Callable[[np.random.Generator], RuleGraph]
-) -> None:
-    compare(form, make, range(1_000))
-
-
-def compare(
-    form: Callable[[RuleGraph], RuleGraph], make: Callable[[np.random.Generator], RuleGraph], seeds: range
-) -> None:
-    for seed in seeds:
+    for seed in range(models):
         graph = make(np.random.default_rng(seed))
         other = form(graph)
         check(other)

@@ -42,7 +42,7 @@ def causes_and_inhibitors(node: Node) -> tuple[set[str], set[str]]:
 
 
 def test_planted_rules_and_inhibitors_are_found() -> None:
-    data, y = table(8_000)
+    data, y = table(4_000)
     graph = NoisyOrClassifier(variant="gated-dnf", size=3, **CLEAR).fit(data, y).rule_graph_
     causes, inhibitors = causes_and_inhibitors(graph.probability[0])
     assert causes == {"a and b", "x > 3 and k in {u}"}
@@ -100,23 +100,20 @@ def test_what_has_no_meaning_is_refused_by_name() -> None:
     NoisyOrClassifier(variant="dnf", ordered=["low", "middle", "high"], max_causes=2, n_folds=2).fit(data, ranks)
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "variant", [pytest.param(kind, marks=[pytest.mark.long] * (kind in ("dnf", "gated-dnf"))) for kind in KINDS]
-)
-def test_it_keeps_the_contract(variant: str, long_runs: bool) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("variant", KINDS)
+def test_it_keeps_the_contract(variant: str) -> None:
     for check in learner_checks(NoisyOrClassifier, {"max_causes": 3, "n_folds": 2, "variant": variant}, sklearn=False):
-        slow = ("several", *(() if variant == "dnf" else ("rank", "apart", "one rule")))[long_runs:]
-        if not any(word in check.name for word in slow):
+        if variant == "dnf" or not any(word in check.name for word in ("rank", "apart", "one rule")):
             check.run()
 
 
 def test_a_gated_model_is_read_as_two_lists_and_proved_on_every_target() -> None:
     rng = np.random.default_rng(0)
-    a, b, c = rng.random((3, 3_000)) < 0.5
-    data = {"a": a, "b": b, "c": c, "x": rng.normal(size=3_000)}
+    a, b, c = rng.random((3, 1_500)) < 0.5
+    data = {"a": a, "b": b, "c": c, "x": rng.normal(size=1_500)}
     p = (1.0 - 0.98 * np.where(a, 0.3, 1.0) * np.where(b, 0.4, 1.0)) * np.where(c, 0.05, 1.0)
-    causes = rng.random(3_000) < p
+    causes = rng.random(1_500) < p
     for more in ({"family": "or"}, {"family": "and", "threshold": "accuracy"}):
         y = np.where(causes == (more["family"] == "or"), "yes", "no")
         model = NoisyOrClassifier(variant="gated", **{**CLEAR, **more}, max_causes=4).fit(data, y)

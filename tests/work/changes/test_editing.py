@@ -34,11 +34,11 @@ from rulekit.work.training import TrainingRequest, train
 
 N = 900
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "rules": ("cnll", {}),
-    "rules of three classes": ("cnll", {}),
-    "formula": ("cnll", {"form": "formula"}),
+    "rules": ("cnll", {"n_units": 4, "n_folds": 2}),
+    "rules of three classes": ("cnll", {"n_units": 4, "n_folds": 2}),
+    "formula": ("cnll", {"form": "formula", "n_units": 4, "n_folds": 2}),
     "score card": ("adaboost", {}),
-    "rules with costs": ("cnll", {}),
+    "rules with costs": ("cnll", {"n_units": 3, "n_folds": 2}),
 }
 
 
@@ -99,7 +99,7 @@ def test_the_rows_said_to_change_are_those_that_change(trained: tuple[Path, Path
     data, model = trained
     base = load(model)
     rows = rows_of(base, data)
-    made = adversarial_rows(base, 4000).table
+    made = adversarial_rows(base, 1000).table
     done = 0
     for text in edits_of(print_graph(base)):
         try:
@@ -158,7 +158,7 @@ def test_refitting_leaves_every_decision_alone(trained: tuple[Path, Path], tmp_p
     assert refitted.decision is base.decision
     assert measured(refitted, few).log_loss < measured(base, few).log_loss
     threshold = base.provenance.get("threshold", 0.5)
-    for shown in (rows.table, adversarial_rows(base, 4000).table):
+    for shown in (rows.table, adversarial_rows(base, 1000).table):
         chances, decided = probabilities(refitted, shown), decide(base, shown)
         two = len(base.classes) == 2
         assert ((chances[:, 1] > threshold) == (decided == 1) if two else chances.argmax(axis=1) == decided).all()

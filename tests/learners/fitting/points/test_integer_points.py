@@ -46,7 +46,7 @@ def _loss(parts: Parts, points: np.ndarray) -> float:
     return float(calibrated(table[None], axis, Links.single(0.1, parts.offset), 60).loss[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), most=st.sampled_from((1, 3, 10, 40)))
 def test_points_are_bounded_ordered_and_no_worse_than_rounded_ones(seed: int, most: int) -> None:
     parts = _random_parts(seed)
@@ -64,12 +64,12 @@ def test_points_are_bounded_ordered_and_no_worse_than_rounded_ones(seed: int, mo
     assert whole_points(parts, most).points.tolist() == found.points.tolist()
 
 
-LEARNERS = [(AdditiveRulesClassifier, {"max_rules": 6}), (AdaBoostStumpClassifier, {"n_estimators": 12})]
+LEARNERS = [(AdditiveRulesClassifier, {"max_rules": 4}), (AdaBoostStumpClassifier, {"n_estimators": 12})]
 
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[dict[str, list[object]], list[str]]:
-    columns = dict(loans(600, seed=3))
+    columns = dict(loans(400, seed=3))
     labels = columns.pop("default")
     return columns, labels
 

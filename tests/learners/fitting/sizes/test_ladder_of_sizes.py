@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -33,11 +34,11 @@ def three_classes(seed: int = 0, n: int = 300) -> tuple[Any, Any]:
 
 def fits() -> dict[str, tuple[RuleClassifier, Any, Any]]:
     return {
-        "two": (CNLLClassifier(8, positive="yes"), *loan_rows(300)),
-        "several": (CNLLClassifier(4, n_folds=3), *three_classes()),
-        "ranked": (CNLLClassifier(4, n_folds=3, ordered=["a", "b", "c"]), *three_classes()),
+        "two": (CNLLClassifier(6, positive="yes", n_folds=3), *loan_rows(300)),
+        "several": (CNLLClassifier(3, n_folds=2), *three_classes()),
+        "ranked": (CNLLClassifier(3, n_folds=2, ordered=["a", "b", "c"]), *three_classes()),
         "stumps": (AdaBoostStumpClassifier(6, n_folds=2), *three_classes()),
-        "limits": (CNLLClassifier(4, n_folds=3, max_total_clauses=3), *three_classes()),
+        "limits": (CNLLClassifier(3, n_folds=2, max_total_clauses=3), *three_classes()),
     }
 
 
@@ -126,10 +127,10 @@ def test_a_fit_keeps_its_ladder_so_that_another_size_needs_no_training() -> None
 
 def test_classes_that_compete_are_sized_together() -> None:
     X, y = three_classes(1)
-    model = CNLLClassifier(6, n_folds=3).fit(X, y)
+    model = CNLLClassifier(4, n_folds=2).fit(X, y)
     best = min(error for error, *_ in model.path_.errors.values())
     assert model.path_.errors[model.path_.size][0] <= best + 0.02
-    small = CNLLClassifier(6, n_folds=3, parsimony=1.0).fit(X, y)
+    small = CNLLClassifier(4, n_folds=2, parsimony=1.0).fit(X, y)
     assert small.ladder_.chosen == small.ladder_.smallest
 
 
@@ -137,11 +138,15 @@ def test_a_ladder_says_where_there_is_no_rule_or_none_of_the_size_that_was_asked
     """A row of one size without any rule was once taken as "all rules that were found"."""
     rng = np.random.default_rng(0)
     X, noise = np.round(4 * rng.random((200, 3))), rng.random(200) < 0.25
-    without, small = CNLLClassifier().fit(X, noise).ladder_, CNLLClassifier(size=5).fit(X, X[:, 0] > 2).ladder_
+    without, small = (
+        CNLLClassifier(n_folds=2).fit(X, noise).ladder_,
+        CNLLClassifier(size=5, n_folds=2).fit(X, X[:, 0] > 2).ladder_,
+    )
     assert (without.sizes, without.why) == ((0,), "no rule was found")
     assert (small.sizes, small.why) == ((1,), "size 5 was asked for, the largest that was found is 1")
 
 
+@pytest.mark.long_from("seed", 55)
 @pytest.mark.parametrize("seed", [6, 14, 55])
 def test_sizes_that_simplify_to_the_same_rules_are_one_row(seed: int) -> None:
     """A size whose second rule went in simplifying was once a row of two rules, beside the same row of one."""
@@ -188,13 +193,18 @@ def test_rows_fit_on_a_screen(longest: int) -> None:
 
 
 def test_another_decision_has_no_ladder() -> None:
-    graph = with_ladder(CNLLClassifier(3, positive="yes", n_folds=2).fit(*loan_rows(200)))
+    graph = from_json(small_file())
     assert graph.with_(provenance={}).ladder is graph.ladder
     assert graph.with_(classes=("n", "y")).ladder is None
     with pytest.raises(InputError, match="no ladder"):
         resized(graph.with_(ladder=None), 1)
     with pytest.raises(InputError, match="no row of size 99; it has 1, "):
         resized(graph, 99)
+
+
+@functools.cache
+def small_file() -> str:
+    return to_json(with_ladder(CNLLClassifier(4, positive="yes", n_folds=2).fit(*loan_rows(200))))
 
 
 @pytest.mark.parametrize(
@@ -214,8 +224,7 @@ def test_another_decision_has_no_ladder() -> None:
     ],
 )
 def test_a_hostile_ladder_is_one_line(tmp_path: Any, path: tuple[Any, ...], value: Any, message: str) -> None:
-    data = json.loads(to_json(with_ladder(CNLLClassifier(4, positive="yes", n_folds=2).fit(*loan_rows(200)))))
-    place = data
+    data = place = json.loads(small_file())
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value

@@ -20,7 +20,7 @@ SIZES = st.none() | st.integers(1, 6)
 
 
 @example(0, 3, False, None, None, None, False, ("tree", "brier"), ("threshold", "or"))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     SEEDS,
     st.sampled_from([2, 2, 3]),

@@ -32,7 +32,7 @@ def case(seed):
     return table, problem, inputs, tree_over(rng, inputs)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_rows_of_training_stay_on_their_sides(seed):
     table, problem, inputs, tree = case(seed)
@@ -43,7 +43,7 @@ def test_rows_of_training_stay_on_their_sides(seed):
     assert np.array_equal(tree.shape.decides(fires)[clear], tree.decides(rows)[clear])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(SEEDS)
 def test_units_are_exact_and_decide_as_their_nodes(seed):
     """As the sum and as what is read of it, by evaluator and oracle, with rows of training and others."""

@@ -31,6 +31,7 @@ def paper_bits(n: int, d: int, seed: int = 0) -> tuple[npt.NDArray[np.int64], Bo
     return bits, (sums <= 1) | (sums >= 4), which
 
 
+@pytest.mark.long_from("seed", 1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_papers_function_is_two_units_of_five_weights(seed: int) -> None:
     bits, labels, which = paper_bits(1000, 30, seed)
@@ -59,8 +60,8 @@ def test_the_ladder_goes_up_to_the_tree_that_was_chosen() -> None:
 
 
 def test_it_is_the_same_each_time() -> None:
-    bits, labels, _ = paper_bits(300, 12)
-    first, second = (fitted(bits, labels ^ (bits[:, 11] == 1)).tree for _ in range(2))
+    bits, labels, _ = paper_bits(200, 9)
+    first, second = (fitted(bits, labels ^ (bits[:, 8] == 1)).tree for _ in range(2))
     assert np.array_equal(first.weights, second.weights)
 
 
@@ -101,6 +102,7 @@ def test_without_time_there_is_still_a_tree() -> None:
     assert result.tree.size == 1
 
 
+@pytest.mark.long_from("seed", 3)
 @pytest.mark.parametrize("seed", range(8))
 def test_few_rows_of_great_weight_are_held_out_in_part(seed: int) -> None:
     """Of 32 rows for 1,000 a quarter was held out, of which the others said nothing."""

@@ -40,13 +40,13 @@ def test_an_iteration_is_that_of_the_general_form_and_none_lowers_the_objective(
     ("columns", "chances"),
     [
         (6, {0: 0.97, 1: 0.97}),
-        (12, dict.fromkeys((1, 3, 4, 6, 8, 9), 0.97)),  # none shows anything by itself, no five of them do
+        (9, dict.fromkeys((1, 2, 4, 6, 7, 8), 0.97)),  # none shows anything by itself, no five of them do
         (30, {3: 0.97, 17: 0.95, 28: 0.9}),  # of more columns triples are found
-        (10, {0: 0.4, 1: 0.3, 2: 0.6}),
+        (6, {0: 0.4, 1: 0.3, 2: 0.6}),
     ],
 )
 def test_the_switches_are_found(columns: int, chances: dict[int, float]) -> None:
-    data, y = drawn(3_000, columns, chances)
+    data, y = drawn(2_000, columns, chances)
     graph = NoisyOrClassifier(family="parity", positive=1, stopping="none").fit(data, y).rule_graph_
     (reported,) = graph.probability
     assert isinstance(reported.formula, Odd)  # type: ignore[attr-defined]
@@ -60,8 +60,8 @@ def test_the_switches_are_found(columns: int, chances: dict[int, float]) -> None
 
 @pytest.mark.parametrize("threshold", ["half", "accuracy", "f1"])
 def test_it_decides_as_its_graph(threshold: str) -> None:
-    data, y = drawn(1_000, 5, {0: 0.9, 1: 0.7, 3: 0.3})
-    y = np.where(np.arange(1_000) < 150, 1, y)  # so that the best threshold is not 1/2
+    data, y = drawn(600, 5, {0: 0.9, 1: 0.7, 3: 0.3})
+    y = np.where(np.arange(600) < 90, 1, y)  # so that the best threshold is not 1/2
     model = NoisyOrClassifier(family="parity", positive=1, threshold=threshold, stopping="none").fit(data, y)
     last = model.path_.paths[0].candidates[-1]
     assert (model.predict(data) != y).sum() == last.error

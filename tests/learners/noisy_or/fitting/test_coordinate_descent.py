@@ -15,7 +15,7 @@ from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 2.0, 10.0]), st.sampled_from([0.05, 0.4, 0.9]))
 def test_the_certificate_holds_and_em_is_never_above(seed: int, prior: float, share: float) -> None:
     words, labels = drawn(seed, share=share)
