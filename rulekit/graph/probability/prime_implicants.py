@@ -117,7 +117,8 @@ def _distinct(members: Sequence[Node], table: Table) -> Bools:
 def _first_of_each(patterns: Bools) -> npt.NDArray[np.intp]:
     """The first row of each pattern [n, k], in the order of the patterns; as whole words they are compared fast."""
     packed = np.packbits(patterns, axis=1) if patterns.shape[1] else np.zeros((len(patterns), 1), dtype=np.uint8)
-    return np.unique(packed.view(np.dtype((np.void, packed.shape[1]))).ravel(), return_index=True)[1]
+    whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))
+    return np.unique(whole.ravel(), return_index=True)[1]
 
 
 def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
