@@ -242,8 +242,7 @@ def _mutants(artifact: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"{item.name}[{entry}] of {array.shape}", changed(artifact, change)
 
 
-@pytest.mark.long
-def test_a_changed_number_of_the_product_is_found() -> None:
+def test_a_changed_number_of_the_product_is_found(long_runs: bool) -> None:
     """A weight, the bias, a threshold, a literal of a conjunction, its sign, the points of a level, a count."""
     terms: list[tuple[float, Node]] = [
         (1.5, And([Compare("x", ">", 0.25), Not(IsTrue("flag", True))])),
@@ -258,14 +257,15 @@ def test_a_changed_number_of_the_product_is_found() -> None:
     expected = run(artifact, graph, table)
     assert verify(graph, artifact, target=TARGET, rows=100).proof == "proved"
     found = 0
-    for name, mutant in _mutants(artifact):
+    mutants = list(_mutants(artifact))
+    for name, mutant in mutants if long_runs else mutants[::4]:
         if verify(graph, mutant, target=TARGET, rows=100).ok:
             same = run(mutant, graph, table)
             np.testing.assert_array_equal(same.labels, expected.labels, err_msg=name)
             np.testing.assert_allclose(same.probabilities, expected.probabilities, atol=1e-6, err_msg=name)
         else:
             found += 1
-    assert found > 15
+    assert found > (15 if long_runs else 3)
 
 
 def test_a_score_card_of_25_numbers_is_a_sum_and_no_table() -> None:
