@@ -35,9 +35,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--model-rows", type=int, default=500, help="adversarial rows of each model of the parity runs")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`long_from(parameter, value)` marks the runs from that value on as long ones; every long one is full too."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`long_from(parameter, value)` marks the runs from that value on as long ones; every long one is full too.
+
+    A test with a longer form, which asks `long_runs`, has that in the run of the long ones.
+    """
     for item in items:
+        if config.option.markexpr == "long" and "long_runs" in getattr(item, "fixturenames", ()):
+            item.add_marker("long")
         first = item.get_closest_marker("long_from")
         callspec = getattr(item, "callspec", None)
         if first is not None and callspec is not None and callspec.params[first.args[0]] >= first.args[1]:

@@ -217,7 +217,7 @@ def _check_codes(make: Callable[..., RuleClassifier]) -> None:
         yes = np.isin(level, some) != (rng.random(n) < 0.05)
         nodes = _graph(make, table, np.where(yes, "yes", "no"), positive=positive).nodes()
         odd = [print_node(node) for node in nodes if isinstance(node, Among) and node.unseen and len(node.levels) < 3]
-        require(not odd, f"a rule speaks of unseen levels, of which there was none: {odd[:1]}")
+        require(not odd, f"a rule holds for unseen levels, but no training row has one: {odd[:1]}")
 
 
 def _check_hooks(learner: Learner) -> None:

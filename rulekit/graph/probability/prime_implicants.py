@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import distinct_rows
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import has_column, negate, readers
@@ -111,14 +112,7 @@ def _distinct(members: Sequence[Node], table: Table) -> Bools:
 
     values = evaluate_nodes(members, table)
     truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
-    return truth[_first_of_each(truth)]
-
-
-def _first_of_each(patterns: Bools) -> npt.NDArray[np.intp]:
-    """The first row of each pattern [n, k], in the order of the patterns; as whole words they are compared fast."""
-    packed = np.packbits(patterns, axis=1) if patterns.shape[1] else np.zeros((len(patterns), 1), dtype=np.uint8)
-    whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1])))
-    return np.unique(whole.ravel(), return_index=True)[1]
+    return truth[distinct_rows(truth)[0]]
 
 
 def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
@@ -126,7 +120,7 @@ def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
     columns = [i for i, cause in enumerate(group.causes) if polarities.get(cause)]
     if len(columns) == len(group.causes):
         return group
-    return Group(group.causes, group.patterns[np.sort(_first_of_each(group.patterns[:, columns]))])
+    return Group(group.causes, group.patterns[np.sort(distinct_rows(group.patterns[:, columns])[0])])
 
 
 def _connected(causes: Sequence[Node]) -> list[list[Node]]:
@@ -297,7 +291,7 @@ def _points(mask: Bools, truth: Sequence[Bools]) -> Bools | None:
     if len(where[0]) > _MAX_POINTS:
         return None
     patterns = np.concatenate([part[w] for part, w in zip(truth, where, strict=True)], axis=1)
-    return patterns[_first_of_each(patterns)]
+    return patterns[distinct_rows(patterns)[0]]
 
 
 def _widen(point: Bools, false_points: Bools) -> Bools:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import distinct_rows
 from rulekit.learners.counting.histograms import Bools, Floats, Ints, split_cells
 
 _GRID = 2.0**-20
@@ -61,9 +62,7 @@ class Cells:
     def _merged(self, rule: int) -> tuple[Ints, Ints, Bools]:
         """The cell [C] that each becomes without a rule, the first one of each of these, and what holds on each [C]."""
         kept = np.delete(self.holds, rule, axis=1)
-        packed = np.packbits(kept, axis=1) if kept.shape[1] else np.zeros((len(kept), 1), dtype=np.uint8)
-        whole = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
-        _, first, merged = np.unique(whole, return_index=True, return_inverse=True)
+        first, merged = distinct_rows(kept)
         return merged, first, kept
 
 

@@ -253,14 +253,14 @@ def test_levels_that_count_as_missing_are_told_apart() -> None:
 
 
 def test_fresh_rows_alarm_no_more_often_than_is_said() -> None:
-    """Of 40 tables at a rate of 1 % more than 3 alarms are by chance once in 1,400."""
+    """Of 100 tables at a rate of 1 % more than 5 alarms are by chance once in 1,900."""
     alarms = 0
-    for seed in range(40):
+    for seed in range(100):
         n = (25, 60, 300, 1500)[seed % 4]
         graph = MODEL if seed % 3 else model(n=400)
         alarms += not graph.monitor(rows(n, 100 + seed)).alike
     assert RATE == 0.01
-    assert alarms <= 3
+    assert alarms <= 5
 
 
 def test_everything_is_json_and_a_model_without_statistics_is_refused() -> None:

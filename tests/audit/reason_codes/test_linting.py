@@ -295,12 +295,12 @@ def test_the_lint_is_right_on_random_models(start: int, monkeypatch: pytest.Monk
     assert {"no reason", "never given", "duplicate code"} <= found
 
 
-@pytest.mark.long_from("first", 10)
-@pytest.mark.parametrize("first", range(0, 60, 10))
+@pytest.mark.long_from("first", 20)
+@pytest.mark.parametrize("first", range(0, 60, 20))
 def test_columns_of_a_proved_smallest_change_count(first: int) -> None:
     """One screen said "Proved: no smaller change does" and "no column counts": rows and cells were tried in vain."""
     seen = 0
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 20):
         graph = random_model(seed)
         table = adversarial_rows(graph, 40, seed).table
         changes = nearest_changes(graph, table)
@@ -313,7 +313,7 @@ def test_columns_of_a_proved_smallest_change_count(first: int) -> None:
                     assert moved <= set(row.counting), (seed, change)
                     assert moved or not row.counting
                     seen += bool(moved)
-    assert seen > 50
+    assert seen > 100
 
 
 class _Blind(Counting):

@@ -26,7 +26,6 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
 )
-from rulekit.graph.probability import prime_implicants
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -176,11 +175,3 @@ def test_twenty_two_free_causes_take_seconds():
     rule = threshold_rule(Or((And(bits[:7]), And(bits[7:14]), And(bits[14:]))), 0.1, 50)
     assert len(terms(rule)) == 3
     assert time.perf_counter() - started < 10
-
-
-@pytest.mark.parametrize("k", [0, 3, 9, 70])
-def test_one_pattern_of_each_kind_is_taken_however_they_lie_in_memory(k):
-    drawn = np.random.default_rng(k).random((300, 2 * k)) < 0.5
-    for patterns in (drawn[:, ::2], np.asfortranarray(drawn[:, :k]), drawn[:, list(range(k))]):
-        expected = np.unique(patterns, axis=0) if k else patterns[:1]
-        assert np.array_equal(patterns[prime_implicants._first_of_each(patterns)], expected)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import distinct_rows
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
@@ -178,7 +179,7 @@ class Formula:
     def replace(self, which: int, bit: Bit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
         others = np.delete(self.pattern, which, axis=1)
-        first, merged = _distinct_rows(others)
+        first, merged = distinct_rows(others)
         if self._kept is not None:
             self._kept.merge(merged, self.rows())
         self.pattern = others[first]
@@ -226,19 +227,6 @@ class Formula:
         error = float(np.where(p > 0.5, negative, positive).sum()) * unit
         squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
         return error, squares
-
-
-def _distinct_rows(pattern: Bools) -> tuple[Ints, Ints]:
-    """Where each distinct row first occurs, in lexicographic order, and which one every row is."""
-    packed = np.packbits(pattern, axis=1)
-    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    words[:, : packed.shape[1]] = packed
-    keys = words.view(">u8").astype(np.uint64)
-    if keys.shape[1] <= 1:
-        _, first, merged = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
-    else:
-        _, first, merged = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return first, merged.reshape(-1)
 
 
 def probability_of_codes(tree: ReadOnceTree, bits: tuple[Bit, ...], codes: Codes) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import distinct_rows
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.noisy_or.search.causes import Cause
 
@@ -63,8 +64,7 @@ class DistinctRows:
         n = len(labels)
         matrix = np.stack(held, axis=1) if held else np.zeros((n, 0), dtype=bool)
         keys = np.concatenate([np.packbits(matrix, axis=1), _bytes(labels)], axis=1)
-        rows = np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
-        _, first, place = np.unique(rows, return_index=True, return_inverse=True)
+        first, place = distinct_rows(keys)
         total = np.asarray(np.bincount(place, weights, len(first)), dtype=np.float64)
         return cls(matrix[first], labels[first].astype(np.int64), total * unit, place)
 
