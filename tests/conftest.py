@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections import defaultdict
@@ -49,6 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("long")
         if item.get_closest_marker("long"):
             item.add_marker("full")
+
+
+def pytest_collection_finish() -> None:
+    """Keeps the garbage collector off what lasts for the whole run: a fifth of the time of the tests went there."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session")
