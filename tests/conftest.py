@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,11 +37,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`long_from(parameter, value)` marks the runs from that value on as long ones; every long one is full too.
+    """Marks long runs: of `long_from(parameter, value)` those from that value on, of `one_in(n)` all but one in n.
 
-    A test with a longer form, which asks `long_runs`, has that in the run of the long ones.
+    Every long one is full too. A test with a longer form, which asks `long_runs`, has that in the run of the long ones.
     """
+    cases: Counter[tuple[str, str]] = Counter()
     for item in items:
+        if (some := item.get_closest_marker("one_in")) is not None:
+            test = str(item.path), getattr(item, "originalname", item.name)
+            if cases[test] % some.args[0]:
+                item.add_marker("long")
+            cases[test] += 1
         if config.option.markexpr == "long" and "long_runs" in getattr(item, "fixturenames", ()):
             item.add_marker("long")
         first = item.get_closest_marker("long_from")

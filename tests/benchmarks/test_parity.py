@@ -27,6 +27,7 @@ def further_ways(*names: str) -> tuple[Way, ...]:
 LARGE = [pytest.param(name, marks=pytest.mark.long) for name in MODELS if name not in NODES]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("model", [*NODES, *LARGE])
 def test_every_way_decides_alike(model, whole_suite, long_runs, model_rows):
     turn = FURTHER[list(MODELS).index(model) % len(FURTHER)]

@@ -47,6 +47,7 @@ class _Output(io.TextIOWrapper):
         return content.decode(self.encoding)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.long)])
 def test_an_encoding_that_lacks_a_character_stops_no_command(
     run: Run, model: Path, table: Path, encoding: str, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def test_the_table_is_large_enough():
     assert all("\n" not in answer for answer in said if isinstance(answer, str))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("form", "feed"), PATHS, ids=[f"{form}, {feed.name}" for form, feed in PATHS])
 def test_cells_and_refused_tables(form, feed, long_runs, record_property):
     """Every cell is decided as by the graph, or refused as by it; a table that is wrong as a whole is refused."""

@@ -43,25 +43,23 @@ SMALL: dict[str, dict[str, Any]] = {
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "noisy-or": {"max_causes": 4, "n_folds": 2},
 }
-QUICK = (
-    "two",
-    "ranked classes: a legal",
-    "ranked classes: parity",
-    "several classes: a legal",
-    "several classes: parity",
-)
+QUICK = ("two", "ranked classes: a legal", "several classes: a legal")
 """Of ranked and several classes the rest runs in `make conformance`: two classes ask the base the same."""
+ALSO = ("adaboost: ranked classes: parity with every target", "cnll: several classes: parity with every target")
 SLOW = (
-    *(f"ltu-tree: {check}" for check in ("several", "ranked", "two classes: stopped", "two classes: parity")),
+    *(f"ltu-tree: {check}" for check in ("several", "ranked", "codes")),
+    *(f"ltu-tree: two classes: {check}" for check in ("stopped", "parity", "one thread")),
     *(f"madaline: {check}" for check in ("two classes: parity", "ranked classes: parity")),
     "mada-winnow: several",
     "noisy-or: several",
 )
 CHECKS = [
-    pytest.param(name, check, id=f"{name}: {check}", marks=[pytest.mark.full, pytest.mark.long] if slow else ())
+    pytest.param(name, check, id=whole, marks=[pytest.mark.full, pytest.mark.long] if slow else ())
     for name in learner_names()
     for check in learner_checks(find_estimator(name), SMALL.get(name, {}), sklearn=False)
-    for slow in [f"{name}: {check}".startswith(SLOW) or ("classes" in check.name and not check.name.startswith(QUICK))]
+    for whole in [f"{name}: {check}"]
+    for quick in ["classes" not in check.name or check.name.startswith(QUICK) or whole in ALSO]
+    for slow in [whole.startswith(SLOW) or not quick]
 ]
 
 

@@ -11,6 +11,7 @@ from rulekit.verification.parity import verify
 onnx = pytest.importorskip("onnx")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n for n in MEMBERS if n != "noisy-add of classes" and "parity" not in n])
 def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
     """Off the grid, or as circuits, they were two for each cause."""
@@ -39,6 +40,7 @@ def _sizes(share: int) -> list[object]:
     ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "k"), _sizes(60))
 def test_large_members_are_proved_in_onnx(name, k):
     graph, target = MEMBERS[name](k), find_target("onnx")
@@ -46,6 +48,7 @@ def test_large_members_are_proved_in_onnx(name, k):
     assert (report.ok, report.proof) == (True, "proved")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "k"), _sizes(100))
 @pytest.mark.parametrize("target", ["text", "python"])
 def test_large_members_decide_alike_in_texts(name, k, target):

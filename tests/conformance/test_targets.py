@@ -52,6 +52,7 @@ def checks(name: str, rows: int, thresholds: int = 100) -> dict[str, Check]:
 NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) for name in checks(form, 300)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_passes(name, whole_suite, long_runs, model_rows):
     """The shipped suite, check by check; the run before each commit takes fewer rows, and no form that takes long.

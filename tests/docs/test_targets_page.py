@@ -43,6 +43,7 @@ def test_the_small_target_decides_as_the_model(name: str, target: Target) -> Non
     assert report.largest_gap < 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.full
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_small_target_passes_the_suite(target: Target) -> None:

@@ -107,6 +107,7 @@ def test_terms_of_a_sum_are_added_one_by_one(long_runs: bool) -> None:
                 assert found.labels.tolist() == expected, target.name
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NODES)
 def test_a_program_decides_as_its_model(name: str) -> None:
     check(NODES[name](), 60)

@@ -57,6 +57,7 @@ def test_the_data_of_the_paper_are_written(tmp_path: Path) -> None:
     assert lines["xor.csv"][0] == "x,y,label"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sample",
     [pytest.param(s, marks=[pytest.mark.long] * (s.name != "loans_card"), id=s.name) for s in SAMPLES],

@@ -27,6 +27,7 @@ def graph_of(kind: str, token: str, leaf: Node) -> RuleGraph:
     return RuleGraph(Schema((x, Feature("z")), "y"), (0, 1), Fires(Or((leaf, Compare("z", ">", 3.0)))))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("token", TOKENS)
 @pytest.mark.parametrize("kind", SINGLE)
 def test_a_fresh_onnx_export_is_proved(kind: str, token: str) -> None:

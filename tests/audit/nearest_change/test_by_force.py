@@ -152,6 +152,7 @@ def test_random_models(part: int) -> None:
     assert any(found)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.full
 @pytest.mark.parametrize("name", LONG)
 def test_models_of_many_cells(name: str) -> None:

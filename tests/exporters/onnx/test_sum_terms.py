@@ -104,6 +104,7 @@ def binary(total: Node, threshold: float = 0.0, schema: Schema = SCHEMA, reporte
     return RuleGraph(schema, (0, 1), Fires(Above(total, threshold)), (Logistic(total),) if reported else ())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reported", [False, True])
 @pytest.mark.parametrize(("seed", "grid"), [(0, 2.0**-6), (1, 2.0**-30), (2, 0.5), (3, 2.0**-6), (4, 2.0**-6)])
 def test_sums_of_any_conditions_decide_as_the_graph(seed: int, grid: float, reported: bool) -> None:
@@ -132,6 +133,7 @@ def test_later_operator_sets_take_the_axes_of_a_least_value_as_an_operand(opset:
     assert verify(graph, TARGET.emit(graph, {"opset": opset}), target=TARGET, rows=200).proof == "proved"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("preference", [(0, 1, 2), (2, 0, 1)])
 @pytest.mark.parametrize("thresholds", [(-np.inf,) * 3, (0.0, -0.5, -np.inf)])
 def test_scores_of_several_classes_are_one_product(thresholds: tuple[float, ...], preference: tuple[int, ...]) -> None:

@@ -53,6 +53,7 @@ def test_the_shipped_suite_has_a_sum_of_this_form() -> None:
     assert len(set(trees)) == 22  # of 8 columns, and of 14 conjunctions
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", ["tensor", "columns"])
 @pytest.mark.parametrize("reported", [False, True])
 @pytest.mark.parametrize(

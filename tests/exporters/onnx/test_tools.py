@@ -122,6 +122,7 @@ TOOLS: dict[str, Tool] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("options", [{}, {"optimize": "latency"}, {"frame": True}], ids=str)
 def test_what_a_tool_leaves_behind_changes_nothing(tool: str, options: dict[str, str]) -> None:

@@ -123,6 +123,7 @@ def test_not_x_where_x_is_there_is_a_row_of_the_product():
     assert_exact(graph)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("shape", [nested, paths, chain])
 @pytest.mark.parametrize("kind", [boolean_unit, column_unit, mixed_unit])
 def test_networks_decide_as_their_graph_and_are_proved(shape, kind):

@@ -26,6 +26,7 @@ def _counts(graph: RuleGraph, table: object) -> tuple[dict[str, int], dict[str, 
     return rules, dict(zip(map(label_text, graph.classes), decided, strict=True))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_rules_of_every_model_are_counted_as_rulekit_does(name: str, tmp_path: Path) -> None:
     graph = MODELS[name]()

@@ -78,6 +78,7 @@ def test_every_condition_is_read_back(formula: Node) -> None:
     assert proof.method in ("normal form", "solver"), proof.reason
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "self_test"), [*((name, False) for name in [*NODES, *SMALL]), *((name, True) for name in SMALL)]
 )

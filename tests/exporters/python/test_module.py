@@ -73,6 +73,7 @@ def assert_parity(graph, table, folder, name="model"):
 MORE = [pytest.param(seed, marks=pytest.mark.full) for seed in range(1000, 1400)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.long_from("seed", 1060)
 @pytest.mark.parametrize("seed", [*range(60), *MORE])
 def test_random_graphs(seed, tmp_path):

@@ -49,6 +49,7 @@ MEANT = (
 HIDDEN = ("rowid", "oid", "_rowid_", "ROWID")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*MEANT, *HIDDEN])
 def test_a_column_that_the_table_lacks_is_an_error(engine: str, execute: Execute, name: str) -> None:
     """SQLite takes "k" for a text; PostgreSQL a table's name for its rows, "rows"."count" for a function of them."""
@@ -125,6 +126,7 @@ CONTAINERS = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("options", [{}, {"keep": "id", "fired": True}, {"counts": True}])
 def test_a_query_stands_in_what_databases_make_of_one(

@@ -98,6 +98,7 @@ def _engines(cell: Any) -> list[str]:
 EACH = ("float32", "date", "category", "strict category", "text")  # of numbers, days and levels one kind in `make test`
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind not in EACH)) for kind in KINDS])
 def test_cells_of_each_type_are_those_of_the_graph(
     execute: Execute, engine: str, kind: str, long_runs: bool, record_property: Callable[..., None]

@@ -24,6 +24,7 @@ SQL = find_target("sql")
 FEW = sorted(NODES)[::4]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", FEW)
 def test_rules_are_counted_as_rulekit_does(engine: str, name: str) -> None:
     graph = NODES[name]()

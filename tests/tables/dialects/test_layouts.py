@@ -153,6 +153,7 @@ def with_option(options: ReadingOptions, name: str, value: str) -> ReadingOption
     return replace(options, **{name: value})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", CASES)
 def test_each_file_is_read_right_or_names_the_option_that_reads_it(tmp_path: Path, name: str) -> None:
     content = CASES[name]

@@ -223,6 +223,7 @@ def error(rows: LabelledTable) -> float:
 FILES = [(name, ",") for name in CASES] + [(name, ";") for name in list(CASES)[:12]]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "delimiter"), FILES)
 def test_it_is_read_right_or_a_note_names_what_reads_it(name: str, delimiter: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"

@@ -50,6 +50,7 @@ def with_ladder(model: RuleClassifier) -> RuleGraph:
     return ladder.at(ladder.chosen).model.with_(ladder=ladder)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", fits())
 def test_a_row_is_the_training_of_its_size_and_comes_back_from_the_file(kind: str) -> None:
     estimator, X, y = fits()[kind]
