@@ -156,6 +156,7 @@ def test_sums_of_the_linear_units_are_exact_in_float32():
     assert 0.3 < graph.predict(rows(5000)).mean() < 0.7
 
 
+@pytest.mark.long
 @pytest.mark.full
 def test_the_additive_graph_is_the_adaboost_it_was_taken_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The script that trains it runs here without skl2onnx, whose file is left empty."""

@@ -29,6 +29,7 @@ def target() -> Target:
     return made
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 @pytest.mark.parametrize("name", list(NODES)[::6])
 def test_the_small_target_decides_as_the_model(name: str, target: Target) -> None:

@@ -140,6 +140,7 @@ def _row(columns: Mapping[str, Any], i: int) -> dict[str, Any]:
     return {name: cells[i].item() if isinstance(cells[i], np.generic) else cells[i] for name, cells in columns.items()}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [*SHORT, *OWN])
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_small_models(name: str, seed: int) -> None:

@@ -127,6 +127,7 @@ def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[floa
     return tuple(terms)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("grid", "operator", "products", "width"),
     [(2.0**-8, "Gemm", 1, np.float32), (2.0**-30, "Gemm", 1, np.float64), (0.0, "MatMul", 6, None)],

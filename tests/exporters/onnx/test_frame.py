@@ -57,6 +57,7 @@ def frame_of(graph: RuleGraph, columns: dict[str, Any]) -> pd.DataFrame:
 NAMES = [name for name, make in MODELS.items() if not any(f.kind == "text" for f in make().schema)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES[::4])
 def test_a_frame_is_scored_as_the_model_decides(name: str) -> None:
     graph = MODELS[name]()

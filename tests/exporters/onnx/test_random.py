@@ -29,6 +29,7 @@ def compare(seed: int) -> None:
             np.testing.assert_array_equal(fired_rules(artifact, graph, table)[1], fired(graph, table))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(2000, 2030))
 def test_every_formulation_of_random_graphs(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -46,6 +47,7 @@ def test_every_formulation_of_many_random_graphs(block: int) -> None:
         assert_formulations_agree(graph, random_table(rng, graph.schema, 300))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_graphs(seed: int) -> None:
     compare(seed)

@@ -134,6 +134,7 @@ def test_what_a_tool_leaves_behind_changes_nothing(tool: str, options: dict[str,
         assert (report.ok, report.proof, report.not_run) == (True, "proved", "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("level", ["ORT_DISABLE_ALL", "ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"])
 def test_what_onnxruntime_optimised_is_proved_or_tested(level: str, tmp_path: Path) -> None:
     for name in ("LTU on a grid", "DNF"):

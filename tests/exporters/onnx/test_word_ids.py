@@ -47,6 +47,7 @@ def many() -> RuleGraph:
     return parse(f"{head}\ndecide yes when any of (\n{rules},\n)\n")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("optimize", ["throughput", "latency"])
 @pytest.mark.parametrize("graph", [MODELS["words of texts"](), MODELS["weighted words"](), GRAPH, many()])
 def test_ids_are_proved_and_tested(graph: RuleGraph, optimize: str) -> None:

@@ -40,6 +40,7 @@ def test_the_rows_of_a_module_are_decided_as_the_model_decides(name, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_models_pass_their_own_test(seed, tmp_path, capsys):
     graph = random_graph(np.random.default_rng(7000 + seed), plain=seed % 2 == 0)

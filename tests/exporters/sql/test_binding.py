@@ -81,6 +81,7 @@ def test_a_field_of_the_row_is_no_column(execute: Execute, engine: str) -> None:
             execute(_query(engine, _model(), table="t"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "name", ["label", "rows", "given", "cells", "stage1", "count", "select", "a b", 'q"', "é", "{x}"]
 )

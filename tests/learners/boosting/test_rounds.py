@@ -72,6 +72,7 @@ def test_the_training_error_keeps_to_both_bounds(weak: str, early_stop: bool, pr
     assert some > 2.5 * problems
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: " ".join(map(str, form.values())))
 def test_the_model_decides_training_rows_as_the_votes_do(form: dict[str, Any]) -> None:
     """Rounded to the coarsest grid on which it does, and with no vote lost."""

@@ -42,6 +42,7 @@ def test_every_boundary_of_every_used_column_is_visited(name):
         assert {repr(v) for v in pool.tolist()} <= seen, column
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", list(NODES))
 def test_both_decisions_are_reached(name):
     graph = NODES[name]()
