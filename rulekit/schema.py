@@ -8,6 +8,7 @@ categories (0 missing, 1 a level never seen in training, 2.. the levels in order
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,9 @@ Role = Literal["use", "audit", "forbidden"]
 MISSING_CODE = 0
 UNSEEN_CODE = 1
 FIRST_LEVEL_CODE = 2
+
+_ATOM = re.compile(r"([A-Za-z_]\w*)\((\w+(?:, ?\w+)*)\)", re.ASCII)
+_BETWEEN_OBJECTS = re.compile(", ?")
 
 
 # By field of a Feature what it may be; looked up once, since a wide table makes many.
@@ -112,6 +116,12 @@ class Feature:
     def reads_text(self) -> bool:
         """Whether a reader must keep the cells as they are written: of categories, texts and numbers in a form."""
         return self.has_text_cells or bool(self.form)
+
+    @property
+    def atom(self) -> tuple[str, tuple[str, ...]] | None:
+        """Of a column that is named as an atom of a structure, `R0(a, b)`, and holds 0 and 1: predicate and objects."""
+        found = _ATOM.fullmatch(self.name) if self.kind in ("boolean", "numeric") else None
+        return found and (found[1], tuple(_BETWEEN_OBJECTS.split(found[2])))
 
     @property
     def missing_numbers(self) -> tuple[float, ...]:
@@ -209,6 +219,11 @@ class Schema:
     def positions(self) -> dict[str, int]:
         """Column index by name."""
         return {feature.name: i for i, feature in enumerate(self.features)}
+
+    @cached_property
+    def atoms(self) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """The predicate and objects of each column that is named as an atom, `R0(a, b)`, and says yes or no."""
+        return {feature.name: found for feature in self.features if (found := feature.atom)}
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 """Made-up data whose true rule is known: the exclusive or and the noisy-logical data of Yuille & Zheng, the function of
-five bits of Sahami, blocks of bits that are counted, and loans.
+five bits of Sahami, blocks of bits that are counted, structures of objects, and loans.
 
 Every function is deterministic for a seed and returns plain arrays or columns.
 """
@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from rulekit.graph.evaluation.structures import random_structures, unpacked
+from rulekit.graph.language.sentences import sentence
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -82,6 +87,32 @@ def threshold_blocks(
     true = rows[:, : blocks * of].reshape(n, blocks, of).sum(axis=2) >= least
     positive = true.any(axis=1) if together == "or" else true.sum(axis=1) % 2 == 1
     return rows, (positive ^ (rng.random(n) < noise)).astype(np.int64)
+
+
+SENTENCES = MappingProxyType({"exists x: P0(x) and R0(x, a)": 1.5, "P1(a) and P1(b)": -1.4})
+
+
+def structures(
+    n: int = 3000,
+    seed: int = 0,
+    *,
+    sentences: Mapping[str, float] = SENTENCES,
+    bias: float = -0.5,
+    arities: Mapping[str, int] = MappingProxyType({"P0": 1, "P1": 1, "R0": 2}),
+    objects: tuple[str, ...] = ("a", "b", "c"),
+    p: float = 0.5,
+) -> tuple[dict[str, npt.NDArray[np.bool_]], Labels]:
+    """Random structures as columns [n] of atoms, `P0(a)` and `R0(a, b)`, and labels [n] of a logistic model.
+
+    sentences: to the weight of each; arities: the number of places of each predicate; p: the probability of an atom.
+    Raises FormatError for a text that is no sentence.
+    """
+    drawn = random_structures(arities, objects, n, p=p, seed=seed)
+    scores = np.full(n, bias)
+    for text, weight in sentences.items():
+        scores += weight * unpacked(drawn.holds(sentence(text)), n)
+    labels = np.random.default_rng([seed, 1]).random(n) < 1.0 / (1.0 + np.exp(-scores))
+    return drawn.columns(), labels.astype(np.int64)
 
 
 def loans(n: int = 1000, seed: int = 0) -> dict[str, list[Any]]:

@@ -30,7 +30,8 @@ class Require(StrEnum):
 
 # Files ---------------------------------------------------------------------------------------------------------------
 
-Model = Annotated[Path, typer.Argument(help="A model file (.json), or an artifact that carries its rules.")]
+MODEL_HELP = "A model file (.json), or an artifact that carries its rules."
+Model = Annotated[Path, typer.Argument(help=MODEL_HELP)]
 ModelOrFolder = Annotated[
     Path, typer.Argument(help="A model file (.json), an artifact that carries its rules, or a folder of models.")
 ]

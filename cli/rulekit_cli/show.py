@@ -38,4 +38,6 @@ def show(
     shown = show(model, format_, width(), everything=all_)
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
+    for fading in shown.fading:
+        log(f"note: {fading}")
     write(shown.text.removesuffix("\n") + "\n", exact=format_ not in ("rules", "table"))

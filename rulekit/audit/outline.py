@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rulekit.graph.language.bounds import grouped
+from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import MOST_LEVELS, chance
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, levels_of_leaf
@@ -64,6 +65,10 @@ class Words:
             self._texts[node] = printable(print_node(node, self.schema, self.most_levels))
         return self._texts[node]
 
+    def quantified(self, node: Node) -> bool:
+        """Whether a node is said in one line by a sentence about the objects of a structure."""
+        return self.most_levels is not None and sentence_of(node, self.schema) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class _Outliner:
@@ -105,7 +110,7 @@ class _Outliner:
         if not isinstance(body, And | Or | AtLeast | Odd) or not body.children:
             return isinstance(node, Not) and node.family is Family.RANDOM
         nested = any(len(child.children) > 1 for child in body.children) and self.size[body] > MOST_IN_LINE
-        return node.family is Family.RANDOM or nested
+        return node.family is Family.RANDOM or (nested and not self.words.quantified(node))
 
     def leaf(self, node: Node, depth: int, before: str) -> Line:
         """The line of a plain condition or of a hidden bit; a bit that is used more than once says its name."""
@@ -159,7 +164,12 @@ def conditions_of(node: Node, words: Words) -> tuple[str, ...]:
     """The literals of a conjunction, or the whole condition as one text."""
     if node is TRUE:
         return (ALWAYS,)
-    if isinstance(node, And) and len(node.children) > 1 and node.family is Family.BOOLEAN:
+    if (
+        isinstance(node, And)
+        and len(node.children) > 1
+        and node.family is Family.BOOLEAN
+        and not words.quantified(node)
+    ):
         parts = ((words.text(part), one) for part, one in _parts(node))
         return tuple(text if one else f"({text})" for text, one in parts)
     return (words.text(node),)

@@ -77,7 +77,7 @@ def open_table(
     elif is_svmlight(first_bytes(file), name):
         opened = SvmlightFile(file, columns)
     elif name.endswith(_JSON_LINES):
-        opened = JsonLinesFile(file, block_bytes)
+        opened = JsonLinesFile(file, block_bytes, columns, options.dropped())
     else:
         return DelimitedFile(file, store, block_bytes, options)
     if given := [f"--{option}" for option in OF_TEXT_FILES if getattr(options, option)]:

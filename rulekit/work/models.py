@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +20,18 @@ from rulekit.work.outputs import check_artifact_ending, check_model_ending, chec
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked
+    from rulekit.audit.zero_one import Tendency
 
 _FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A model as text, and why its training was stopped early, "" where it was not."""
+    """A model as text; stopped: why its training was stopped early; fading: of rules that tend to true or false."""
 
     text: str
     stopped: str = ""
+    fading: tuple[str, ...] = ()
 
 
 def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool = False) -> Shown:
@@ -51,7 +53,10 @@ def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool
             .emit(graph, {"format": "full" if everything else _FORMS[form], "width": width})
             .main.decode()
         )
-    return Shown(text, str(graph.provenance.get("stopped") or ""))
+    from rulekit.audit.zero_one import tendencies
+
+    fading = tuple(found.text for found in tendencies(graph) if found.limit.outcome in ("0", "1"))
+    return Shown(text, str(graph.provenance.get("stopped") or ""), fading)
 
 
 def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -> Artifact:
@@ -66,6 +71,22 @@ def check(model: Path, deadline: Deadline = NO_LIMIT) -> Checked:
     from rulekit.audit.checks.checking import check_model
 
     return check_model(load(model, meetings=False), deadline=deadline)
+
+
+def tendency(text: str, graphs_: Collection[str] = ()) -> Tendency:
+    """Where the truth of a sentence tends as objects are added; graphs_: the relations that are edges of graphs.
+
+    Raises FormatError for a text that is no sentence, and InputError for a graph that is no relation of two places.
+    """
+    from rulekit.audit.zero_one import Tendency
+    from rulekit.graph.evaluation.structures import graphs
+    from rulekit.graph.language.sentences import sentence
+
+    found = sentence(text)
+    pairs = {part.name for part in found.atoms() if len(part.terms) == 2}
+    if odd := [name for name in graphs_ if name not in pairs]:
+        raise InputError(f"{odd[0]!r} is no relation of the sentence", where="--graph", fix="name one of two places")
+    return Tendency.of(found, max(3, len(found.free)), relations=graphs(*graphs_))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

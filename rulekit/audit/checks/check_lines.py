@@ -83,6 +83,10 @@ def _each(findings: Sequence[Finding]) -> Iterator[Said]:
     yield from (("", f"  {row.text}") for row in findings[0].rows)
 
 
+def _all(findings: Sequence[Finding]) -> Iterator[Said]:
+    yield from (("found", finding.text) for finding in findings)
+
+
 _SUMMARIES: Mapping[FindingKind, Callable[[Sequence[Finding]], Iterator[Said]]] = {
     "unreachable": _unreachable,
     "shadowed": _shadowed,
@@ -90,6 +94,7 @@ _SUMMARIES: Mapping[FindingKind, Callable[[Sequence[Finding]], Iterator[Said]]] 
     "overlap": _overlaps,
     "contradiction": _each,
     "missing": _missing,
+    "size": _all,
 }
 
 

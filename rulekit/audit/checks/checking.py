@@ -16,7 +16,7 @@ from rulekit.audit.checks.kept_promises import Verdict, verdicts
 from rulekit.audit.checks.meetings import crossing_ranks, overlaps
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.overrides import override_findings, override_verdicts
-from rulekit.audit.checks.rule_findings import gaps, missing_values, shadowed, unreachable
+from rulekit.audit.checks.rule_findings import gaps, missing_values, shadowed, tending, unreachable
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, Deadline
@@ -30,7 +30,7 @@ _CLEAR: Mapping[FindingKind, str] = {
     "contradiction": "no rank is passed where a lower one is not",
     "missing": "no missing or new value satisfies a rule",
 }
-_ALL_FINDINGS = (unreachable, shadowed, gaps, overlaps, crossing_ranks, missing_values)
+_ALL_FINDINGS = (unreachable, shadowed, gaps, overlaps, crossing_ranks, missing_values, tending)
 _LONGEST = shadowed  # searched last, as a limit of time should leave open what takes longest
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from rulekit.audit.checks.checked_rows import Example
 from rulekit.graph.rule_graph import ClassLabel
 
-FindingKind = Literal["unreachable", "shadowed", "gap", "overlap", "contradiction", "missing"]
+FindingKind = Literal["unreachable", "shadowed", "gap", "overlap", "contradiction", "missing", "size"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from rulekit.audit.checks.checked_rows import examples
 from rulekit.audit.checks.findings import Finding, Open
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.statements import Statement, without_rule
+from rulekit.audit.zero_one import tendencies
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
 from rulekit.verification.proof.row_search import Claim, Sought
@@ -91,3 +92,13 @@ def missing_values(model: Searches) -> Iterator[Finding | Open]:
                 yield Finding("missing", said, (rule,), rows, column)
             elif reason:
                 yield Open("missing", f"whether {said}", reason)
+
+
+def tending(model: Searches) -> Iterator[Finding | Open]:
+    """Where the truth of rules with quantifiers tends as a structure gets more objects."""
+    if model.graph.schema.atoms and not model.deadline.over:
+        for found in tendencies(model.graph):
+            if found.limit.outcome == "undecided":
+                yield Open("size", f"where {found.rule} tends as objects are added", found.limit.text)
+            else:
+                yield Finding("size", found.text, (found.rule,))

@@ -13,6 +13,7 @@ from rulekit.audit.explaining.turned_conditions import causes_of
 from rulekit.audit.score_cards.cards import Card, card_of
 from rulekit.audit.score_cards.row_points import has_scores, sum_of, threshold_words
 from rulekit.graph.decisions import Part
+from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import listed, share, weight
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
@@ -95,8 +96,13 @@ class Why:
         return f"No rule of any class holds, and so the decision is {quoted(classes[label])}, the default."
 
     def rule_holds(self, rule: Rule, i: int) -> str:
-        parts = [self.phrases.clause(part, i) for part in conditions(rule.node)]
-        return f"Rule {rule.id} for {self.class_words(rule.class_index)} holds: {'; '.join(parts) or 'always'}."
+        return f"Rule {rule.id} for {self.class_words(rule.class_index)} holds: {self._true(rule.node, i)}."
+
+    def _true(self, node: Node, i: int) -> str:
+        """The conditions of a true rule, behind its sentence where it has quantifiers."""
+        said = "; ".join(self.phrases.clause(part, i) for part in conditions(node)) or "always"
+        sentence = sentence_of(node, self.graph.schema)
+        return said if sentence is None else f"{sentence}, since {said}"
 
     # Probabilities of formulas ---------------------------------------------------------------------------------------
 
@@ -127,10 +133,9 @@ class Why:
     def _random_rule(self, view: Mapping[str, Any], i: int) -> str:
         rule = self._rule(view)
         node = without_strengths(rule.node) if rule.nested else rule.node
-        parts = "; ".join(self.phrases.clause(part, i) for part in conditions(node)) or "always"
         for_class = f"{'against' if rule.connective in CONTRARY else 'for'} {self.class_words(rule.class_index)}"
         chance = f" is true with probability {share(view['probability'])}" if "probability" in view else " holds"
-        return f"Rule {rule.id} {for_class}{chance}: {parts}."
+        return f"Rule {rule.id} {for_class}{chance}: {self._true(node, i)}."
 
     # Sums ------------------------------------------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ class Why:
 
     def _line(self, node: Node, i: int) -> str:
         if node.family is Family.BOOLEAN:
-            return "; ".join(self.phrases.clause(part, i) for part in conditions(node)) or "always"
+            return self._true(node, i)
         column = column_of(node)
         shown = print_node(node, self.graph.schema)
         return self.phrases.values(node, i) if column is not None else f"{shown} ({self.phrases.values(node, i)})"

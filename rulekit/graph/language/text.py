@@ -12,6 +12,7 @@ from operator import itemgetter
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, word
+from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import ForPeople, odds
 from rulekit.graph.language.words import in_quotes, label, name, names, number
@@ -76,10 +77,13 @@ def print_node(node: Node, schema: Schema | None = None, most_levels: int | None
     """The condition, score or formula of one node on one line, for people: weights are rounded.
 
     Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
-    money apart and with their unit. Of a long level set the first `most_levels` stand; None: all.
+    money apart and with their unit. Of a long level set the first `most_levels` stand; None: all. A rule about the
+    objects of a structure is said with quantifiers where one sentence says the same, unless `most_levels` is None.
     """
     if not node.children:
         return ForPeople(schema, most_levels).table()[type(node)](node, ()).words
+    if schema is not None and most_levels is not None and (found := sentence_of(node, schema)) is not None:
+        return str(found)
     wording = word([node], exact=False, schema=schema, most_levels=most_levels)
     named = {part: reference for part, reference in wording.definitions.items() if part is not node}
     inner = "; ".join(f"{reference} = {wording.full[part].words}" for part, reference in named.items())
@@ -204,5 +208,7 @@ def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
     said: dict[Node, str] = {}
     for rule in rules:  # of several classes, one after the other
         lines = worded(figures.get((rule.class_index, rule.id), ()))
-        said[rule.node] = "; ".join([said.get(rule.node, f"{rule.id} "), *lines])
+        sentence = sentence_of(rule.node, graph.schema) if rule.node not in said else None
+        words = () if sentence is None else (str(sentence),)
+        said[rule.node] = "; ".join([said.get(rule.node, f"{rule.id} "), *words, *lines])
     return {node: line.replace(" ; ", "  ", 1).rstrip() for node, line in said.items()}

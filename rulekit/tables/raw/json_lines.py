@@ -1,4 +1,8 @@
-"""JSON lines, whole or in blocks of rows; the types of the columns are those of the whole file."""
+"""JSON lines, whole or in blocks of rows; the types of the columns are those of the whole file.
+
+A key whose values are lists of names is a property of the objects in it, or a relation of the pairs in it:
+`{"P0": ["a"], "R0": [["a", "b"]]}` has the Boolean columns `P0(a)` and `R0(a, b)`, false where they are not listed.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rulekit.errors import InputError
+from rulekit.schema import Feature
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.files import in_lines
 from rulekit.tables.raw.parquet import refusing_damage
@@ -27,22 +32,30 @@ _NULL = r'"\s*:\s*null'
 
 @dataclass(slots=True, eq=False)
 class JsonLinesFile:
-    """A file of JSON objects, one a line; block_bytes: how much is read at a time, None for all at once."""
+    """A file of JSON objects, one a line; block_bytes: how much is read at a time, None for all at once.
+
+    asked: the columns that will be asked for, where that is known; dropped: keys that may hold anything.
+    """
 
     format: ClassVar[str] = "JSON lines"
     file: Path
     block_bytes: int | None = None
+    asked: Collection[str] | None = None
+    dropped: Collection[str] = ()
     by_column: bool = False
     share: float = 0.0
     n_rows: int | None = None
     _schema: dict[str, Any] = field(init=False)
+    _atoms: dict[str, tuple[str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         import polars as pl
 
         _refuse_bombs(self.file)
         with refusing_damage("JSON lines", self.file):
-            self._schema = dict(pl.scan_ndjson(self.file, infer_schema_length=None).collect_schema())
+            lines = pl.scan_ndjson(self.file, infer_schema_length=None)
+            self._schema = dict(lines.collect_schema())
+            self._atoms = self._atoms_of(lines)
 
     @property
     def source(self) -> str:
@@ -50,7 +63,27 @@ class JsonLinesFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._schema)
+        predicates = {predicate for predicate, _ in self._atoms.values()}
+        return (*(key for key in self._schema if key not in predicates), *self._atoms)
+
+    def _atoms_of(self, lines: pl.LazyFrame) -> dict[str, tuple[str, str]]:
+        """By column, the key and the names, `a` or `a, b`, of each atom that is listed somewhere or asked for."""
+        found: dict[str, tuple[str, str]] = {}
+        predicates = [key for key, kind in self._schema.items() if _lists_names(kind) and key not in self.dropped]
+        for key in predicates:
+            listed = _joined(self._schema[key], key).list.explode(keep_nulls=False, empty_as_null=False).unique()
+            names = lines.select(listed).collect().to_series().drop_nulls().sort().to_list()
+            found |= {f"{key}({each})": (key, each) for each in names}
+            if odd := [name for name in names if Feature(f"P({name})", "boolean").atom is None]:
+                fix = "write names of letters, digits and _, such as a or node_1"
+                raise InputError(f"{odd[0]!r} is no name of objects", where=f"{self.source}, key {key!r}", fix=fix)
+        if len(found) > MOST_KEYS:
+            fix = "list fewer objects, or write a table with a column for each atom"
+            raise InputError(f"{len(found):,} different properties and pairs", where=self.source, fix=fix)
+        for column in self.asked or () if predicates else ():
+            if column not in self._schema and (atom := Feature(column, "boolean").atom):
+                found.setdefault(column, (atom[0], ", ".join(atom[1])))
+        return found
 
     def notes(self) -> list[str]:
         return []
@@ -68,8 +101,37 @@ class JsonLinesFile:
                     with refusing_damage("JSON lines", self.file):
                         frame = pl.read_ndjson(part, schema=self._schema)
                     _refuse_double_keys(part, frame, lines, self.source)
-                    yield replace(raw_table(frame.select(names), self.source), n_rows=frame.height)
+                    yield replace(raw_table(frame.select(map(self._column, names)), self.source), n_rows=frame.height)
                 lines += part.count(b"\n")
+
+    def _column(self, name: str) -> pl.Expr:
+        import polars as pl
+
+        if name not in self._atoms:
+            return pl.col(name)
+        key, names = self._atoms[name]
+        if key not in self._schema:
+            return pl.lit(False).alias(name)
+        return _joined(self._schema[key], key).list.contains(names).fill_null(False).alias(name)
+
+
+def _lists_names(kind: Any) -> bool:
+    """Whether a key holds lists of names, or lists of lists of them."""
+    import polars as pl
+
+    return kind in (pl.List(pl.String), pl.List(pl.List(pl.String)), pl.List(pl.Null))
+
+
+def _joined(kind: Any, key: str) -> pl.Expr:
+    """The lists of a key, with `a, b` for the pair of a and b."""
+    import polars as pl
+
+    own = pl.col(key)
+    return (
+        own.list.eval(pl.element().list.join(", "))
+        if kind == pl.List(pl.List(pl.String))
+        else own.cast(pl.List(pl.String))
+    )
 
 
 def _refuse_bombs(file: Path) -> None:
