@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rulekit.learners.additive.estimator import AdditiveRulesClassifier
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
+    from rulekit.learners.gramression.estimator import GramressionClassifier
     from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.schema import Feature, Schema
@@ -30,6 +31,7 @@ _LAZY = {
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
     "Feature": "rulekit.schema",
+    "GramressionClassifier": "rulekit.learners.gramression.estimator",
     "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
     "MadaWinnowClassifier": "rulekit.learners.ltu.estimator",
     "MadalineClassifier": "rulekit.learners.ltu.estimator",
@@ -48,6 +50,7 @@ __all__ = [
     "AdditiveRulesClassifier",
     "CNLLClassifier",
     "Feature",
+    "GramressionClassifier",
     "LTUTreeClassifier",
     "MadaWinnowClassifier",
     "MadalineClassifier",

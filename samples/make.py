@@ -9,9 +9,11 @@ Run it at the root of the project. The same code and the same libraries give the
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from samples.commands import run_command
 from samples.pumps import pumps
@@ -31,11 +33,12 @@ class Sample:
     training: tuple[str, ...]
     source: str = ""
     onnx: tuple[str, ...] = ()
+    ending: str = "csv"
 
     @property
     def table(self) -> Path:
-        """The CSV file."""
-        return HERE / f"{self.source or self.name}.csv"
+        """The file of the table."""
+        return HERE / f"{self.source or self.name}.{self.ending}"
 
     @property
     def folder(self) -> Path:
@@ -66,6 +69,11 @@ SAMPLES = (
         "tickets",
         ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or", "--type", "ticket=text"),
         onnx=("--input", "ids"),
+    ),
+    Sample(
+        "networks",
+        ("--target", "incident", "--holdout", "0.25", "--learner", "gramression"),
+        ending="jsonl",
     ),
     Sample("pumps", ("--target", "stopped", "--holdout", "0.25", "--learner", "ltu-tree")),
 )
@@ -104,6 +112,30 @@ def write_pumps(path: Path) -> None:
     write_csv(pumps(1000, seed=1), path)
 
 
+def write_networks(path: Path) -> None:
+    """Made-up networks of four machines: which are exposed, which unpatched, which reaches which, one a line."""
+    from rulekit.schema import Feature
+    from rulekit.synthetic import structures
+
+    chain = "exists x, y: exposed(x) and reaches(x, y) and unpatched(y)"
+    columns, labels = structures(
+        *(800, 1),
+        sentences={chain: 3.0, "exposed(db)": 2.0},
+        bias=-2.5,
+        arities={"exposed": 1, "unpatched": 1, "reaches": 2},
+        objects=("web", "mail", "files", "db"),
+        p=0.3,
+    )
+    atoms = {name: atom for name in columns if (atom := Feature(name, "boolean").atom)}
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row, label in enumerate(labels.tolist()):
+            said: dict[str, Any] = {predicate: [] for predicate, _ in atoms.values()}
+            for name, (predicate, objects) in atoms.items():
+                if columns[name][row]:
+                    said[predicate].append(objects[0] if len(objects) == 1 else list(objects))
+            file.write(json.dumps({**said, "incident": "yes" if label else "no"}) + "\n")
+
+
 def draw_boundary(path: Path) -> None:
     """The picture of docs/ltu.md: what units decide of two half moons of points."""
     from sklearn.datasets import make_moons
@@ -122,6 +154,7 @@ def make_samples() -> None:
     write_breast_cancer(HERE / "breast_cancer.csv")
     write_tickets(HERE / "tickets.csv")
     write_pumps(HERE / "pumps.csv")
+    write_networks(HERE / "networks.jsonl")
     draw_boundary(HERE.parent / "docs" / "pictures" / "ltu_boundary.png")
     for sample in SAMPLES:
         sample.folder.mkdir(parents=True, exist_ok=True)

@@ -205,6 +205,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
             *([order] if order else []),
         ]
         first = next(data.table.blocks(size=1))
+        notes += self.remarks_
         notes += no_rule_notes(graph, graph.classes[int(graph.decide(first)[0])])
         start = getattr(self, "start", None)
         gone = left_out(start, self.freeze, graph) if isinstance(start, RuleGraph) else []

@@ -87,6 +87,7 @@ class RuleLearner(ABC):
     size_parameter: ClassVar[str] = "n_units"
     estimator: ClassVar[str] = ""
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    remarks_: tuple[str, ...] = ()
     rule_graph_: RuleGraph
     path_: ModelPath
     folds_: npt.NDArray[Any] | None = None

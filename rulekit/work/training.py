@@ -194,6 +194,7 @@ def _measured(
         (
             *finish.kept.notes,
             *finish.notes,
+            *learner.remarks_,
             *finish.attempt(lambda: surprises(model, start, figures), ()),
             *hints(figures, few_errors, rows.weight is not None),
         ),

@@ -12,7 +12,16 @@ import pytest
 import rulekit
 from rulekit.targets import find_target
 from samples.commands import run_command
-from samples.make import HERE, SAMPLES, Sample, write_breast_cancer, write_loans, write_pumps, write_tickets
+from samples.make import (
+    HERE,
+    SAMPLES,
+    Sample,
+    write_breast_cancer,
+    write_loans,
+    write_networks,
+    write_pumps,
+    write_tickets,
+)
 from samples.paper_data import write_paper_data
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
@@ -43,6 +52,12 @@ def test_pumps_are_made_by_the_generator(tmp_path: Path) -> None:
     write_pumps(tmp_path / "pumps.csv")
 
     assert (tmp_path / "pumps.csv").read_bytes() == (HERE / "pumps.csv").read_bytes()
+
+
+def test_networks_are_made_by_the_generator(tmp_path: Path) -> None:
+    write_networks(tmp_path / "networks.jsonl")
+
+    assert (tmp_path / "networks.jsonl").read_bytes() == (HERE / "networks.jsonl").read_bytes()
 
 
 def test_the_data_of_the_paper_are_written(tmp_path: Path) -> None:

@@ -1,0 +1,185 @@
+"""The learner gramression: sparse logistic regression over the features of a grammar."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rulekit.arrays import distinct_rows
+from rulekit.exactness import SINGLE_BITS, finest_unit
+from rulekit.graph.evaluation.structures import unpacked
+from rulekit.graph.language.sentences import Sentence
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.counting.histograms import Floats, exact_sum
+from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.parameters import Allowed, number, one_of, whole
+from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.gramression.atoms import Atoms
+from rulekit.learners.gramression.descent import Descent, descend
+from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
+from rulekit.learners.gramression.models import WeightedFeatures
+from rulekit.learners.gramression.search import Search
+from rulekit.learners.gramression.sparse import Counts
+from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
+from rulekit.learners.rule_learner import RuleLearner
+
+GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
+_GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
+
+
+@dataclass(frozen=True)
+class GramressionSettings(SizeSettings):
+    """The grammar, the solver, and the parameters of Algorithm 1."""
+
+    n_features: int = setting(30, whole(1), "most features of a class")
+    grammar: Any = setting(
+        "auto",
+        Allowed(lambda value: isinstance(value, Grammar) or value in ("auto", *GRAMMARS), _GRAMMAR_WORDS),
+        "where features come from (auto: structures where columns are atoms, else tables)",
+    )
+    solver: str = setting("search", one_of("search", "descent"), "search, or Algorithm 1 as printed")
+    price: float | None = setting(
+        None, number(0, optional=True), "of a literal in the description (None: 2 of structures, .5 of tables)"
+    )
+    feature_length: int = setting(3, whole(1), "most atoms of a feature")
+    stopping: Any = setting("none", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
+    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights")
+    n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
+    eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
+    decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
+    threshold: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
+    rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
+    clock: str = setting("shared", one_of("shared", "own"), "descent: own: no penalty of the time before a feature")
+    norm: str = setting("l1", one_of("l1", "l2"), "descent: of the penalty")
+
+
+class Gramression(RuleLearner):
+    """Sparse sums of features that a grammar makes; see GramressionClassifier."""
+
+    word = "gramression"
+    estimator = "rulekit.learners.gramression.estimator:GramressionClassifier"
+    settings = GramressionSettings
+    noun = "feature"
+    size_parameter = "n_features"
+    abilities: ClassVar[frozenset[Ability]] = frozenset({"missing", "categories", "several", "ranked", "weights"})
+
+    features_: tuple[Sentence, ...]
+    weights_: tuple[float, ...]
+    offered_: Mapping[str, tuple[int, int, int]]
+
+    def learn(self, question: Question) -> Learning:
+        """Sums of 1, 2, .. features: what is left of the best sum as its weakest features leave it."""
+        yield from _sums(question)
+        return None
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Keep the features of the model, of all questions in their order."""
+        chosen = [own.at(place).model for own, place in zip(path.paths, path.chosen, strict=True)]
+        models = [model for model in chosen if isinstance(model, WeightedFeatures)]
+        self.features_ = tuple(feature for model in models for feature in model.features)
+        self.weights_ = tuple(weight for model in models for weight in model.weights)
+        offered = [(name, counts) for model in models for name, counts in model.offered.items()]
+        self.offered_ = {
+            name: tuple(np.sum([counts for own, counts in offered if own == name], axis=0).tolist())
+            for name in dict.fromkeys(name for name, _ in offered)
+        }
+        bound = max((model.bound for model in models), default=0)
+        self.remarks_ = (f"the grammar reached its bound of {bound:,} features: others were not tried",) * bool(bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """The rows of a problem, equal ones together and in an order of their own, so that theirs decides nothing."""
+
+    atoms: Atoms
+    counts: Counts
+    vocabulary: Vocabulary
+
+    @classmethod
+    def of(cls, question: Question) -> Folded:
+        """The rows of a question, and the vocabulary that its grammar begins with."""
+        problem, settings = question.problem, question.settings
+        atoms, n = Atoms.of(problem), len(problem.labels)
+        known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
+        first, place = distinct_rows(unpacked(np.concatenate(known), n).T)
+        rows = atoms.structures(problem.codes.take(first), len(first))
+        weights = problem.weights.astype(np.float64)
+        total = np.asarray(np.bincount(place, weights, len(first)) * problem.weight_unit, dtype=np.float64)
+        positive = np.asarray(
+            np.bincount(place, weights * (problem.labels == 1), len(first)) * problem.weight_unit, dtype=np.float64
+        )
+        grammar = settings.grammar
+        if not isinstance(grammar, Grammar):
+            own = "structures" if atoms.columns else "tables"
+            grammar = GRAMMARS[own if grammar == "auto" else grammar]
+        least = max(5.0, 0.003 * float(total.sum()))
+        most = min(MOST_FEATURES, MOST_BYTES // (8 * -(-len(first) // 64)))
+        vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most, settings.feature_length)
+        return cls(atoms, Counts(total, positive), vocabulary)
+
+
+def _sums(question: Question) -> Iterator[Candidate]:
+    problem, settings = question.problem, question.settings
+    folded = Folded.of(question)
+    vocabulary, counts = folded.vocabulary, folded.counts
+    if settings.solver == "descent":
+        yield from _descended(question, folded)
+        return
+    price = settings.price if settings.price is not None else 2.0 if folded.atoms.columns else 0.5
+    search = Search(vocabulary, counts, question.watch.check, price)
+    path = [search.best(settings.n_features)]
+    while len(path[-1].features) > 1:
+        found = path[-1].features
+        left = [search.chosen(found[:i] + found[i + 1 :], path[-1]) for i in range(len(found))]
+        path.append(min(left, key=lambda each: each.fitted.loss))
+    for each in reversed(path):
+        if each.features:
+            yield candidate_of(problem, folded, each.features, each.fitted.bias, each.fitted.weights)
+
+
+def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
+    """The features of Algorithm 1 that have a weight, on the rows one by one."""
+    settings, problem = question.settings, question.problem
+    options = Descent(
+        *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.threshold),
+        at_once=settings.rules == "step",
+        own_clock=settings.clock == "own",
+        squared=settings.norm == "l2",
+    )
+    atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
+    vocabulary = Vocabulary(atoms.language, rows, weights, grammar, most_literals=settings.feature_length)
+    labels = problem.labels.astype(np.float64)
+    course = descend(vocabulary, labels, weights, options, question.seed, lambda: question.watch.over)
+    kept = np.flatnonzero(course.weights[1:])
+    if len(kept):
+        features, found = tuple(kept.tolist()), course.weights[1:][kept]
+        yield candidate_of(problem, replace(folded, vocabulary=vocabulary), features, float(course.weights[0]), found)
+
+
+def candidate_of(
+    problem: Problem, folded: Folded, features: tuple[int, ...], bias: float, weights: Floats
+) -> Candidate:
+    """A sum on a grid that leaves every sum exact; its objective is the log loss."""
+    unit = finest_unit([bias, *weights.tolist()], SINGLE_BITS)
+    bias, weights = round(bias / unit) * unit, np.rint(weights / unit) * unit
+    formulas = tuple(folded.vocabulary.formulas[each] for each in features)
+    vocabulary = folded.vocabulary
+    new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in features)
+    offered = {name: (count, new[name], kept[name]) for name, count in vocabulary.offered.items()}
+    model = WeightedFeatures(
+        folded.atoms, formulas, tuple(weights.tolist()), bias, offered, vocabulary.most * vocabulary.full
+    )
+    n = len(problem.labels)
+    scores = model.scores(problem.codes, n)
+    each = np.logaddexp(0.0, np.where(problem.labels == 1, -scores, scores))
+    wrong = float(problem.weights[(scores > 0.0) != (problem.labels == 1)].sum()) * problem.weight_unit
+    loss = exact_sum(problem.weights * each) * problem.weight_unit
+    said = {"grammar": {name: list(counts) for name, counts in offered.items()}}
+    return Candidate(len(features), loss, wrong, model, cost=1e-3 * sum(map(literals_of, formulas)), said=said)

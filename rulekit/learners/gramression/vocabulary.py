@@ -1,0 +1,169 @@
+"""The features that were offered, by what they say of the training rows: equal and contrary ones are known once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rulekit.graph.evaluation.structures import Structures, Words, unpacked
+from rulekit.graph.language.sentences import FALSE, Sentence
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.gramression.grammar import Grammar, Language
+
+MOST_FEATURES = 20_000
+MOST_BYTES = 2**29
+_BYTES = 64
+"""Bytes of a feature whose sums are looked up in tables that fit the cache together."""
+
+
+def literals_of(formula: Sentence) -> int:
+    """How many atoms a formula has."""
+    return sum(1 for _ in formula.atoms())
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """Features with their words [m, words] over the rows.
+
+    lengths and rules [m]: how many atoms each has, and which rule made it; offered: how many features each rule made.
+    weights [n]: of the rows; least: the weight that a feature needs on both sides; most: how many features there may
+    be. full: the bound was reached.
+    """
+
+    language: Language
+    rows: Structures
+    weights: Floats
+    grammar: Grammar
+    least: float = 5.0
+    most: int = MOST_FEATURES
+    most_literals: int = 3
+    formulas: list[Sentence] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    offered: Counter[str] = field(default_factory=Counter)
+    full: bool = False
+    _words: Any = None
+    _places: dict[bytes, int] = field(default_factory=dict)
+    _seen: dict[Sentence, int] = field(default_factory=dict)
+    _fired: set[tuple[int, ...]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._words = np.empty((min(64, self.most), -(-self.rows.n // 64)), dtype=np.uint64)
+        for each in self.grammar.seeds(self.language):
+            self.offer(each, "seeds")
+
+    def __len__(self) -> int:
+        return len(self.formulas)
+
+    @property
+    def words(self) -> Words:
+        """The rows [m, words] on which each feature is true."""
+        found: Words = self._words[: len(self.formulas)]
+        return found
+
+    def offer(self, formula: Sentence, rule: str) -> int:
+        """The place of a feature, or of the one that is equal or contrary on all rows; -1 where it has none."""
+        self.offered[rule] += 1
+        if formula in self._seen:
+            return self._seen[formula]
+        odd = formula == FALSE or literals_of(formula) > self.most_literals
+        place = -1 if odd else self._place_of(formula, rule)
+        self._seen[formula] = place
+        return place
+
+    def _place_of(self, formula: Sentence, rule: str) -> int:
+        own = self.rows.holds(formula)
+        truth = unpacked(own, self.rows.n)
+        held = float(self.weights[truth].sum())
+        if min(held, float(self.weights.sum()) - held) < self.least:
+            return -1
+        key = _key(own, truth[0], self.rows.n)
+        place = self._places.get(key)
+        if place is not None:
+            if literals_of(formula) < self.lengths[place]:
+                self.formulas[place], self._words[place] = formula, own
+                self.lengths[place] = literals_of(formula)
+            return place
+        if len(self.formulas) >= self.most:
+            self.full = True
+            return -1
+        place = self._places[key] = len(self.formulas)
+        if place == len(self._words):
+            room = np.empty((min(place, self.most - place), self._words.shape[1]), dtype=np.uint64)
+            self._words = np.concatenate([self._words, room])
+        self._words[place] = own
+        self.formulas.append(formula)
+        self.lengths.append(literals_of(formula))
+        self.rules.append(rule)
+        return place
+
+    def grow(self, feature: int) -> None:
+        """Apply the rules of one feature, once."""
+        if (feature,) in self._fired:
+            return
+        self._fired.add((feature,))
+        for name, rule in self.grammar.rules.items():
+            for made in rule(self.formulas[feature], self.language):
+                self.offer(made, name)
+
+    def pair(self, first: int, second: int) -> None:
+        """Apply the rules of two features, once."""
+        if (first, second) in self._fired:
+            return
+        self._fired.add((first, second))
+        for name, rule in self.grammar.pairs.items():
+            for made in rule(self.formulas[first], self.formulas[second], self.language):
+                self.offer(made, name)
+
+    def columns(self, places: Sequence[int] | None = None) -> Bools:
+        """Truth values [n, k] of some features, or of all."""
+        words = self.words if places is None else self.words[list(places)]
+        return unpacked(words, self.rows.n).T
+
+    def sums(self, values: Ints) -> Ints:
+        """The sums [m, k] of whole numbers [n, k] over the rows of each feature."""
+        rows = np.zeros((self._words.shape[1] * 64, values.shape[1]), dtype=np.int64)
+        rows[: len(values)] = values
+        found = np.zeros((len(self.formulas), values.shape[1]), dtype=np.int64)
+        for first in range(0, len(rows), 8 * _BYTES):
+            part = rows[first : first + 8 * _BYTES]
+            own = self.words.view(np.uint8)[:, first // 8 : (first + len(part)) // 8]
+            for column in range(values.shape[1]):
+                _add_by_byte(own, _by_byte(part[:, column]), found[:, column])
+        return found
+
+
+def _by_byte(values: Ints) -> Ints:
+    """The sum of each choice of eight values in a row: [n / 8, 256]."""
+    found = np.zeros((len(values) // 8, 1), dtype=np.int64)
+    for bit in range(8):
+        found = np.concatenate([found, found + values[bit::8, None]], axis=1)
+    return found
+
+
+def _key(words: Words, flipped: bool, n: int) -> bytes:
+    """Equal for equal and for contrary extensions."""
+    if flipped:
+        words = ~words
+        if n % 64:
+            words[-1] &= np.uint64((1 << n % 64) - 1)
+    return words.tobytes()
+
+
+def _added_at_once(own: Any, sums: Any, found: Any) -> None:
+    for place in range(own.shape[1]):
+        found += sums[place, own[:, place]]
+
+
+@compiled_unless(_added_at_once)
+def _add_by_byte(own: Any, sums: Any, found: Any) -> None:
+    for feature in range(own.shape[0]):
+        total = found[feature]
+        for place in range(own.shape[1]):
+            total += sums[place, own[feature, place]]
+        found[feature] = total
