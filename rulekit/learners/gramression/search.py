@@ -15,6 +15,7 @@ from rulekit.learners.gramression.vocabulary import Vocabulary
 _RIDGE = 1e-2
 _BATCH = 40
 _WEAK = 6
+_FEW = 6
 _SMALL = 5000
 _GAP = 1e-3
 _PAIRED = 12
@@ -135,7 +136,8 @@ class Search:
         for each in self.path(max(most, _MOST)):
             each = self._pruned(each)
             stale = 0 if each.length < best.length else stale + 1
-            best = min(best, each, key=lambda found: found.length)
+            if len(each.features) <= most:
+                best = min(best, each, key=lambda found: found.length)
             if stale > 8:
                 break
         return self.polished(best)
@@ -168,13 +170,15 @@ class Search:
         tried = [found]
         rests = [found.features, *(found.features[:i] + found.features[i + 1 :] for i in range(len(found.features)))]
         for rest in rests:
+            self.check()
             base = self.chosen(rest, found)
             for feature in self._promising(base, 5):
                 tried.append(self.chosen((*rest, feature), base))
         best = min(tried, key=lambda each: each.length)
         if best is not found:
             return best
-        for i in range(len(found.features)):
+        for i in range(len(found.features) if len(found.features) <= _FEW else 0):
+            self.check()
             for j in range(i):
                 rest = tuple(f for k, f in enumerate(found.features) if k not in (i, j))
                 base = self.chosen(rest, found)
