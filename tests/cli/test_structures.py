@@ -59,7 +59,7 @@ def test_the_limit_of_a_sentence_needs_no_model(run: Run, model: str) -> None:
     assert_refused(run("check", model, "--sentence", triangle), "give a model, or a sentence")
 
 
-@pytest.mark.full
+@pytest.mark.long
 def test_what_is_learned_of_networks_is_said_in_one_sentence(run: Run, tmp_path: Path) -> None:
     data, model = tmp_path / "networks.jsonl", tmp_path / "model.json"
     write_networks(data)

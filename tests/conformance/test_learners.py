@@ -51,6 +51,7 @@ SLOW = (
     *(f"ltu-tree: {check}" for check in ("several", "ranked", "codes")),
     *(f"ltu-tree: two classes: {check}" for check in ("stopped", "parity", "one thread")),
     *(f"madaline: {check}" for check in ("two classes: parity", "ranked classes: parity")),
+    *(f"gramression: two classes: {check}" for check in ("one thread", "stopped")),
     "mada-winnow: several",
     "noisy-or: several",
 )
