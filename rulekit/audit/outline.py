@@ -66,7 +66,7 @@ class Words:
         return self._texts[node]
 
     def quantified(self, node: Node) -> bool:
-        """Whether a node is said in one line by a sentence about the objects of a structure."""
+        """Whether one sentence with quantifiers says the same as a node."""
         return self.most_levels is not None and sentence_of(node, self.schema) is not None
 
 

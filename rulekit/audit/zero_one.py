@@ -21,6 +21,7 @@ from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import percent
 from rulekit.graph.language.sentences import FALSE, TRUE, Sentence, atom, negation
 from rulekit.graph.rules import rules_of
+from rulekit.limits import NO_LIMIT, Deadline
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -225,11 +226,13 @@ class Tendency:
         return {**said, "shares": list(self.shares), "tends_to": str(self.limit.tends_to or "")}
 
 
-def tendencies(graph: RuleGraph) -> Iterator[Tendency]:
-    """The tendency of each rule of a model that says a sentence with quantifiers."""
+def tendencies(graph: RuleGraph, deadline: Deadline = NO_LIMIT) -> Iterator[Tendency]:
+    """The tendency of each rule of a model that says a sentence with quantifiers, until the deadline."""
     objects = {each for _, named in graph.schema.atoms.values() for each in named}
     for rule in {rule.id: rule for rule in rules_of(graph.underlying)}.values():
-        found = sentence_of(rule.node, graph.schema)
+        if deadline.over:
+            return
+        found = sentence_of(rule.node, graph.schema) if graph.schema.atoms else None
         if found is not None:
             yield Tendency.of(found, len(objects), rule.id)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked
     from rulekit.audit.zero_one import Tendency
 
+_FADING_SECONDS = 2.0
 _FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
 
 
@@ -55,7 +56,8 @@ def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool
         )
     from rulekit.audit.zero_one import tendencies
 
-    fading = tuple(found.text for found in tendencies(graph) if found.limit.outcome in ("0", "1"))
+    found = tendencies(graph, Deadline(_FADING_SECONDS))
+    fading = tuple(rule.text for rule in found if rule.limit.outcome in ("0", "1"))
     return Shown(text, str(graph.provenance.get("stopped") or ""), fading)
 
 

@@ -96,9 +96,10 @@ def missing_values(model: Searches) -> Iterator[Finding | Open]:
 
 def tending(model: Searches) -> Iterator[Finding | Open]:
     """Where the truth of rules with quantifiers tends as a structure gets more objects."""
-    if model.graph.schema.atoms and not model.deadline.over:
-        for found in tendencies(model.graph):
-            if found.limit.outcome == "undecided":
-                yield Open("size", f"where {found.rule} tends as objects are added", found.limit.text)
-            else:
-                yield Finding("size", found.text, (found.rule,))
+    for found in tendencies(model.graph, model.deadline):
+        if found.limit.outcome == "undecided":
+            yield Open("size", f"where {found.rule} tends as objects are added", found.limit.text)
+        else:
+            yield Finding("size", found.text, (found.rule,))
+    if model.graph.schema.atoms and model.deadline.over:
+        yield Open("size", "where the other rules tend as objects are added", model.deadline.reason, many=True)

@@ -20,7 +20,9 @@ Literal = tuple[Fact, bool]
 Terms = frozenset[frozenset[Literal]]
 """A disjunction of conjunctions of facts and their contraries."""
 
-_MOST_TERMS, _MOST_NODES, _MOST_FACTS, _MOST_TRIES = 1024, 4096, 16, 400
+_MOST_TERMS, _MOST_NODES, _MOST_FACTS, _MOST_TRIES = 512, 4096, 16, 400
+_MOST_PRODUCTS = 4096
+"""Pairs of terms that are joined for one rule."""
 _MOST_LITERALS, _MOST_VARIABLES = 4, 3
 _ALWAYS: Terms = frozenset([frozenset()])
 _NEVER: Terms = frozenset()
@@ -143,9 +145,15 @@ def _terms(top: Node, sign: bool, schema: Schema) -> Terms | None:
     if len(order) > _MOST_NODES:
         return None
     found: dict[tuple[Node, bool], Terms | None] = {}
+    left = _MOST_PRODUCTS
     for node in order:
         for own in (True, False):
-            found[node, own] = _terms_of(node, own, schema, found)
+            if isinstance(node, And if own else Or):
+                size = 1
+                for child in node.children:
+                    size = min(size * max(1, len(found[child, own] or ())), _MOST_TERMS)
+                left -= size if size > 1 else 0
+            found[node, own] = _terms_of(node, own, schema, found) if left >= 0 else None
     return found[top, sign]
 
 
@@ -167,7 +175,7 @@ def _terms_of(node: Node, sign: bool, schema: Schema, found: dict[tuple[Node, bo
         return joined if len(joined) <= _MOST_TERMS else None
     terms = _ALWAYS
     for part in parts:
-        if part is None or len(part) * len(terms) > _MOST_TERMS * 4:
+        if part is None or len(part) * len(terms) > _MOST_TERMS:
             return None
         terms = _without_longer([one | other for one in terms for other in part])
         if len(terms) > _MOST_TERMS:

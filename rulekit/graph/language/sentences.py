@@ -54,7 +54,7 @@ class Sentence:
 
     @property
     def depth(self) -> int:
-        """How many quantifiers stand inside each other."""
+        """The deepest nesting of its quantifiers."""
         inside = max((part.depth for part in self.parts), default=0)
         return inside + (self.word in ("exists", "forall"))
 

@@ -77,8 +77,8 @@ def print_node(node: Node, schema: Schema | None = None, most_levels: int | None
     """The condition, score or formula of one node on one line, for people: weights are rounded.
 
     Shared or deeply nested parts follow after `where`. With a schema, thresholds stand as dates, with thousands of
-    money apart and with their unit. Of a long level set the first `most_levels` stand; None: all. A rule about the
-    objects of a structure is said with quantifiers where one sentence says the same, unless `most_levels` is None.
+    money apart and with their unit. Of a long level set the first `most_levels` stand; None: all. Unless
+    `most_levels` is None, one sentence with quantifiers stands for a rule about objects that says the same.
     """
     if not node.children:
         return ForPeople(schema, most_levels).table()[type(node)](node, ()).words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,9 +13,11 @@ from rulekit.arrays import distinct_rows
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
+from rulekit.graph.nodes import Linear, Logistic
+from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
-from rulekit.learners.counting.histograms import Floats, exact_sum
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score, setting
+from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.parameters import Allowed, number, one_of, whole
 from rulekit.learners.fitting.settings import SizeSettings
@@ -23,7 +25,6 @@ from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.gramression.atoms import Atoms
 from rulekit.learners.gramression.descent import Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
-from rulekit.learners.gramression.models import WeightedFeatures
 from rulekit.learners.gramression.search import Search
 from rulekit.learners.gramression.sparse import Counts
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
@@ -31,6 +32,39 @@ from rulekit.learners.rule_learner import RuleLearner
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedFeatures:
+    """The bias and the weights of the features that are true are added up, exactly; yes above 0.
+
+    offered: by rule of the grammar, how many features it made, how many of them were new, and how many are in the sum.
+    bound: how many features the vocabulary could have, where it had so many; else 0.
+    """
+
+    atoms: Atoms
+    features: tuple[Sentence, ...]
+    weights: tuple[float, ...]
+    bias: float
+    offered: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    bound: int = 0
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        rows, total = self.atoms.structures(codes, n_rows), np.full(n_rows, self.bias)
+        for feature, weight in zip(self.features, self.weights, strict=True):
+            total += weight * unpacked(rows.holds(feature), n_rows)
+        return total
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        return np.asarray(self.scores(codes, n_rows) > 0.0)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum, and 1 / (1 + exp(-sum)) as the probability."""
+        nodes = [self.atoms.node(feature, frame.columns) for feature in self.features]
+        total = Linear(list(zip(self.weights, nodes, strict=True)), self.bias)
+        return Score(total, probability=Logistic(total), silent=not nodes and self.bias <= 0.0)
 
 
 @dataclass(frozen=True)
