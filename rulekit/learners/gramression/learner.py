@@ -87,7 +87,7 @@ class GramressionSettings(SizeSettings):
     n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
     eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
     decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
-    threshold: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
+    least_weight: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
     rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
     clock: str = setting("shared", one_of("shared", "own"), "descent: own: no penalty of the time before a feature")
     norm: str = setting("l1", one_of("l1", "l2"), "descent: of the penalty")
@@ -181,7 +181,7 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     """The features of Algorithm 1 that have a weight, on the rows one by one."""
     settings, problem = question.settings, question.problem
     options = Descent(
-        *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.threshold),
+        *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.least_weight),
         at_once=settings.rules == "step",
         own_clock=settings.clock == "own",
         squared=settings.norm == "l2",
