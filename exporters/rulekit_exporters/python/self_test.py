@@ -30,6 +30,7 @@ from rulekit_exporters.python.names import filled, literal
 ROWS, MIN_ROWS = 64, 32
 MAX_LEAVES = 40
 MAX_TEXT = 8000
+_DIGITS = 13
 CANDIDATES = 200
 MOST_CHARACTERS = 200
 MAX_CELLS = 10_000_000
@@ -60,7 +61,9 @@ def self_test(graph: RuleGraph) -> SelfTest:
     columns = _candidates(graph)
     rows = _chosen(graph, columns) if names else [()]
     table = _table(graph, columns, np.array(rows, dtype=np.intp).reshape(len(rows), len(names)))
-    labels, reported = decide(graph, table).tolist(), list(map(tuple, probabilities(graph, table).tolist()))
+    # processors differ in the last digits of a logarithm, and the module is to be the same from all of them
+    chances_of_rows = probabilities(graph, table).round(_DIGITS).tolist()
+    labels, reported = decide(graph, table).tolist(), list(map(tuple, chances_of_rows))
     chances = tuple(dict.fromkeys(reported))
     kept: list[dict[int, int]] = [{} for _ in names]
     items: list[tuple[int, ...]] = []

@@ -825,7 +825,7 @@ TEST_CELLS: tuple[tuple[Any, ...], ...] = (
 
 # Probabilities of the classes.
 TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.95135, 0.04865), (0.01870000000000005, 0.9813), (0.042200000000000015, 0.9578),
+    (0.95135, 0.04865), (0.0187, 0.9813), (0.0422, 0.9578),
 )
 
 # Rows: the number of the class, of its probabilities, and of each cell.

@@ -93,7 +93,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
-# sha256 2e7671ad199862d4cccb8e3c32bbdf498a3f7e9a1a4f927b52186480988073a6
+# sha256 e0603ef2616366d33cd604b1a31fc409d837d3bcaa073d9500176158da54e344
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
