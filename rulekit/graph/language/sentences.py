@@ -6,7 +6,7 @@ A name that no quantifier binds is a constant: it names one object. Two constant
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -68,8 +68,10 @@ class Sentence:
     def put(self, names: Mapping[str, str]) -> Sentence:
         """The formula with other names in place of free ones; a bound variable keeps its name."""
         inside = {old: new for old, new in names.items() if old != self.name or self.word == "atom"}
+        if not inside:
+            return self
         terms = tuple(inside.get(term, term) for term in self.terms)
-        return replace(self, terms=terms, parts=tuple(part.put(inside) for part in self.parts))
+        return Sentence(self.word, self.name, terms, tuple(part.put(inside) for part in self.parts))
 
 
 TRUE, FALSE = Sentence("and"), Sentence("or")

@@ -35,8 +35,11 @@ class Atoms:
     conditions: Mapping[str, tuple[int, Bools]]
 
     @classmethod
-    def of(cls, problem: Problem) -> Atoms:
-        """The atoms of the columns of a problem; conditions are taken from the quantiles of its rows."""
+    def of(cls, problem: Problem, longest: int) -> Atoms:
+        """The atoms of the columns of a problem; conditions are taken from the quantiles of its rows.
+
+        longest: the most atoms of a feature.
+        """
         structured, conditions = dict[tuple[str, tuple[str, ...]], int](), dict[str, tuple[int, Bools]]()
         arities: dict[str, int] = {}
         for j, column in enumerate(problem.columns):
@@ -49,7 +52,7 @@ class Atoms:
                     said = print_node(condition_node(column, condition))
                     conditions[said if said not in conditions else f"{said} #{len(conditions)}"] = j, condition
         objects = sorted({each for _, objects in structured for each in objects})
-        language = Language({**arities, **dict.fromkeys(conditions, 0)}, tuple(objects))
+        language = Language({**arities, **dict.fromkeys(conditions, 0)}, tuple(objects), longest)
         return cls(language, structured, conditions)
 
     def structures(self, codes: Codes, n_rows: int) -> Structures:

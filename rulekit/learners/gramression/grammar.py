@@ -17,11 +17,12 @@ from rulekit.graph.language.sentences import FALSE, Sentence, atom, negation, va
 class Language:
     """What sentences may speak of. arities: the places of each predicate; objects: the constants.
 
-    types: the objects that may stand in each place of a predicate (by default every one).
+    longest: the most atoms of a feature.
     """
 
     arities: Mapping[str, int]
     objects: tuple[str, ...] = ()
+    longest: int = 3
 
     @cached_property
     def variables(self) -> list[str]:
@@ -65,6 +66,8 @@ CHAIN = Grammar(lambda language: (each for each in language.atoms() if each.name
 def with_literal(feature: Sentence, language: Language) -> Iterator[Sentence]:
     """F -> f and l, for each literal l; under quantifiers the literal may speak of their variables."""
     bound, body = opened(feature)
+    if len(body) >= language.longest:
+        return
     for variable in (None, *bound):
         for each in language.atoms(*([variable] if variable else [])):
             for literal in (each, negation(each)):
@@ -151,15 +154,13 @@ def closed(language: Language, bound: Iterable[str], parts: Iterable[Sentence]) 
     if any(negation(part) in literals for part in literals):
         return FALSE
     used = [name for name in bound if any(name in part.free for part in literals)]
-    if not _connected(used, literals):
+    if len(used) > 1 and not _connected(used, literals):
         return FALSE
-    best: tuple[str, ...] | None = None
-    chosen: list[Sentence] = []
-    for order in permutations(language.variables[: len(used)]):
-        named = sorted((part.put(dict(zip(used, order, strict=True))) for part in literals), key=str)
-        text = tuple(map(str, named))
-        if best is None or text < best:
-            best, chosen = text, named
+    orders = permutations(language.variables[: len(used)])
+    renamed = ([part.put(dict(zip(used, order, strict=True))) for part in literals] for order in orders)
+    written = ({str(part): part for part in parts} for parts in renamed)
+    texts, named = min(((sorted(each), each) for each in written), key=lambda pair: pair[0])
+    chosen = [named[text] for text in texts]
     found = chosen[0] if len(chosen) == 1 else Sentence("and", parts=tuple(chosen))
     for name in reversed(language.variables[: len(used)]):
         found = Sentence("exists", name, parts=(found,))

@@ -20,17 +20,21 @@ from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Quest
 from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.parameters import Allowed, number, one_of, whole
+from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.fitting.settings import SizeSettings
 from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.gramression.atoms import Atoms
 from rulekit.learners.gramression.descent import Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
-from rulekit.learners.gramression.search import Search
-from rulekit.learners.gramression.sparse import Counts
+from rulekit.learners.gramression.search import Chosen, Search
+from rulekit.learners.gramression.sparse import Counts, Fitted
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
 from rulekit.learners.rule_learner import RuleLearner
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
+_PRICES = (2.0, 0.5, 0.125)
+_ENOUGH = 4096.0
+"""Held-out rows by which a price or a penalty is chosen."""
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
 
 
@@ -79,7 +83,7 @@ class GramressionSettings(SizeSettings):
     )
     solver: str = setting("search", one_of("search", "descent"), "search, or Algorithm 1 as printed")
     price: float | None = setting(
-        None, number(0, optional=True), "of a literal in the description (None: 2 of structures, .5 of tables)"
+        None, number(0, optional=True), "of a literal in the description (None: 2; of tables as held-out rows prefer)"
     )
     feature_length: int = setting(3, whole(1), "most atoms of a feature")
     stopping: Any = setting("none", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
@@ -109,8 +113,7 @@ class Gramression(RuleLearner):
 
     def learn(self, question: Question) -> Learning:
         """Sums of 1, 2, .. features: what is left of the best sum as its weakest features leave it."""
-        yield from _sums(question)
-        return None
+        return (yield from _sums(question))
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Keep the features of the model, of all questions in their order."""
@@ -139,7 +142,7 @@ class Folded:
     def of(cls, question: Question) -> Folded:
         """The rows of a question, and the vocabulary that its grammar begins with."""
         problem, settings = question.problem, question.settings
-        atoms, n = Atoms.of(problem), len(problem.labels)
+        atoms, n = Atoms.of(problem, settings.feature_length), len(problem.labels)
         known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
         first, place = distinct_rows(unpacked(np.concatenate(known), n).T)
         rows = atoms.structures(problem.codes.take(first), len(first))
@@ -154,27 +157,57 @@ class Folded:
             grammar = GRAMMARS[own if grammar == "auto" else grammar]
         least = max(5.0, 0.003 * float(total.sum()))
         most = min(MOST_FEATURES, MOST_BYTES // (8 * -(-len(first) // 64)))
-        vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most, settings.feature_length)
+        vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most)
         return cls(atoms, Counts(total, positive), vocabulary)
 
 
-def _sums(question: Question) -> Iterator[Candidate]:
+def _sums(question: Question) -> Learning:
+    """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
     problem, settings = question.problem, question.settings
     folded = Folded.of(question)
-    vocabulary, counts = folded.vocabulary, folded.counts
     if settings.solver == "descent":
         yield from _descended(question, folded)
-        return
-    price = settings.price if settings.price is not None else 2.0 if folded.atoms.columns else 0.5
-    search = Search(vocabulary, counts, question.watch.check, price)
-    path = [search.best(settings.n_features)]
-    while len(path[-1].features) > 1:
-        found = path[-1].features
-        left = [search.chosen(found[:i] + found[i + 1 :], path[-1]) for i in range(len(found))]
-        path.append(min(left, key=lambda each: each.fitted.loss))
-    for each in reversed(path):
-        if each.features:
-            yield candidate_of(problem, folded, each.features, each.fitted.bias, each.fitted.weights)
+        return None
+    search = Search(folded.vocabulary, folded.counts, question.watch.check)
+    sums, size = list[Chosen](), 1
+    for each in search.sums(settings.n_features):
+        sums.append(each)
+        if size <= len(each.features) <= settings.n_features:
+            size = len(each.features)
+            yield candidate_of(problem, folded, each)
+    prices, preferred = (settings.price,) if settings.price is not None else _PRICES, 0
+    if settings.price is None and not folded.atoms.columns:
+        preferred = _preferred(question)
+    if preferred < len(prices):
+        search = replace(search, price=prices[preferred])
+        best = search.best(settings.n_features, sums)
+    else:
+        best = sums[min(preferred - len(prices), len(sums) - 1)]
+    smaller = [each for each in search.eliminated(best) if 0 < len(each.features) < len(best.features)]
+    return [candidate_of(problem, folded, each) for each in (*reversed(smaller), best) if each.features]
+
+
+def _preferred(question: Question) -> int:
+    """Which of the prices, then of the penalties, has the least log loss on held-out rows."""
+    problem, losses, seen = question.problem, list[Floats](), 0.0
+    fold = fold_of_rows(problem, question.settings.n_folds, question.groups, question.seed)
+    for part in range(int(fold.max(initial=0)) + 1):
+        rest, held = problem.take(fold != part), problem.take(fold == part)
+        if 0.0 < rest.positive < rest.total and seen < (1.0 if question.fold else _ENOUGH):
+            losses.append(_held_out_losses(replace(question, problem=rest), held))
+            seen += held.total
+    shared = min(map(len, losses), default=0)
+    return int(np.argmin(np.sum([each[:shared] for each in losses], axis=0))) if shared else 0
+
+
+def _held_out_losses(question: Question, held: Problem) -> Floats:
+    """The log loss of held-out rows, at each price and then at each penalty, by a search on the other rows."""
+    folded, most = Folded.of(question), question.settings.n_features
+    search = Search(folded.vocabulary, folded.counts, question.watch.check)
+    sums = list(search.sums(most))
+    found = [replace(search, price=price).best(most, sums) for price in _PRICES]
+    found += [each for each in sums if len(each.features) <= most]
+    return np.array([exact_sum(held.weights * losses_of(model_of(folded, each), held)) for each in found])
 
 
 def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
@@ -188,32 +221,40 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     )
     atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
     rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
-    vocabulary = Vocabulary(atoms.language, rows, weights, grammar, most_literals=settings.feature_length)
+    vocabulary = Vocabulary(atoms.language, rows, weights, grammar)
     labels = problem.labels.astype(np.float64)
     course = descend(vocabulary, labels, weights, options, question.seed, lambda: question.watch.over)
     kept = np.flatnonzero(course.weights[1:])
     if len(kept):
         features, found = tuple(kept.tolist()), course.weights[1:][kept]
-        yield candidate_of(problem, replace(folded, vocabulary=vocabulary), features, float(course.weights[0]), found)
+        own = Chosen(features, Fitted(float(course.weights[0]), found, np.zeros(0), 0.0), 0)
+        yield candidate_of(problem, replace(folded, vocabulary=vocabulary), own)
 
 
-def candidate_of(
-    problem: Problem, folded: Folded, features: tuple[int, ...], bias: float, weights: Floats
-) -> Candidate:
-    """A sum on a grid that leaves every sum exact; its objective is the log loss."""
-    unit = finest_unit([bias, *weights.tolist()], SINGLE_BITS)
-    bias, weights = round(bias / unit) * unit, np.rint(weights / unit) * unit
-    formulas = tuple(folded.vocabulary.formulas[each] for each in features)
-    vocabulary = folded.vocabulary
-    new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in features)
+def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
+    """A sum on a grid that leaves every sum exact."""
+    weights, vocabulary = found.fitted.weights, folded.vocabulary
+    unit = finest_unit([found.fitted.bias, *weights.tolist()], SINGLE_BITS)
+    bias, weights = round(found.fitted.bias / unit) * unit, np.rint(weights / unit) * unit
+    formulas = tuple(vocabulary.formulas[each] for each in found.features)
+    new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in found.features)
     offered = {name: (count, new[name], kept[name]) for name, count in vocabulary.offered.items()}
-    model = WeightedFeatures(
-        folded.atoms, formulas, tuple(weights.tolist()), bias, offered, vocabulary.most * vocabulary.full
-    )
-    n = len(problem.labels)
-    scores = model.scores(problem.codes, n)
-    each = np.logaddexp(0.0, np.where(problem.labels == 1, -scores, scores))
-    wrong = float(problem.weights[(scores > 0.0) != (problem.labels == 1)].sum()) * problem.weight_unit
-    loss = exact_sum(problem.weights * each) * problem.weight_unit
-    said = {"grammar": {name: list(counts) for name, counts in offered.items()}}
-    return Candidate(len(features), loss, wrong, model, cost=1e-3 * sum(map(literals_of, formulas)), said=said)
+    bound = vocabulary.most * vocabulary.full
+    return WeightedFeatures(folded.atoms, formulas, tuple(weights.tolist()), bias, offered, bound)
+
+
+def losses_of(model: WeightedFeatures, problem: Problem) -> Floats:
+    """Of each row [n] the negative log of the probability that is said of its class."""
+    scores = model.scores(problem.codes, len(problem.labels))
+    return np.asarray(np.logaddexp(0.0, np.where(problem.labels == 1, -scores, scores)))
+
+
+def candidate_of(problem: Problem, folded: Folded, found: Chosen) -> Candidate:
+    """A sum as a candidate; its objective is the log loss."""
+    model = model_of(folded, found)
+    missed = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
+    wrong = float(problem.weights[missed].sum()) * problem.weight_unit
+    loss = exact_sum(problem.weights * losses_of(model, problem)) * problem.weight_unit
+    said = {"grammar": {name: list(counts) for name, counts in model.offered.items()}}
+    cost = 1e-3 * sum(map(literals_of, model.features))
+    return Candidate(len(found.features), loss, wrong, model, cost=cost, said=said)

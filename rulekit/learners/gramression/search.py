@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from rulekit.learners.gramression.vocabulary import Vocabulary
 
 _RIDGE = 1e-2
 _BATCH = 40
-_WEAK = 6
 _FEW = 6
 _SMALL = 5000
 _GAP = 1e-3
@@ -25,25 +24,27 @@ _PENALTIES = 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """Features with their refitted weights, and the description length of the model and the labels, in nats times 2."""
+    """Features with their weights; literals: how many atoms they have."""
 
     features: tuple[int, ...]
     fitted: Fitted
-    length: float
+    literals: int
 
 
 @dataclass(slots=True)
 class Search:
     """Looks for the features of least description length: -2 log-likelihood + k ln n + price literals ln(forms).
 
-    check: raises where the search should stop.
+    check: raises where the search should stop. known: refits by their features; smaller: what is left of features when
+    one leaves.
     """
 
     vocabulary: Vocabulary
     counts: Counts
     check: Callable[[], None]
     price: float = 2.0
-    _known: dict[tuple[int, ...], Chosen] = field(default_factory=dict)
+    known: dict[tuple[int, ...], Chosen] = field(default_factory=dict)
+    smaller: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     _literal: float = 0.0
     _rows: float = 0.0
 
@@ -55,7 +56,7 @@ class Search:
     def chosen(self, features: tuple[int, ...], near: Chosen | None = None) -> Chosen:
         """The refit of some features; near: a sum that has many of them, from whose weights the refit begins."""
         features = tuple(sorted(features))
-        if features not in self._known:
+        if features not in self.known:
             truth = self.vocabulary.columns(list(features))
             first, kind = distinct_rows(truth)
             columns, counts, start = truth[first].astype(np.float64), self.counts.of_kinds(kind, len(first)), None
@@ -64,10 +65,16 @@ class Search:
                 start = at(columns, counts, near.fitted.bias, np.array([own.get(each, 0.0) for each in features]))
             fitted = solve(columns, counts, 0.0, start, ridge=_RIDGE)
             fitted = replace(fitted, scores=fitted.scores[kind])
-            words = sum(self.vocabulary.lengths[each] for each in features)
-            length = 2.0 * fitted.loss + len(features) * self._rows + words * self._literal
-            self._known[features] = Chosen(features, fitted, round(length, 6))
-        return self._known[features]
+            self.known[features] = self._summed(features, fitted)
+        return self.known[features]
+
+    def _summed(self, features: tuple[int, ...], fitted: Fitted) -> Chosen:
+        return Chosen(features, fitted, sum(self.vocabulary.lengths[each] for each in features))
+
+    def length(self, found: Chosen) -> float:
+        """The description length of a model and of the labels, in nats times 2."""
+        length = 2.0 * found.fitted.loss + len(found.features) * self._rows + found.literals * self._literal
+        return round(length, 6)
 
     def slopes(self, fitted: Fitted) -> Floats:
         """The slope of the loss by the weight of each feature of the vocabulary."""
@@ -79,7 +86,7 @@ class Search:
         return np.asarray(self.vocabulary.sums(np.rint(values / unit).astype(np.int64)) * unit, dtype=np.float64)
 
     def path(self, most: int) -> Iterator[Chosen]:
-        """The supports of falling penalties, each refitted."""
+        """The sums of falling penalties, with the weights at the penalty."""
         fitted = solve(self._columns(()), self.counts, 0.0, ridge=_RIDGE)
         first = float(np.abs(self.slopes(fitted)).max(initial=0.0))
         active: list[int] = []
@@ -103,7 +110,9 @@ class Search:
                     before = np.inf
                 if not new:
                     break
-            yield self.chosen(tuple(active))
+            order = np.argsort(active)
+            own = replace(fitted, weights=fitted.weights[order], loss=self.counts.loss(fitted.scores))
+            yield self._summed(tuple(active[i] for i in order), own)
             if len(active) > most:
                 return
 
@@ -125,36 +134,52 @@ class Search:
     def _columns(self, features: tuple[int, ...] | list[int]) -> Floats:
         return self.vocabulary.columns(list(features)).astype(np.float64)
 
-    def best(self, most: int = _MOST) -> Chosen:
-        """The support of least description length, after all moves."""
+    def sums(self, most: int) -> Iterator[Chosen]:
+        """The sums along the path, once the rules have made what a small language has."""
         seeds = len(self.vocabulary)
         if seeds * sum(1 for _ in self.vocabulary.language.atoms()) <= _SMALL:
             for feature in range(seeds):
                 self.vocabulary.grow(feature)
+        return self.path(max(most, _MOST))
+
+    def best(self, most: int = _MOST, sums: Sequence[Chosen] = ()) -> Chosen:
+        """The sum of least description length, after all moves; sums: those of the path, where they are known."""
         best = self.chosen(())
         stale = 0
-        for each in self.path(max(most, _MOST)):
+        for each in sums or self.sums(most):
             each = self._pruned(each)
-            stale = 0 if each.length < best.length else stale + 1
+            stale = 0 if self.length(each) < self.length(best) else stale + 1
             if len(each.features) <= most:
-                best = min(best, each, key=lambda found: found.length)
+                best = min(best, each, key=self.length)
             if stale > 8:
                 break
         return self.polished(best)
 
+    def eliminated(self, found: Chosen) -> Iterator[Chosen]:
+        """The refits of fewer and fewer features: the one whose loss raises the log loss least leaves first."""
+        found = self.chosen(found.features, found)
+        while True:
+            yield found
+            features, k = found.features, len(found.features)
+            if not k:
+                return
+            if features not in self.smaller:
+                whole, curvature = self._curved(found)
+                inner = np.einsum("ij,ik->jk", whole * curvature[:, None], whole) + np.diag([0.0] + [_RIDGE] * k)
+                lost = found.fitted.weights**2 / np.maximum(np.diag(np.linalg.pinv(inner))[1:], 1e-12)
+                at = int(np.argmin(lost))
+                self.smaller[features] = features[:at] + features[at + 1 :]
+            found = self.chosen(self.smaller[features], found)
+
     def _pruned(self, found: Chosen) -> Chosen:
-        """Without the features that are not worth their length, the weakest first."""
-        while found.features:
-            weak = np.argsort(np.abs(found.fitted.weights), kind="stable")
-            for some in (weak[:1], weak[1:_WEAK]):
-                tried = [self.chosen(found.features[:i] + found.features[i + 1 :], found) for i in some]
-                better = min(tried, key=lambda each: each.length, default=found)
-                if better.length < found.length:
-                    break
-            else:
-                return found
-            found = better
-        return found
+        """Without the features that are not worth their length."""
+        return min(self.eliminated(found), key=self.length)
+
+    def _curved(self, found: Chosen) -> tuple[Floats, Floats]:
+        """The columns [n, 1 + k] of a sum, the first for the bias, and the curvature [n] of the log loss."""
+        shares = shares_of(found.fitted.scores)
+        columns = self._columns(found.features)
+        return np.column_stack([np.ones(len(shares)), columns]), self.counts.total * shares * (1.0 - shares)
 
     def polished(self, found: Chosen) -> Chosen:
         """Add, drop and exchange features while that makes the description shorter."""
@@ -162,7 +187,7 @@ class Search:
             self.check()
             self._grow(list(found.features), found.fitted.weights)
             better = self._pruned(self._exchanged(found))
-            if better.length >= found.length - 1e-6:
+            if self.length(better) >= self.length(found) - 1e-6:
                 return found
             found = better
 
@@ -174,7 +199,7 @@ class Search:
             base = self.chosen(rest, found)
             for feature in self._promising(base, 5):
                 tried.append(self.chosen((*rest, feature), base))
-        best = min(tried, key=lambda each: each.length)
+        best = min(tried, key=self.length)
         if best is not found:
             return best
         for i in range(len(found.features) if len(found.features) <= _FEW else 0):
@@ -185,14 +210,12 @@ class Search:
                 for feature in self._promising(base, 3):
                     one = self.chosen((*rest, feature), base)
                     tried += [one, *(self.chosen((*rest, feature, other), one) for other in self._promising(one, 3))]
-        return min(tried, key=lambda each: each.length)
+        return min(tried, key=self.length)
 
     def _promising(self, base: Chosen, most: int) -> list[int]:
         """The features whose addition promises the shortest description: U^2 / V against their own length."""
         vocabulary = self.vocabulary
-        shares = shares_of(base.fitted.scores)
-        curvature = self.counts.total * shares * (1.0 - shares)
-        whole = np.column_stack([np.ones(len(curvature)), self._columns(base.features)])
+        whole, curvature = self._curved(base)
         inner = np.einsum("ij,ik->jk", whole * curvature[:, None], whole)
         sums = self._sums(np.column_stack([whole * curvature[:, None], base.fitted.residuals(self.counts)]))
         cross, slopes, own = sums[:, :-1], sums[:, -1], sums[:, 0]

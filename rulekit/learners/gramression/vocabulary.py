@@ -41,7 +41,6 @@ class Vocabulary:
     grammar: Grammar
     least: float = 5.0
     most: int = MOST_FEATURES
-    most_literals: int = 3
     formulas: list[Sentence] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
@@ -69,14 +68,14 @@ class Vocabulary:
     def offer(self, formula: Sentence, rule: str) -> int:
         """The place of a feature, or of the one that is equal or contrary on all rows; -1 where it has none."""
         self.offered[rule] += 1
-        if formula in self._seen:
-            return self._seen[formula]
-        odd = formula == FALSE or literals_of(formula) > self.most_literals
-        place = -1 if odd else self._place_of(formula, rule)
-        self._seen[formula] = place
+        place = self._seen.get(formula)
+        if place is None:
+            literals = literals_of(formula)
+            odd = formula == FALSE or literals > self.language.longest
+            place = self._seen[formula] = -1 if odd else self._place_of(formula, literals, rule)
         return place
 
-    def _place_of(self, formula: Sentence, rule: str) -> int:
+    def _place_of(self, formula: Sentence, literals: int, rule: str) -> int:
         own = self.rows.holds(formula)
         truth = unpacked(own, self.rows.n)
         held = float(self.weights[truth].sum())
@@ -85,9 +84,8 @@ class Vocabulary:
         key = _key(own, truth[0], self.rows.n)
         place = self._places.get(key)
         if place is not None:
-            if literals_of(formula) < self.lengths[place]:
-                self.formulas[place], self._words[place] = formula, own
-                self.lengths[place] = literals_of(formula)
+            if literals < self.lengths[place]:
+                self.formulas[place], self._words[place], self.lengths[place] = formula, own, literals
             return place
         if len(self.formulas) >= self.most:
             self.full = True
@@ -98,7 +96,7 @@ class Vocabulary:
             self._words = np.concatenate([self._words, room])
         self._words[place] = own
         self.formulas.append(formula)
-        self.lengths.append(literals_of(formula))
+        self.lengths.append(literals)
         self.rules.append(rule)
         return place
 

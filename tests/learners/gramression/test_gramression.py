@@ -15,6 +15,7 @@ from rulekit import GramressionClassifier
 from rulekit.errors import DataWarning
 from rulekit.graph.evaluation.structures import Structures, random_structures, unpacked
 from rulekit.graph.language.sentences import Sentence, atom, sentence
+from rulekit.learners.contract import OutOfTimeError
 from rulekit.learners.gramression import learner
 from rulekit.learners.gramression.grammar import STRUCTURES, Grammar, Language, closed, opened
 from rulekit.learners.gramression.search import Search
@@ -167,17 +168,67 @@ def test_the_solver_is_as_low_as_scikit_learns_and_says_how_low_it_could_be(lam:
 
 def test_the_description_is_as_short_as_that_of_every_pair_of_features() -> None:
     rng = np.random.default_rng(6)
-    language = Language({f"c{k}": 0 for k in range(6)})
+    language = Language({f"c{k}": 0 for k in range(6)}, longest=2)
     drawn = random_structures(language.arities, (), 800, seed=6)
     columns = np.column_stack([unpacked(drawn.atoms[f"c{k}"], 800) for k in range(6)])
     labels = (rng.random(800) < np.where(columns[:, 1] & columns[:, 4], 0.9, 0.3)).astype(float)
-    words = Vocabulary(language, drawn, np.ones(800), Grammar(STRUCTURES.seeds, STRUCTURES.rules), most_literals=2)
+    words = Vocabulary(language, drawn, np.ones(800), Grammar(STRUCTURES.seeds, STRUCTURES.rules))
     for place in range(6):
         words.grow(place)
     search = Search(words, Counts(np.ones(800), labels), lambda: None)
     best = search.best()
     every = itertools.chain.from_iterable(itertools.combinations(range(len(words)), k) for k in (0, 1, 2))
-    assert best.length <= min(search.chosen(each).length for each in every) + 1e-9
+    assert search.length(best) <= min(search.length(search.chosen(each)) for each in every) + 1e-9
+
+
+def noisy_table(logical: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Five columns; two conjunctions decide, or five small weights."""
+    rng = np.random.default_rng(1)
+    x = rng.random((300, 5)) < 0.5
+    rules = 4.0 * (x[:, 0] & x[:, 1]) + 4.0 * (~x[:, 2] & x[:, 3]) - 2.0
+    scores = rules if logical else 1.5 * (x - 0.5).sum(axis=1)
+    return x.astype(float), np.asarray(rng.random(300) < 1.0 / (1.0 + np.exp(-scores)))
+
+
+@pytest.mark.parametrize(("logical", "shrunk"), [(True, False), (False, True)])
+def test_held_out_rows_choose_between_few_features_and_small_weights(
+    logical: bool, shrunk: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = list[int]()
+    preferred = learner._preferred
+    monkeypatch.setattr(learner, "_preferred", lambda question: chosen.append(preferred(question)) or chosen[-1])
+
+    model = GramressionClassifier(random_state=0).fit(*noisy_table(logical))
+
+    assert [place >= len(learner._PRICES) for place in chosen] == [shrunk]
+    assert logical == (len(model.features_) <= 3)
+
+
+def test_the_weakest_feature_leaves_first() -> None:
+    drawn = random_structures(LANGUAGE.arities, LANGUAGE.objects, 500, seed=3)
+    words = Vocabulary(LANGUAGE, drawn, np.ones(500), ALL)
+    strong, weak = (unpacked(words.words[place], 500) for place in (4, 0))
+    labels = (np.random.default_rng(0).random(500) < 1.0 / (1.0 + np.exp(1.0 - 3.0 * strong - 0.2 * weak))).astype(
+        float
+    )
+    search = Search(words, Counts(np.ones(500), labels), lambda: None)
+
+    left = [each.features for each in search.eliminated(search.chosen((0, 1, 4, 9)))]
+
+    assert [len(each) for each in left] == [4, 3, 2, 1, 0]
+    assert left[3] == (4,)
+    assert all(set(smaller) < set(larger) for larger, smaller in itertools.pairwise(left))
+
+
+def test_the_best_sum_so_far_stands_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def over(question: Any) -> int:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(learner, "_preferred", over)
+
+    model = GramressionClassifier(random_state=0, time_limit=60.0).fit(*noisy_table(True))
+
+    assert model.features_
 
 
 def test_a_bound_that_is_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
