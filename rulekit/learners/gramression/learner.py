@@ -33,7 +33,7 @@ from rulekit.learners.rule_learner import RuleLearner
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _PRICES = (2.0, 0.5, 0.125)
-_ENOUGH = 4096.0
+_ENOUGH = 2500.0
 """Held-out rows by which a price or a penalty is chosen."""
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
 
