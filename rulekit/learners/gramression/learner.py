@@ -188,7 +188,10 @@ def _sums(question: Question) -> Learning:
 
 
 def _preferred(question: Question) -> int:
-    """Which of the prices, then of the penalties, has the least log loss on held-out rows."""
+    """Which of the prices, then of the penalties, has the least log loss on held-out rows.
+
+    The first price where none is better than no feature by two standard errors, over the folds.
+    """
     problem, losses, seen = question.problem, list[Floats](), 0.0
     fold = fold_of_rows(problem, question.settings.n_folds, question.groups, question.seed)
     for part in range(int(fold.max(initial=0)) + 1):
@@ -196,16 +199,22 @@ def _preferred(question: Question) -> int:
         if 0.0 < rest.positive < rest.total and seen < (1.0 if question.fold else _ENOUGH):
             losses.append(_held_out_losses(replace(question, problem=rest), held))
             seen += held.total
-    shared = min(map(len, losses), default=0)
-    return int(np.argmin(np.sum([each[:shared] for each in losses], axis=0))) if shared else 0
+    if not losses:
+        return 0
+    shared = min(map(len, losses))
+    nothing, *found = np.transpose([each[:shared] for each in losses])
+    best = int(np.argmin([each.sum() for each in found]))
+    saved = nothing - found[best]
+    clear = saved.sum() > (2.0 * saved.std(ddof=1) * len(saved) ** 0.5 if len(saved) > 1 else 0.0)
+    return best if clear else 0
 
 
 def _held_out_losses(question: Question, held: Problem) -> Floats:
-    """The log loss of held-out rows, at each price and then at each penalty, by a search on the other rows."""
+    """The log loss of held-out rows without a feature, at each price and at each penalty; learned from other rows."""
     folded, most = Folded.of(question), question.settings.n_features
     search = Search(folded.vocabulary, folded.counts, question.watch.check)
     sums = list(search.sums(most))
-    found = [replace(search, price=price).best(most, sums) for price in _PRICES]
+    found = [search.chosen(()), *(replace(search, price=price).best(most, sums) for price in _PRICES)]
     found += [each for each in sums if len(each.features) <= most]
     return np.array([exact_sum(held.weights * losses_of(model_of(folded, each), held)) for each in found])
 

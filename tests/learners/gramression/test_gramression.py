@@ -204,6 +204,16 @@ def test_held_out_rows_choose_between_few_features_and_small_weights(
     assert logical == (len(model.features_) <= 3)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_without_a_cause_get_no_feature(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    with pytest.warns(DataWarning, match="no rule"):
+        model = GramressionClassifier(random_state=0).fit(rng.random((300, 4)), rng.random(300) < 0.15)
+
+    assert model.features_ == ()
+
+
 def test_the_weakest_feature_leaves_first() -> None:
     drawn = random_structures(LANGUAGE.arities, LANGUAGE.objects, 500, seed=3)
     words = Vocabulary(LANGUAGE, drawn, np.ones(500), ALL)
