@@ -19,8 +19,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
@@ -124,31 +125,48 @@ def _kept_folder() -> Path:
     return Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
 
 
-def _import_numba() -> Any:
-    """numba, with signals held back: a half of it that an interrupt leaves behind cannot be imported again."""
-    if threading.current_thread() is not threading.main_thread():
-        import numba
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Ctrl-C and SIGTERM come when the work is done: numba's import and its compiler cannot be interrupted.
 
-        return numba
-    held: list[tuple[int, Any]] = []
+    An import that breaks off cannot be begun again, and the compiler's own callbacks swallow an interrupt.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[int] = []
     before = {sent: handler for sent in (signal.SIGINT, signal.SIGTERM) if (handler := signal.getsignal(sent))}
     for sent in before:
-        signal.signal(sent, lambda number, frame: held.append((number, frame)))
+        signal.signal(sent, lambda number, frame: held.append(number))
     try:
-        import numba
-
-        return numba
+        yield
     finally:
         for sent, handler in before.items():
             signal.signal(sent, handler)
-        for number, _ in held[:1]:
+        for number in held[:1]:
             signal.raise_signal(number)
+
+
+def _numba_compiled(kernel: Callable[..., Any], **options: Any) -> Any:
+    """A kernel for numba, which compiles or loads it for each new kind of arguments."""
+    import numba
+
+    dispatcher = numba.njit(nogil=True, fastmath=False, **options)(kernel)
+    compile_for = dispatcher.compile
+
+    @wraps(compile_for)
+    def undisturbed(*arguments: Any) -> Any:
+        with _signals_held_back():
+            return compile_for(*arguments)
+
+    dispatcher.compile = undisturbed
+    return dispatcher
 
 
 @cache
 def _compile(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    numba = _import_numba()
-    from numba.core import config
+    with _signals_held_back():
+        from numba.core import config
 
     _watch_compiler()
     for part in _parts(kernel):
@@ -161,9 +179,9 @@ def _compile(kernel: Callable[..., Any]) -> Callable[..., Any]:
             folder = Path(chosen or cache_folder() / "numba")
             folder.mkdir(parents=True, exist_ok=True)
             config.CACHE_DIR = str(folder)
-            return numba.njit(cache=True, nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
+            return _numba_compiled(kernel, cache=True)  # type: ignore[no-any-return]
         except (OSError, RuntimeError):
-            return numba.njit(nogil=True, fastmath=False)(kernel)  # type: ignore[no-any-return]
+            return _numba_compiled(kernel)  # type: ignore[no-any-return]
         finally:
             config.CACHE_DIR = chosen
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_the_folder_of_compiled_code_is_there_while_another_thread_is_done(
         def compile_(kernel: Any) -> Any:
             time.sleep(0.05 * (1 + len(seen)))
             seen.append(config.CACHE_DIR)
-            return kernel
+            return SimpleNamespace(compile=kernel)
 
         seen.append(config.CACHE_DIR)
         return compile_
@@ -214,7 +215,7 @@ def test_compiling_is_logged_only_where_it_happens(tmp_path: Path) -> None:
     assert log(tmp_path / "file").startswith("compiling for this machine, which takes seconds, in each run")
 
 
-INTERRUPTED = """
+IMPORTING = """
 import os, signal, sys
 class Stop:
     def find_spec(self, name, path=None, target=None):
@@ -222,16 +223,34 @@ class Stop:
             os.environ["SENT"] = "1"
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Stop())
-from rulekit.learners.counting.kernels import _import_numba
+"""
+COMPILING = """
+import os, signal
+from llvmlite.binding.executionengine import ExecutionEngine
+find = ExecutionEngine._find_module_ptr
+def interrupted(self, module):  # called where the compiler, in C, calls back
+    os.kill(os.getpid(), signal.SIGINT)
+    return find(self, module)
+ExecutionEngine._find_module_ptr = interrupted
+"""
+INTERRUPTED = """
+from rulekit.learners.counting.kernels import compiled
+@compiled
+def one_more(x):
+    return x + 1
 try:
-    _import_numba()
+    one_more(1)
 except KeyboardInterrupt:
-    import numba
-    print(numba.core.config.__name__)
+    print("interrupted,", one_more(1))
 """
 
 
-def test_an_interrupt_leaves_no_half_of_numba() -> None:
-    """Ctrl-C in the moment of its import ended in "module 'numba' has no attribute 'core'"."""
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "numba.core.config\n"), done.stderr
+@with_numba
+@pytest.mark.parametrize("meanwhile", [IMPORTING, COMPILING], ids=["import", "compiler"])
+def test_an_interrupt_comes_when_numba_is_ready_for_it(meanwhile: str) -> None:
+    """Ctrl-C at its import ended in "module 'numba' has no attribute 'core'", and in its compiler it was lost."""
+    environment = {**os.environ, "RULEKIT_NO_NUMBA": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", meanwhile + INTERRUPTED], capture_output=True, text=True, env=environment
+    )
+    assert (done.returncode, done.stdout) == (0, "interrupted, 2\n"), done.stderr
