@@ -209,7 +209,7 @@ def test_labels_without_a_cause_get_no_feature(seed: int) -> None:
     rng = np.random.default_rng(seed)
 
     with pytest.warns(DataWarning, match="no rule"):
-        model = GramressionClassifier(random_state=0).fit(rng.random((300, 4)), rng.random(300) < 0.15)
+        model = GramressionClassifier(random_state=0).fit(rng.random((300, 4)) < 0.5, rng.random(300) < 0.15)
 
     assert model.features_ == ()
 
