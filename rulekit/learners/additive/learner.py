@@ -14,13 +14,13 @@ from rulekit.learners.additive.growth import begun
 from rulekit.learners.additive.known import with_known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.models import AdditiveRules, log_losses
+from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.additive.paths import Plan, best_sums, candidate_of, sums_of
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants, setting
 from rulekit.learners.counting.histograms import Floats, exact_sum
-from rulekit.learners.fitting.additive import refuse_for_sums
+from rulekit.learners.fitting.additive import log_losses, refuse_for_sums
 from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.parameters import number, or_automatic, whole, words_or_list

@@ -9,7 +9,6 @@ import numpy as np
 
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.fitting.additive import Terms, terms_of_rules
@@ -64,13 +63,3 @@ class AdditiveRules:
         total = Linear(terms, self.bias + constant)
         said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
         return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)
-
-
-def log_losses(model: AdditiveRules, held: Problem) -> Floats:
-    """Of each held-out row [n] the negative log of the probability that is said of its class."""
-    losses = np.empty(len(held.labels))
-    for rows, codes in held.codes.parts(len(held.labels)):
-        labels = held.labels[rows]
-        scores = model.scores(codes, len(labels))
-        losses[rows] = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
-    return losses

@@ -14,7 +14,7 @@ from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.conditions import condition_node, cut_of
-from rulekit.learners.binned.problem import FixedColumn
+from rulekit.learners.binned.problem import FixedColumn, Problem
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.faults import check_codes
@@ -43,6 +43,23 @@ class Summed(Protocol):
 
     def terms(self) -> Terms:
         """What is added up."""
+
+
+class Scored(Protocol):
+    """A model whose sum is the log odds of yes."""
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+
+
+def log_losses(model: Scored, problem: Problem) -> Floats:
+    """The log loss [n] that the model has on each row."""
+    losses = np.empty(len(problem.labels))
+    for rows, codes in problem.codes.parts(len(losses)):
+        labels = problem.labels[rows]
+        scores = model.scores(codes, len(labels))
+        losses[rows] = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
+    return losses
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score, setting
 from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
+from rulekit.learners.fitting.additive import log_losses
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.parameters import Allowed, number, one_of, whole
 from rulekit.learners.fitting.rows.folds import fold_of_rows
@@ -83,7 +84,7 @@ class GramressionSettings(SizeSettings):
     )
     solver: str = setting("search", one_of("search", "descent"), "search, or Algorithm 1 as printed")
     price: float | None = setting(
-        None, number(0, optional=True), "of a literal in the description (None: 2; of tables as held-out rows prefer)"
+        None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
     )
     feature_length: int = setting(3, whole(1), "most atoms of a feature")
     stopping: Any = setting("none", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
@@ -216,7 +217,7 @@ def _held_out_losses(question: Question, held: Problem) -> Floats:
     sums = list(search.sums(most))
     found = [search.chosen(()), *(replace(search, price=price).best(most, sums) for price in _PRICES)]
     found += [each for each in sums if len(each.features) <= most]
-    return np.array([exact_sum(held.weights * losses_of(model_of(folded, each), held)) for each in found])
+    return np.array([exact_sum(held.weights * log_losses(model_of(folded, each), held)) for each in found])
 
 
 def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
@@ -252,18 +253,12 @@ def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
     return WeightedFeatures(folded.atoms, formulas, tuple(weights.tolist()), bias, offered, bound)
 
 
-def losses_of(model: WeightedFeatures, problem: Problem) -> Floats:
-    """Of each row [n] the negative log of the probability that is said of its class."""
-    scores = model.scores(problem.codes, len(problem.labels))
-    return np.asarray(np.logaddexp(0.0, np.where(problem.labels == 1, -scores, scores)))
-
-
 def candidate_of(problem: Problem, folded: Folded, found: Chosen) -> Candidate:
     """A sum as a candidate; its objective is the log loss."""
     model = model_of(folded, found)
     missed = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
     wrong = float(problem.weights[missed].sum()) * problem.weight_unit
-    loss = exact_sum(problem.weights * losses_of(model, problem)) * problem.weight_unit
+    loss = exact_sum(problem.weights * log_losses(model, problem)) * problem.weight_unit
     said = {"grammar": {name: list(counts) for name, counts in model.offered.items()}}
     cost = 1e-3 * sum(map(literals_of, model.features))
     return Candidate(len(found.features), loss, wrong, model, cost=cost, said=said)
