@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
+from rulekit.audit.boosting_rounds import rounds_lines
 from rulekit.audit.checks.promises import promises
 from rulekit.audit.lines import wrapped
 from rulekit.audit.outline import Line, legend
@@ -49,6 +50,7 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     totals = total_table(graph)
     if totals is not None:
         lines += ["", *table_lines(totals, columns, full)]
+    lines += rounds_lines(graph, columns, full)
     return "\n".join(printable(line).rstrip() for line in lines) + "\n"
 
 

@@ -164,9 +164,12 @@ class RuleLearner(ABC):
         """
         return
 
-    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
-        """Keep what attributes of its own are made from; the training rows are still there."""
-        return
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> ModelPath | None:
+        """Keep what attributes of its own are made from; the training rows are still there.
+
+        Returns the path with what the models are to say of their training (`provenance`, `notes`), if anything.
+        """
+        return None
 
     # What every learner has ----------------------------------------------------------------------------------------
 
@@ -251,10 +254,10 @@ class RuleLearner(ABC):
         path = (
             sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
         )
+        path = self.conclude(runs, path) or path
         graph = path.graph(path.chosen)
         if getattr(settings, "start", None) is not None and not path.frame.limits.hold_for(graph):
             raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")
-        self.conclude(runs, path)
         self.path_, self.curve_, self.rule_graph_ = path, [run.curve for run in runs], graph
         self.folds_ = None if folds is None else folds.dealt
         self.classes_, self._places = class_array(data.classes), np.argsort(order)

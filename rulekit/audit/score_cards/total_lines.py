@@ -66,7 +66,7 @@ def table_lines(table: TotalTable, width: int, full: bool = True) -> list[str]:
     cell = 2 + max(len(text) for _, texts in table.lines for text in texts)
     most = max(1, (width - 2 - names) // cell)
     found = wrapped(f"{table.title}:", width, "  ")
-    for start in range(0, len(table.rows), most):
+    for start in range(0, len(table.lines[0][1]), most):
         for name, texts in table.lines:
             found.append(f"  {name:{names}}" + "".join(f"{text:>{cell}}" for text in texts[start : start + most]))
         found.append("")

@@ -43,6 +43,13 @@ class LearnedVotes:
         """The sum of all votes, which is the largest that a row's sum can have."""
         return sum(self.alphas)
 
+    def totals(self, codes: Codes, n_rows: int) -> Floats:
+        """The votes for yes less those for no [n]."""
+        both = zip(self.models, self.alphas, strict=True)
+        return sum(
+            (alpha * _ANSWERS[each.decides(codes, n_rows).view(np.uint8)] for each, alpha in both), np.zeros(n_rows)
+        )
+
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
         return next(self.decide_all([self], codes, n_rows))

@@ -11,6 +11,7 @@ from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.base_learners import STUMP, base_of
 from rulekit.learners.boosting.learned_votes import learned_rounds
+from rulekit.learners.boosting.noted import with_rounds
 from rulekit.learners.boosting.reported import fit_probabilities
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
@@ -20,6 +21,7 @@ from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.rows.classes import refuse_columns
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.rule_learner import RuleLearner
 
 
@@ -91,6 +93,11 @@ class AdaBoostStumps(RuleLearner):
         for run in runs:
             if run.question.settings.probability == "platt":
                 fit_probabilities(run, folds, self.learn, stopped)
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> ModelPath | None:
+        """Note the rounds where the theorem is of the model: with AdaBoost's votes, and no whole points for them."""
+        settings: AdaBoostSettings = runs[0].question.settings
+        return with_rounds(path, runs) if settings.vote == "adaboost" and not settings.points else None
 
 
 def _refuse_beside_base(settings: AdaBoostSettings) -> None:

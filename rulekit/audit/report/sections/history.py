@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
+from rulekit.audit.boosting_rounds import WORDS, rounds_tables
 from rulekit.audit.report.blocks import Block, Column, Heading, Items, Section, Table, Text, cells
 from rulekit.audit.report.numbers import rows_text
 from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
@@ -31,6 +32,12 @@ def history_section(subject: Subject) -> Section:
         titles = tuple(map(Column, ("rule", "decides", "where", *keys[3:])))
         lines = tuple(cells(*(_said(each.get(key)) for key in keys)) for each in overrides)
         blocks += [Heading("Overrides: rules that win over the learned ones"), Table("", titles, lines)]
+    for each in rounds_tables(graph):
+        names, texts = zip(*each.lines, strict=True)
+        lines = tuple(cells(*line) for line in zip(*texts, strict=True))
+        below = Table("", tuple(Column(name, "number") for name in names), lines, f"{WORDS}.")
+        blocks += [Heading("Rounds of boosting"), Text(f"{each.title}."), below]
+    rounds = [{name: [*map(float, texts)] for name, texts in each.lines} for each in rounds_tables(graph, full=True)]
     data: dict[str, Any] = {
         "learned": is_learned(graph),
         "edits": [dict(edit) for edit in edits],
@@ -38,6 +45,7 @@ def history_section(subject: Subject) -> Section:
         "threshold": graph.provenance.get("threshold"),
         "simplified": graph.provenance.get("simplified"),
         "overrides": overrides,
+        "rounds": rounds,
     }
     return Section("history", "History", tuple(blocks), data)
 
