@@ -25,8 +25,8 @@ WORDS = (
 _MOST, _SHOWN, _MARGINS = 100_000, {1, 2, 5, 10, 20, 50}, ("least", "5 %", "25 %", "50 %", "75 %", "95 %", "largest")
 
 
-def rounds_tables(graph: RuleGraph, full: bool = False) -> list[TotalTable]:
-    """For each question the theorem and the margins, and a table of its rounds; full: of all, not a few and the last.
+def rounds_tables(graph: RuleGraph, full: bool = False) -> list[tuple[TotalTable, str]]:
+    """For each question the theorem with a table of rounds, and the margins; full: of all, not a few and the last.
 
     Empty where the provenance says nothing of this very model.
     """
@@ -44,10 +44,10 @@ def rounds_tables(graph: RuleGraph, full: bool = False) -> list[TotalTable]:
 
 
 @np.errstate(all="ignore")  # what is no number of a round is refused below
-def _table(about: str, rows: str, said: Any, n: Any, margins: Any, full: bool) -> TotalTable:
-    """One table; raises KeyError, TypeError or ValueError for what AdaBoost does not do."""
+def _table(about: str, rows: str, said: Any, n: Any, quantiles: Any, full: bool) -> tuple[TotalTable, str]:
+    """Those of one question; raises KeyError, TypeError or ValueError for what AdaBoost does not do."""
     edge, z, error = np.array([said[name][:n] for name in ("edge", "z", "error")])
-    bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(margins)
+    bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(quantiles)
     possible = (np.abs(edge) <= 0.5) & (z >= 0.0) & (z <= 1.001) & (error >= 0.0) & (error <= bound + 1e-6)
     if (
         edge.shape != (min(n, _MOST),)
@@ -64,13 +64,14 @@ def _table(about: str, rows: str, said: Any, n: Any, margins: Any, full: bool) -
         lines.append((f"{name} in %", tuple(f"{percent:.2f}" for percent in percents)))
     most, wrong = lines[3][1][-1], lines[5][1][-1]
     theorem = f"AdaBoost's theorem{about}: after {counted(n, 'round')} at most {most} % of {rows} can be wrong"
-    spread = ", ".join(f"{name} {margin:.3f}" for name, margin in zip(_MARGINS, found, strict=True))
-    return TotalTable(f"{theorem}, and {wrong} % are; margins: {spread}", (), tuple(lines))
+    margins = ", ".join(f"{name} {margin:.3f}" for name, margin in zip(_MARGINS, found, strict=True))
+    return TotalTable(f"{theorem}; {wrong} % are", (), tuple(lines)), f"margins: {margins}"
 
 
 def rounds_lines(graph: RuleGraph, width: int, full: bool = False) -> list[str]:
     """The theorem in lines of so many columns; full: all rounds, of several classes too."""
     tables, lines = rounds_tables(graph, full), list[str]()
-    for table in tables:
+    for table, margins in tables:
         lines += ["", *(table_lines(table, width) if full or len(tables) == 1 else wrapped(table.title, width, "  "))]
+        lines += wrapped(f"  {margins}", width, "    ")
     return [*lines, *wrapped(f"  ({WORDS})", width, "   ")] if lines else []

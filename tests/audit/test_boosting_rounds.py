@@ -154,14 +154,15 @@ def test_what_is_shown_and_reported_is_the_same(tmp_path: Path) -> None:
     graph = fitted(n_estimators=30, stopping="none", early_stop=False).rule_graph_
     model = tmp_path / "model.json"
     graph.save(model)
-    (few,), (found,) = rounds_tables(load(model)), rounds_tables(load(model), full=True)
+    ((few, margins),), ((found, _),) = rounds_tables(load(model)), rounds_tables(load(model), full=True)
     assert [len(dict(table.lines)["round"]) for table in (few, found)] == [6, 30]
+    assert f"\n  {margins}\n" in show(graph, 400)
     assert f"{few.title}:\n  round " in show(graph, 400)
     line = next(line for line in show(graph, 400, full=True).splitlines() if line.startswith("  edge  "))
     assert line.split()[1:] == [f"{edge:.4f}" for edge in rounds_of(graph)[0][0]]
     section = report(ReportRequest(model)).document.section("history")
     assert section.data["rounds"] == [{name: [*map(float, texts)] for name, texts in found.lines}]
-    assert few.title in str(section.blocks)
+    assert f"{few.title}; {margins}." in str(section.blocks)
 
 
 def test_several_classes_have_a_sentence_each() -> None:

@@ -32,12 +32,12 @@ def history_section(subject: Subject) -> Section:
         titles = tuple(map(Column, ("rule", "decides", "where", *keys[3:])))
         lines = tuple(cells(*(_said(each.get(key)) for key in keys)) for each in overrides)
         blocks += [Heading("Overrides: rules that win over the learned ones"), Table("", titles, lines)]
-    for each in rounds_tables(graph):
+    for each, margins in rounds_tables(graph):
         names, texts = zip(*each.lines, strict=True)
         lines = tuple(cells(*line) for line in zip(*texts, strict=True))
         below = Table("", tuple(Column(name, "number") for name in names), lines, f"{WORDS}.")
-        blocks += [Heading("Rounds of boosting"), Text(f"{each.title}."), below]
-    rounds = [{name: [*map(float, texts)] for name, texts in each.lines} for each in rounds_tables(graph, full=True)]
+        blocks += [Heading("Rounds of boosting"), Text(f"{each.title}; {margins}."), below]
+    rounds = [{name: [*map(float, texts)] for name, texts in each.lines} for each, _ in rounds_tables(graph, full=True)]
     data: dict[str, Any] = {
         "learned": is_learned(graph),
         "edits": [dict(edit) for edit in edits],
