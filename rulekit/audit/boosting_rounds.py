@@ -49,18 +49,14 @@ def _table(about: str, rows: str, said: Any, n: Any, quantiles: Any, full: bool)
     edge, z, error = np.array([said[name][:n] for name in ("edge", "z", "error")])
     bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(quantiles)
     possible = (np.abs(edge) <= 0.5) & (z >= 0.0) & (z <= 1.001) & (error >= 0.0) & (error <= bound + 1e-6)
-    if (
-        edge.shape != (min(n, _MOST),)
-        or found.shape != (len(_MARGINS),)
-        or not possible.all()
-        or not (np.abs(found) <= 1.0).all()
-    ):
+    shapes = edge.shape, found.shape
+    if shapes != ((min(n, _MOST),), (len(_MARGINS),)) or not possible.all() or not (np.abs(found) <= 1.0).all():
         raise ValueError("no rounds of AdaBoost")
     kept = [t for t in range(n) if full or t + 1 in _SHOWN or t + 1 == n]
     lines = [("round", tuple(str(t + 1) for t in kept))]
     lines += [(name, tuple(f"{value:.4f}" for value in each[kept])) for name, each in (("edge", edge), ("Z", z))]
     for name, each in (("bound", bound), ("edge bound", edge_bound), ("wrong", error)):
-        percents = np.ceil(1e4 * each[kept] - 1e-6) / 100.0  # rounded up: a bound stays one, and 0.00 is none
+        percents = np.ceil(1e4 * each[kept] - 1e-6) / 100.0 + 0.0  # up: a bound stays one, 0.00 is none, and no -0
         lines.append((f"{name} in %", tuple(f"{percent:.2f}" for percent in percents)))
     most, wrong = lines[3][1][-1], lines[5][1][-1]
     theorem = f"AdaBoost's theorem{about}: after {counted(n, 'round')} at most {most} % of {rows} can be wrong"

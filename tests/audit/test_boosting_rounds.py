@@ -170,3 +170,17 @@ def test_several_classes_have_a_sentence_each() -> None:
     short, full = show(graph, 200), show(graph, 200, full=True)
     assert short.count("AdaBoost's theorem for") == full.count("AdaBoost's theorem for") == 3
     assert [short.count("  edge bound in %"), full.count("  edge bound in %")] == [0, 3]
+
+
+def test_no_error_is_shown_as_none_and_a_bound_is_rounded_up() -> None:
+    """No error was printed as -0.00 %."""
+    x = np.arange(40.0) % 20
+    graph = (
+        AdaBoostStumpClassifier(3, stopping="none", size=3, min_rows=1).fit({"x": x}, (x > 4) & (x < 15)).rule_graph_
+    )
+    ((table, _),) = rounds_tables(graph)
+    assert table.title.endswith("wrong; 0.00 % are")
+    texts = np.array(dict(table.lines)["bound in %"], dtype=float)
+    above = texts / 100.0 - np.cumprod(rounds_of(graph)[0][1])
+    assert (above >= -1e-9).all()
+    assert (above < 1e-4).all()
