@@ -1,0 +1,1 @@
+"""How far the error of a model may lie from the error that was counted on rows."""
