@@ -10,6 +10,7 @@ import typer
 
 from rulekit.errors import refuse_no_threads
 from rulekit_cli import (
+    bounds,
     check,
     compare,
     demo,
@@ -65,6 +66,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("check")(check.check)
     app.command("compare")(compare.compare)
     app.command("stability")(stability.stability)
+    app.command("bounds")(bounds.bounds)
     app.command("report")(report.report)
     app.command("explain")(explain.explain)
     app.command("reasons")(reasons.reasons)

@@ -16,6 +16,7 @@ from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
@@ -105,6 +106,14 @@ class Finish:
             rows = rows.take(np.arange(0, len(rows), -(-len(rows) // _SAMPLE)))
             which = f"{counted(len(rows), 'row')} of {which}"
         return measured(model, rows), which
+
+    def training_errors(self, model: RuleGraph) -> tuple[int, int, int] | None:
+        """Of training rows that were not measured themselves: rows, errors, most frequent class; None with weights."""
+        rows = self.training
+        if rows.weight is not None or (self.held is None and self.request.test is None):
+            return None
+        y = class_indices(model, rows)
+        return len(rows), int((decide(model, rows.table) != y).sum()), int(np.bincount(y).max())
 
     def _of_held(self, model: RuleGraph) -> tuple[Figures, str]:
         assert self.held is not None

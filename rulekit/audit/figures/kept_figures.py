@@ -14,20 +14,33 @@ from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
 from rulekit.graph.rule_graph import RuleGraph
 
+_TRAINING = ("rows", "errors", "most_frequent_class")
+
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """Figures of a model, and on which rows they were measured."""
+    """Figures of a model, and on which rows they were measured.
+
+    training: how many training rows there are, errors on them, and rows of their most frequent class; None where that
+    is not known, or where the figures are of these rows.
+    """
 
     figures: Figures
     measured_on: str
+    training: tuple[int, int, int] | None = None
 
 
 def with_kept_figures(
-    model: RuleGraph, figures: Figures, measured_on: str, baselines: Baselines | None = None
+    model: RuleGraph,
+    figures: Figures,
+    measured_on: str,
+    baselines: Baselines | None = None,
+    training: tuple[int, int, int] | None = None,
 ) -> RuleGraph:
     """The model with what its training measured in its provenance; the digest says of which size the figures are."""
     notes: dict[str, Any] = {"measured": {"model": model.digest, "on": measured_on, **figures.as_dict()}}
+    if training is not None:
+        notes["measured"]["training"] = dict(zip(_TRAINING, training, strict=True))
     if baselines is not None and baselines.models:
         notes["baselines"] = {
             "rows": baselines.rows,
@@ -44,7 +57,11 @@ def kept_figures(graph: RuleGraph) -> KeptFigures | None:
     if not isinstance(note, Mapping) or note.get("model") != graph.digest:
         return None
     try:
-        return KeptFigures(_figures(note, graph), _text(note["on"]))
+        training = note.get("training")
+        counts = training and tuple(_count(training[name]) for name in _TRAINING)
+        if counts and not counts[0] >= max(counts[1:]) > 0:
+            raise ValueError("more than all rows")
+        return KeptFigures(_figures(note, graph), _text(note["on"]), counts)
     except (KeyError, TypeError, ValueError):
         return None
 

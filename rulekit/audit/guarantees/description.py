@@ -59,9 +59,8 @@ def code_of(graph: RuleGraph) -> str:
     width = _width(len(order))
     forms = [form for form in DECISIONS.values() if len(graph.classes) == 2 or form is not DECISIONS["Fires"]]
     head = [choice(forms.index(type(decision)), len(forms)), elias(width + 1), elias(_width(len(hidden)) + 1)]
-    if decision.has_default:
-        head.append(choice(graph.default, len(graph.classes)))
-    return "".join(head + _written(writer.fields(decision), writer, width))
+    default = [choice(graph.default, len(graph.classes))] if decision.has_default else []
+    return "".join(head + _written(writer.fields(decision), writer, width) + default)
 
 
 def _written(parts: list[Part], writer: _Writer, width: int) -> list[str]:

@@ -12,6 +12,7 @@ from rulekit.audit.report.blocks import Section
 from rulekit.audit.report.scoring.section import score_section
 from rulekit.audit.report.sections.annex import annex_section
 from rulekit.audit.report.sections.attached import KINDS, attached_section
+from rulekit.audit.report.sections.bounds import bounds_section
 from rulekit.audit.report.sections.check_results import checks_section
 from rulekit.audit.report.sections.column_table import columns_section
 from rulekit.audit.report.sections.coverage import coverage_section
@@ -71,6 +72,7 @@ def document(subject: Subject, version: str, deadline: Deadline = NO_LIMIT) -> D
         missing_section(subject, checked),
         coverage_section(subject),
         performance,
+        bounds_section(subject),
         groups_section(subject, groups),
         columns_section(subject),
         checks_section(checked),

@@ -25,7 +25,19 @@ from rulekit.work.models import import_model
 from rulekit.work.reporting import ReportRequest, report
 
 SECTIONS = [
-    *("summary", "purpose", "rules", "score", "missing", "coverage", "performance", "groups", "columns", "checks"),
+    *(
+        "summary",
+        "purpose",
+        "rules",
+        "score",
+        "missing",
+        "coverage",
+        "performance",
+        "bounds",
+        "groups",
+        "columns",
+        "checks",
+    ),
     *("verification", "probability", "sizes", "history", "stability", "comparison", "drift", "limits", "annex"),
 ]
 

@@ -1,0 +1,182 @@
+"""Bounds keep their coverage on simulated tables, where they say something; what does not hold says so."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from rulekit.audit.guarantees.bounds import ErrorBound, bounds_of, held_out_bounds, rows_needed, training_bounds
+from rulekit.audit.guarantees.description import code_of
+from rulekit.audit.guarantees.error_counts import CountedErrors
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import FALSE, TRUE, And, IsTrue, Node, Not, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.tables.table import Table
+
+TABLES, DELTA = 10_000, 0.05
+COLUMNS = ("a", "b", "c", "d", "e", "f")
+CELLS = tuple(itertools.product((0, 1), repeat=len(COLUMNS)))
+Array = npt.NDArray[np.float64]
+
+
+def counted(errors: int, rows: int, most_frequent: float = 0.5, fails: str = "") -> CountedErrors:
+    return CountedErrors("rows", rows, errors / rows, most_frequent, fails)
+
+
+# Held-out rows -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [0, 1])
+@pytest.mark.parametrize(("rows", "error"), [(30, 0.02), (100, 0.1), (500, 0.05), (500, 0.3), (2000, 0.01)])
+def test_intervals_of_held_out_rows_keep_their_coverage(rows: int, error: float, method: int) -> None:
+    counts = np.random.default_rng(rows).binomial(rows, error, TABLES)
+    made = {int(k): held_out_bounds(counted(int(k), rows), DELTA)[method] for k in np.unique(counts)}
+    holds = [made[k].low <= error <= made[k].high for k in counts.tolist()]
+    assert np.mean(holds) >= 1.0 - DELTA
+    assert not made[int(np.median(counts))].vacuous
+
+
+# A class of models whose errors are known ----------------------------------------------------------------------------
+
+
+class Models(NamedTuple):
+    """Models over six Boolean columns, their decisions [models, cells] over the 64 cells, and lengths [models]."""
+
+    decided: npt.NDArray[np.bool_]
+    bits: npt.NDArray[np.int64]
+
+
+@cache
+def models() -> Models:
+    """Every constant, every literal, every And and Or of two or three different columns, and of some negations."""
+    schema = Schema(tuple(Feature(name, "boolean") for name in COLUMNS))
+    literals: list[Node] = [form for name in COLUMNS for form in (IsTrue(name), Not(IsTrue(name)))]
+    formulas: list[Node] = [TRUE, FALSE, *literals]
+    for pair in itertools.combinations(literals, 2):
+        formulas += [And(pair), Or(pair)]
+    formulas += [And([IsTrue(name) for name in names]) for names in itertools.combinations(COLUMNS, 3)]
+    graphs = [RuleGraph(schema, ("no", "yes"), Fires(formula)) for formula in formulas]
+    cells = np.array(CELLS, dtype=np.float32)
+    table = Table(schema.features, tuple(cells.T.copy()), len(cells))
+    return Models(
+        np.array([graph.decide(table) == 1 for graph in graphs]), np.array([len(code_of(graph)) for graph in graphs])
+    )
+
+
+def simulated(truth: Array, rows: int, seed: int, true: float = 0.5) -> tuple[Array, Array]:
+    """Errors [tables, models] on tables of so many rows, and the error [models] on all.
+
+    truth [cells]: P(yes). true: how often each column is true.
+    """
+    known = models()
+    cells = np.array([true ** sum(cell) * (1.0 - true) ** (6 - sum(cell)) for cell in CELLS])
+    share = np.concatenate([cells * truth, cells * (1.0 - truth)])
+    wrong = np.concatenate([~known.decided, known.decided], axis=1).T.astype(np.float64)
+    counts = np.random.default_rng(seed).multinomial(rows, share, TABLES).astype(np.float64)
+    return counts @ wrong, share @ wrong
+
+
+def bounds_by_length(rows: int, errors: int) -> list[tuple[ErrorBound, ...]]:
+    """The bounds of each model, were it to make so many errors."""
+    made = {bits: training_bounds(counted(errors, rows), bits, DELTA) for bits in set(models().bits.tolist())}
+    return [made[bits] for bits in models().bits.tolist()]
+
+
+@pytest.mark.parametrize(("rows", "at_most"), [(100, 0.3), (200, 0.15)])
+def test_the_occam_bound_keeps_its_coverage(rows: int, at_most: float) -> None:
+    """Of the models without an error the worst one is taken, whatever a learner would choose."""
+    known = models()
+    errors, true = simulated(known.decided[-1].astype(np.float64), rows, 1, 0.985)
+    high = np.array([made[0].high for made in bounds_by_length(rows, 0)])
+    broken = ((errors == 0) & (true > high)).any(axis=1)
+    assert 1.0 - broken.mean() >= 1.0 - DELTA
+    assert np.median(high) < at_most
+    assert ((errors == 0) & (true > 0)).any(axis=1).mean() > 0.01  # wrong models without an error on their rows
+
+
+@pytest.mark.parametrize("rows", [200, 1000])
+def test_the_two_sided_bound_and_its_corollary_keep_their_coverage(rows: int) -> None:
+    known = models()
+    truth = np.where(known.decided[40], 0.7, 0.2)  # no model is without an error
+    errors, true = simulated(truth, rows, 2)
+    within = np.array([made[1].high - 0.5 for made in bounds_by_length(rows, rows // 2)])
+    holds = (np.abs(errors / rows - true) <= within).all(axis=1)
+    assert holds.mean() >= 1.0 - DELTA
+    for most in np.unique(known.bits):
+        short = np.flatnonzero(known.bits <= most)
+        chosen = short[errors[:, short].argmin(axis=1)]
+        above = true[chosen] - true[short].min()
+        distance = training_bounds(counted(0, rows), int(most), DELTA)[2].high
+        assert np.mean(above <= distance) >= 1.0 - DELTA
+    assert within.max() < 0.3
+
+
+def test_without_the_length_the_coverage_is_lost() -> None:
+    """Labels without a cause: the model of fewest errors looks better than it is, which the bounds allow for."""
+    rows = 60
+    errors, true = simulated(np.full(64, 0.5), rows, 3)
+    chosen = errors.argmin(axis=1)
+    least = errors[np.arange(TABLES), chosen] / rows
+    naive = math.sqrt(math.log(2.0 / DELTA) / (2.0 * rows))
+    within = np.array([made[1].high - 0.5 for made in bounds_by_length(rows, rows // 2)])
+    assert np.mean(true[chosen] <= least + naive) < 1.0 - DELTA
+    assert np.mean(true[chosen] <= least + within[chosen]) >= 1.0 - DELTA
+
+
+# What each says ------------------------------------------------------------------------------------------------------
+
+
+def test_formulas() -> None:
+    occam, two_sided, best = training_bounds(counted(0, 1000), 100, 0.05)
+    models_ = 100 * math.log(2.0)
+    assert occam.high == pytest.approx((models_ + math.log(20.0)) / 1000)
+    assert two_sided.high == pytest.approx(math.sqrt((models_ + math.log(40.0)) / 2000))
+    assert best.high == pytest.approx(2.0 * two_sided.high)
+    assert not any(bound.fails for bound in (occam, two_sided, best))
+    needed = rows_needed(100, 0.05, 0.1)
+    assert needed["held_out"] == math.ceil(math.log(40.0) / 0.02)
+    rows = needed["training_without_error"]
+    assert (
+        training_bounds(counted(0, rows), 100, 0.05)[0].high
+        <= 0.1
+        < training_bounds(counted(0, rows - 1), 100, 0.05)[0].high
+    )
+    rows = needed["training_to_the_best"]
+    assert training_bounds(counted(0, rows), 100, 0.05)[2].high <= 0.1
+
+
+def test_a_model_with_errors_has_no_occam_bound_and_may_not_be_the_best() -> None:
+    occam, two_sided, best = training_bounds(counted(3, 1000), 100, 0.05)
+    assert occam.fails == "the model makes 3 errors on these rows"
+    assert two_sided.fails == ""
+    assert "another model of this length may make fewer errors" in best.fails
+
+
+def test_a_bound_of_1_is_vacuous_and_one_above_the_most_frequent_class_is_no_better() -> None:
+    assert all(bound.vacuous for bound in training_bounds(counted(0, 50), 1000, 0.05))
+    exact, hoeffding = held_out_bounds(counted(20, 100, most_frequent=0.3), 0.05)
+    assert not exact.worse
+    assert hoeffding.worse
+    assert (hoeffding.low, hoeffding.high) == pytest.approx((0.2 - 0.1358, 0.2 + 0.1358), abs=1e-4)
+
+
+def test_what_is_known_against_the_rows_is_known_against_each_bound() -> None:
+    found = counted(0, 100, fails="why")
+    assert {bound.fails for bound in (*held_out_bounds(found, 0.05), *training_bounds(found, 10, 0.05))} == {"why"}
+
+
+@pytest.mark.parametrize("name", ["delta", "epsilon"])
+def test_delta_and_epsilon_lie_between_0_and_1(name: str) -> None:
+    graph = RuleGraph(Schema((Feature("a", "boolean"),)), ("no", "yes"), Fires(IsTrue("a")))
+    for wrong in (0.0, 1.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="is not between 0 and 1"):
+            bounds_of(graph, **{name: wrong})
+    assert bounds_of(graph).as_dict()["held_out"] is None
