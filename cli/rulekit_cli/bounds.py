@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,30 +10,19 @@ import typer
 from rulekit_cli import options
 from rulekit_cli.console import result, result_json, width
 
-
-class Role(StrEnum):
-    """Which rows the data are."""
-
-    held_out = "held-out"
-    training = "training"
+Rows = Annotated[Path | None, typer.Argument(help="Labelled rows: held-out ones, or those that trained the model.")]
+Trained = Annotated[bool, typer.Option("--training", help="DATA trained the model, which else its row hashes say.")]
+Delta = Annotated[float, typer.Option("--delta", metavar="X", help="One minus the confidence of each bound.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", metavar="X", help="The error for which rows are counted.")]
 
 
 @options.reads_text
 def bounds(
     model: options.Model,
-    data: Annotated[
-        Path | None, typer.Argument(help="Labelled rows: held-out ones, or those that trained the model.")
-    ] = None,
-    role: Annotated[
-        Role | None,
-        typer.Option("--rows", help="Which of the two DATA are; by default the row hashes in the model say it."),
-    ] = None,
-    delta: Annotated[
-        float, typer.Option("--delta", metavar="X", help="One minus the confidence of each bound.")
-    ] = 0.05,
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", metavar="X", help="The error for which rows are counted.")
-    ] = 0.05,
+    data: Rows = None,
+    training: Trained = False,
+    delta: Delta = 0.05,
+    epsilon: Epsilon = 0.05,
     target: options.LabelColumn = None,
     weight: options.Weight = None,
     missing_target: options.MissingTarget = "error",
@@ -42,7 +30,7 @@ def bounds(
     text_file: options.TextFile = options.DETECTED,
     json_: options.Json = False,
 ) -> None:
-    """Bound the error of a model on further rows, by held-out rows, and by its length and its training rows.
+    """Bound the error of a model on further rows, by held-out rows, or by its training rows and its length.
 
     Each bound says what it assumes, and where it does not hold or says nothing. Without DATA it takes what training
     measured.
@@ -57,11 +45,10 @@ def bounds(
     from rulekit.audit.lines import wrapped
     from rulekit.work.bounding import error_bounds
 
-    found = error_bounds(model, data, options.reading(given), role.name if role else "", delta, epsilon)
+    found = error_bounds(model, data, options.reading(given), training=training, delta=delta, epsilon=epsilon)
     if json_:
         result_json(found.as_dict())
         return
     for line in bound_lines(found):
-        hanging = " " * (len(line) - len(line.lstrip()) + 2)
-        for part in wrapped(line, width(), hanging):
+        for part in wrapped(line, width(), "      " if line.startswith("    ") else "    "):
             result(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.report.subject import MeasuredRows
@@ -12,17 +13,11 @@ from rulekit.work.evaluating import labelled_rows
 
 
 def error_bounds(
-    model: Path,
-    data: Path | None = None,
-    reading: ReadingOptions = DEFAULT_OPTIONS,
-    role: str = "",
-    delta: float = 0.05,
-    epsilon: float = 0.05,
+    model: Path, data: Path | None = None, reading: ReadingOptions = DEFAULT_OPTIONS, **how: Any
 ) -> ErrorBounds:
-    """What is known of the error of a model; the parameters are those of the command."""
-    graph = load(model)
-    if data is None:
-        return bounds_of(graph, None, "", delta, epsilon)
-    found = labelled_rows(graph, data, reading)
-    rows = MeasuredRows(graph, found.rows, data.name, found.overlap)
-    return bounds_of(graph, rows, role, delta, epsilon)
+    """What is known of the error of a model; how: training, delta and epsilon, as `bounds_of` takes them."""
+    graph, rows = load(model), None
+    if data is not None:
+        found = labelled_rows(graph, data, reading)
+        rows = MeasuredRows(graph, found.rows, data.name, found.overlap)
+    return bounds_of(graph, rows, **how)

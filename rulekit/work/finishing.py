@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.audit.drift.distributions import Distributions
+from rulekit.audit.figures.kept_figures import Confusion
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
-from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
@@ -107,13 +107,12 @@ class Finish:
             which = f"{counted(len(rows), 'row')} of {which}"
         return measured(model, rows), which
 
-    def training_errors(self, model: RuleGraph) -> tuple[int, int, int] | None:
-        """Of training rows that were not measured themselves: rows, errors, most frequent class; None with weights."""
-        rows = self.training
-        if rows.weight is not None or (self.held is None and self.request.test is None):
+    def on_training_rows(self, model: RuleGraph) -> Confusion | None:
+        """The confusion of the training rows, where others were measured and no row weighs more than another."""
+        if self.training.weight is not None or (self.held is None and self.request.test is None):
             return None
-        y = class_indices(model, rows)
-        return len(rows), int((decide(model, rows.table) != y).sum()), int(np.bincount(y).max())
+        confusion: Confusion | None = self.attempt(lambda: measured(model, self.training).confusion, None)
+        return confusion
 
     def _of_held(self, model: RuleGraph) -> tuple[Figures, str]:
         assert self.held is not None

@@ -180,8 +180,7 @@ def _measured(
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
     baselines = None if beside is None else finish.attempt(beside.found, None)
-    errors = finish.attempt(lambda: finish.training_errors(model), None)
-    model = with_kept_figures(model, figures, measured_on, baselines, errors)
+    model = with_kept_figures(model, figures, measured_on, baselines, finish.on_training_rows(model))
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(

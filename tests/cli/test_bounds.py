@@ -10,26 +10,31 @@ from command_line import Run, assert_refused
 from report_models import LOANS, loans
 
 import rulekit
-from rulekit.audit.guarantees.bounds import ErrorBounds
-from rulekit.audit.guarantees.error_counts import WEIGHTED
+from rulekit.audit.guarantees.bounds import WEIGHTED, BoundedError, ErrorBounds, bounds_of
 from rulekit.audit.report.layouts.markdown_layout import markdown
-from rulekit.tables.options import ReadingOptions
 from rulekit.work.bounding import error_bounds
 from rulekit.work.reporting import ReportRequest, report
 
 
-def bounds(data: Path | None = None, role: str = "", reading: ReadingOptions | None = None) -> ErrorBounds:
-    return error_bounds(loans().model, data, reading or loans().reading, role)
+def bounds(data: Path | None = None, training: bool = False) -> ErrorBounds:
+    return error_bounds(loans().model, data, loans().reading, training=training)
+
+
+def apart(found: ErrorBounds) -> BoundedError:
+    assert found.held_out is not None
+    return found.held_out
+
+
+def own(found: ErrorBounds) -> BoundedError:
+    assert found.training is not None
+    return found.training
 
 
 def test_a_model_keeps_the_errors_on_its_held_out_rows_and_on_its_training_rows() -> None:
     kept = bounds()
-    assert {told: (count.rows, count.fails) for told, count in kept.counts.items()} == {
-        "held_out": (600, ""),
-        "training": (1400, ""),
-    }
-    for told, data in (("held_out", loans().held), ("training", loans().training)):
-        given, known = bounds(data).counts[told], kept.counts[told]
+    assert (apart(kept).rows, own(kept).rows) == (600, 1400)
+    for part, data in ((apart, loans().held), (own, loans().training)):
+        given, known = part(bounds(data)), part(kept)
         assert (given.rows, given.errors, given.fails) == (known.rows, known.errors, "")
         assert given.most_frequent == pytest.approx(known.most_frequent)
         assert given.source == f"{given.rows} rows of {data.name}"
@@ -37,44 +42,44 @@ def test_a_model_keeps_the_errors_on_its_held_out_rows_and_on_its_training_rows(
 
 def test_of_a_mixture_of_training_rows_and_others_no_bound_holds() -> None:
     found = bounds(LOANS)
-    assert found.counts["held_out"].fails == "1400 of these rows equal training rows, and may be the same rows"
-    assert all(bound.fails for bound in found.bounds["held_out"])
-    assert bounds(LOANS, "training").counts["training"].fails == ""  # as the user says
+    assert apart(found).fails == "1400 of these rows equal training rows, and may be the same rows"
+    assert not any(bound.holds for bound in apart(found).bounds)
+    assert own(bounds(LOANS, training=True)).fails == ""  # as the user says
 
 
 def test_a_part_of_the_training_rows_is_neither(tmp_path: Path) -> None:
     part = tmp_path / "part.csv"
     part.write_text("".join(loans().training.read_text().splitlines(keepends=True)[:301]))
-    assert bounds(part).counts["held_out"].fails == "300 of these rows equal training rows, and may be the same rows"
+    assert apart(bounds(part)).fails == "300 of these rows equal training rows, and may be the same rows"
 
 
 def test_rows_of_different_weights_have_no_bounds() -> None:
     trained = loans(weighted=True)
     kept = error_bounds(trained.model)
-    assert {told: count.fails for told, count in kept.counts.items()} == {"held_out": WEIGHTED}
-    assert error_bounds(trained.model, trained.held, trained.reading).counts["held_out"].fails == WEIGHTED
-    assert error_bounds(trained.model, trained.held).counts["held_out"].fails == ""  # each row counts as one
+    assert (apart(kept).fails, kept.training) == (WEIGHTED, None)
+    assert apart(error_bounds(trained.model, trained.held, trained.reading)).fails == WEIGHTED
+    assert apart(error_bounds(trained.model, trained.held)).fails == ""  # each row counts as one
 
 
 def test_without_hashes_of_training_rows_it_says_that_it_does_not_know(tmp_path: Path) -> None:
     graph = rulekit.load(loans().model)
     plain = tmp_path / "plain.json"
     graph.with_(provenance={}, ladder=None).save(plain)
-    assert error_bounds(plain).counts == {}
-    source = error_bounds(plain, loans().held).counts["held_out"].source
+    assert (error_bounds(plain).held_out, error_bounds(plain).training) == (None, None)
+    source = apart(error_bounds(plain, loans().held)).source
     assert source == "600 rows of held.csv, of which it is not known whether they trained the model"
-    assert error_bounds(plain, loans().training, role="training").counts["training"].source.endswith("training.csv")
+    assert own(error_bounds(plain, loans().training, training=True)).source == "1400 rows of training.csv"
 
 
 def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:
     from rulekit.audit.figures.kept_figures import kept_figures
 
     graph = rulekit.load(loans().model)
-    wrong = [3, [], {"rows": 1}, {"rows": 1, "errors": 2, "most_frequent_class": 1}]
-    wrong += [{"rows": 0, "errors": 0, "most_frequent_class": 0}]
-    for note in wrong:
+    for note in (3, [], [[1]], [[1, 2], [3, -4]], [[1, 2], [3, "4"]], {"rows": 1}):
         measured = {**graph.provenance["measured"], "training": note}
-        assert kept_figures(graph.with_(provenance={"measured": measured})) is None or not note
+        assert kept_figures(graph.with_(provenance={"measured": measured})) is None
+    measured = {**graph.provenance["measured"], "training": [[0, 0], [0, 0]]}
+    assert bounds_of(graph.with_(provenance={"measured": measured})).training is None
 
 
 def test_the_command_says_it_in_lines(run: Run) -> None:
@@ -94,10 +99,10 @@ def test_the_command_says_it_in_lines(run: Run) -> None:
 
 def test_the_command_prints_json(run: Run) -> None:
     found = json.loads(run("bounds", str(loans().model), str(loans().held), "--json").out)
-    assert found == bounds(loans().held).as_dict()
+    assert found == json.loads(json.dumps(bounds(loans().held).as_dict()))
     assert found["training"]["bounds"][0]["holds"] is False
     assert found["held_out"]["bounds"][0]["holds"] is True
-    told = json.loads(run("bounds", str(loans().model), str(loans().held), "--rows", "training", "--json").out)
+    told = json.loads(run("bounds", str(loans().model), str(loans().held), "--training", "--json").out)
     assert told["training"]["source"] == "600 rows of held.csv"
 
 

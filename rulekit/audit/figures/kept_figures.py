@@ -14,20 +14,16 @@ from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
 from rulekit.graph.rule_graph import RuleGraph
 
-_TRAINING = ("rows", "errors", "most_frequent_class")
+Confusion = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """Figures of a model, and on which rows they were measured.
-
-    training: how many training rows there are, errors on them, and rows of their most frequent class; None where that
-    is not known, or where the figures are of these rows.
-    """
+    """Figures of a model, and on which rows they were measured; training: the confusion of others, which trained it."""
 
     figures: Figures
     measured_on: str
-    training: tuple[int, int, int] | None = None
+    training: Confusion | None = None
 
 
 def with_kept_figures(
@@ -35,12 +31,12 @@ def with_kept_figures(
     figures: Figures,
     measured_on: str,
     baselines: Baselines | None = None,
-    training: tuple[int, int, int] | None = None,
+    training: Confusion | None = None,
 ) -> RuleGraph:
     """The model with what its training measured in its provenance; the digest says of which size the figures are."""
     notes: dict[str, Any] = {"measured": {"model": model.digest, "on": measured_on, **figures.as_dict()}}
     if training is not None:
-        notes["measured"]["training"] = dict(zip(_TRAINING, training, strict=True))
+        notes["measured"]["training"] = training
     if baselines is not None and baselines.models:
         notes["baselines"] = {
             "rows": baselines.rows,
@@ -57,11 +53,8 @@ def kept_figures(graph: RuleGraph) -> KeptFigures | None:
     if not isinstance(note, Mapping) or note.get("model") != graph.digest:
         return None
     try:
-        training = note.get("training")
-        counts = training and tuple(_count(training[name]) for name in _TRAINING)
-        if counts and not counts[0] >= max(counts[1:]) > 0:
-            raise ValueError("more than all rows")
-        return KeptFigures(_figures(note, graph), _text(note["on"]), counts)
+        own = note.get("training")
+        return KeptFigures(_figures(note, graph), _text(note["on"]), None if own is None else _confusion(own, graph))
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -87,11 +80,7 @@ def kept_baselines(graph: RuleGraph) -> Baselines | None:
 
 
 def _figures(note: Mapping[str, Any], graph: RuleGraph) -> Figures:
-    k = len(graph.classes)
-    confusion = tuple(tuple(map(_weight, _items(row))) for row in _items(note["confusion"]))
     per_class = _items(note["per_class"])
-    if len(confusion) != k or any(len(row) != k for row in confusion) or len(per_class) != k:
-        raise ValueError("other classes")
     classes = tuple(
         ClassFigures(
             label,
@@ -110,8 +99,15 @@ def _figures(note: Mapping[str, Any], graph: RuleGraph) -> Figures:
         macro_f1=_share(note["macro_f1"]),
         auc=None if area is None else _share(area),
         log_loss=_weight(note["log_loss"]),
-        confusion=confusion,
+        confusion=_confusion(note["confusion"], graph),
     )
+
+
+def _confusion(value: Any, graph: RuleGraph) -> Confusion:
+    found, k = tuple(tuple(map(_weight, _items(row))) for row in _items(value)), len(graph.classes)
+    if len(found) != k or any(len(row) != k for row in found):
+        raise ValueError("other classes")
+    return found
 
 
 def _items(value: Any) -> Sequence[Any]:

@@ -1,25 +1,28 @@
 """Bounds on the error of a model, each with what it assumes and whether it holds.
 
 W. Hoeffding, Probability inequalities for sums of bounded random variables, 1963; A. Blumer and others, Occam's razor,
-1987; J. Kun, Occam's Razor and PAC-learning (the proof of its second theorem, which bounds both sides, and not the
-theorem as it is printed). The natural logarithm of the number of models is that of 2^bits, by a code whose lengths obey
-Kraft's inequality (`rulekit.audit.guarantees.description`): each model has the share 2^-bits of delta for itself.
+1987; J. Kun, Occam's Razor and PAC-learning, whose second proof bounds both sides, unlike the theorem above it. Each
+model has the share 2^-bits of delta for itself, by a code that was fixed beforehand, so that a bound holds for all.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from rulekit.audit.figures.intervals import exact_bounds
+from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.guarantees.description import code_of
-from rulekit.audit.guarantees.error_counts import HELD_OUT, TRAINING, CountedErrors, counted_errors
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.row_hashes import Overlap
 
+WEIGHTED = "the rows have different weights, and the bounds count rows"
 _DRAWN = "the rows are independent draws from the rows that the model will meet"
 _APART = f"{_DRAWN}, and took no part in learning or choosing it"
 _FIXED = f"{_DRAWN}; columns, levels and classes were known before"
@@ -29,96 +32,157 @@ _FIXED = f"{_DRAWN}; columns, levels and classes were known before"
 class ErrorBound:
     """The ends between which an error lies, but for samples of probability delta; fails: why that does not hold.
 
-    excess: it is of the error above the least one of all models with codes that are no longer. worse: the upper end is
-    no less than the error of the most frequent class alone.
+    excess: it is of the error above the least one of all models with codes that are no longer. vacuous: every model has
+    as much. no_better: the most frequent class alone has an error no larger than the upper end.
     """
 
     method: str
     low: float
     high: float
     assumes: str
+    holds: bool
     fails: str = ""
-    worse: bool = False
+    vacuous: bool = False
+    no_better: bool = False
     excess: bool = False
 
-    @property
-    def vacuous(self) -> bool:
-        """Whether every model has as much."""
-        return self.high >= 1.0
+
+@dataclass(frozen=True, slots=True)
+class BoundedError:
+    """Errors on rows, in words which, and bounds; most_frequent: the error of the most frequent class of these rows.
+
+    fails: why no bound holds for these rows, "" where nothing is known against it.
+    """
+
+    source: str
+    rows: int
+    errors: int
+    most_frequent: float
+    fails: str = ""
+    bounds: tuple[ErrorBound, ...] = ()
+
+    def bound(self, method: str, ends: tuple[Any, Any], assumes: str, fails: str = "") -> ErrorBound:
+        """One bound for these rows."""
+        low, high, fails = max(float(ends[0]), 0.0), min(float(ends[1]), 1.0), self.fails or fails
+        return ErrorBound(method, low, high, assumes, not fails, fails, high >= 1.0, high >= self.most_frequent)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBounds:
-    """The bounds of a model by HELD_OUT and TRAINING, the length of its code in bits, and how many rows others need."""
+    """What is known of a model's error by rows apart from training and by training rows, and which rows others need.
+
+    bits: the length of its code. needed: rows by which Hoeffding's interval, the Occam bound and the distance to the
+    best model come down to epsilon.
+    """
 
     digest: str
     bits: int
     delta: float
     epsilon: float
-    counts: dict[str, CountedErrors]
-    bounds: dict[str, tuple[ErrorBound, ...]]
+    held_out: BoundedError | None
+    training: BoundedError | None
     needed: dict[str, int]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        parts = {
-            told: {**asdict(self.counts[told]), "errors": self.counts[told].errors}
-            | {"bounds": [{**asdict(b), "holds": not b.fails, "vacuous": b.vacuous} for b in bounds]}
-            for told, bounds in self.bounds.items()
-        }
-        named = {"digest": self.digest, "bits": self.bits, "delta": self.delta, "epsilon": self.epsilon}
-        return {**named, "rows_needed": self.needed, **{told: parts.get(told) for told in (HELD_OUT, TRAINING)}}
+        return asdict(self)
 
 
 def bounds_of(
-    graph: RuleGraph, rows: MeasuredRows | None = None, role: str = "", delta: float = 0.05, epsilon: float = 0.05
+    graph: RuleGraph,
+    rows: MeasuredRows | None = None,
+    training: bool = False,
+    delta: float = 0.05,
+    epsilon: float = 0.05,
 ) -> ErrorBounds:
-    """What is known of the error of a model; rows, role: as `counted_errors` takes them."""
+    """The bounds by rows that are given, else by what training measured.
+
+    training: the rows are those that trained the model; else the hashes that it holds say it.
+    """
     for name, value in (("--delta", delta), ("--epsilon", epsilon)):
         if not 0.0 < value < 1.0:
             raise InputError(f"{value:g} is not between 0 and 1", where=name, fix="give 0.05, for example")
-    bits, counts = len(code_of(graph)), counted_errors(graph, rows, role)
-    bounds = {
-        told: held_out_bounds(found, delta) if told == HELD_OUT else training_bounds(found, bits, delta)
-        for told, found in counts.items()
-    }
-    return ErrorBounds(graph.digest, bits, delta, epsilon, counts, bounds, rows_needed(bits, delta, epsilon))
+    bits, apart, own = len(code_of(graph)), *_kept(graph)
+    if rows is not None:
+        seen, fails = (True, "") if training else _seen(rows.overlap)
+        unknown = (
+            ""
+            if seen or (rows.overlap and rows.overlap.sampled)
+            else ", of which it is not known whether they trained the model"
+        )
+        k = len(graph.classes)
+        confusion = np.bincount(k * rows.y + rows.decided, minlength=k * k).reshape(k, k)
+        source = f"{counted(len(rows), 'row')} of {rows.name}{unknown}"
+        found = _counted(source, confusion, fails if rows.weight is None else WEIGHTED)
+        apart, own = (apart, found) if seen else (found, own)
+    apart = apart and replace(apart, bounds=apart_bounds(apart, delta))
+    own = own and replace(own, bounds=training_bounds(own, bits, delta))
+    return ErrorBounds(graph.digest, bits, delta, epsilon, apart, own, rows_needed(bits, delta, epsilon))
 
 
-def held_out_bounds(found: CountedErrors, delta: float) -> tuple[ErrorBound, ...]:
-    """The exact binomial interval, and that of Hoeffding's inequality, of an error on rows that were held out."""
-    low, high = (float(end) for end in exact_bounds(found.error, found.rows, 1.0 - delta))
-    within = math.sqrt(math.log(2.0 / delta) / (2.0 * found.rows))
+def _seen(overlap: Overlap | None) -> tuple[bool, str]:
+    """Whether rows are the training rows, by their hashes, and why no bound holds for them."""
+    if overlap is None or not overlap.seen:
+        return False, ""
+    if overlap.seen == overlap.sampled and overlap.found == overlap.known:
+        return True, ""
+    about = "" if overlap.share == 1.0 else "about "
+    return False, f"{about}{overlap.rows} of these rows equal training rows, and may be the same rows"
+
+
+def _kept(graph: RuleGraph) -> tuple[BoundedError | None, BoundedError | None]:
+    """What training measured on rows apart from it, and on its own."""
+    kept = kept_figures(graph)
+    if kept is None:
+        return None, None
+    confusion, rows = np.array(kept.figures.confusion), kept.figures.rows
+    equal = confusion.sum() == rows and not np.any(confusion % 1.0)
+    own = "training rows" in kept.measured_on
+    found = _counted(f"{rows} training rows" if own else kept.measured_on, confusion, "" if equal else WEIGHTED)
+    if own or kept.training is None:
+        return (None, found) if own else (found, None)
+    confusion = np.array(kept.training)
+    return found, _counted(f"{confusion.sum():.0f} training rows", confusion)
+
+
+def _counted(source: str, confusion: Any, fails: str = "") -> BoundedError | None:
+    rows, most = float(confusion.sum()), float(confusion.sum(axis=1).max())
     return (
-        _bound(found, "exact binomial interval", low, high, _APART),
-        _bound(found, "Hoeffding's inequality", found.error - within, found.error + within, _APART),
+        None
+        if rows < 1.0
+        else BoundedError(source, round(rows), round(rows - confusion.trace()), 1.0 - most / rows, fails)
     )
 
 
-def training_bounds(found: CountedErrors, bits: int, delta: float) -> tuple[ErrorBound, ...]:
-    """What the error on its own training rows says of a model that was chosen on them, by the length of its code."""
-    models = bits * math.log(2.0)
-    occam = (models + math.log(1.0 / delta)) / found.rows
-    within = math.sqrt((models + math.log(2.0 / delta)) / (2.0 * found.rows))
-    some = f"the model makes {counted(found.errors, 'error')} on these rows" if found.errors else ""
-    unknown = "another model of this length may make fewer errors on these rows" if found.errors else ""
+def apart_bounds(found: BoundedError, delta: float) -> tuple[ErrorBound, ...]:
+    """The exact binomial interval, and that of Hoeffding's inequality, of an error on rows that were held out."""
+    error, within = found.errors / found.rows, math.sqrt(math.log(2.0 / delta) / (2.0 * found.rows))
     return (
-        _bound(found, "Occam bound", 0.0, occam, _FIXED, some),
-        _bound(found, "two-sided bound for every model", found.error - within, found.error + within, _FIXED),
-        ErrorBound("distance to the best", 0.0, min(2.0 * within, 1.0), _FIXED, found.fails or unknown, excess=True),
+        found.bound("exact binomial interval", exact_bounds(error, found.rows, 1.0 - delta), _APART),
+        found.bound("Hoeffding's inequality", (error - within, error + within), _APART),
+    )
+
+
+def training_bounds(found: BoundedError, bits: int, delta: float) -> tuple[ErrorBound, ...]:
+    """What the error on its own training rows says of a model that was chosen on them, by the length of its code."""
+    error, models = found.errors / found.rows, bits * math.log(2.0)
+    within = math.sqrt((models + math.log(2.0 / delta)) / (2.0 * found.rows))
+    occam, some = (models + math.log(1.0 / delta)) / found.rows, counted(found.errors, "error")
+    errs = f"the model makes {some} on these rows" if found.errors else ""
+    unknown = "another model of this length may make fewer errors on these rows" if found.errors else ""
+    best = found.bound("distance to the best", (0.0, 2.0 * within), _FIXED, unknown)
+    return (
+        found.bound("Occam bound", (0.0, occam), _FIXED, errs),
+        found.bound("two-sided bound for every model", (error - within, error + within), _FIXED),
+        replace(best, excess=True, no_better=False),
     )
 
 
 def rows_needed(bits: int, delta: float, epsilon: float) -> dict[str, int]:
-    """How many rows bring the Occam bound, the distance to the best model, and Hoeffding's interval down to epsilon."""
+    """As `ErrorBounds.needed` says; the last two for models of so many bits."""
     models, two = bits * math.log(2.0), math.log(2.0 / delta)
     return {
         "held_out": math.ceil(two / (2.0 * epsilon**2)),
         "training_without_error": math.ceil((models + math.log(1.0 / delta)) / epsilon),
-        "training_to_the_best": math.ceil(2.0 * (models + two) / epsilon**2),
+        "training_of_the_best": math.ceil(2.0 * (models + two) / epsilon**2),
     }
-
-
-def _bound(found: CountedErrors, method: str, low: float, high: float, assumes: str, fails: str = "") -> ErrorBound:
-    low, high = max(low, 0.0), min(high, 1.0)
-    return ErrorBound(method, low, high, assumes, found.fails or fails, worse=high >= found.most_frequent)

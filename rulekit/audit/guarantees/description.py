@@ -1,70 +1,49 @@
 """The code of what a model decides, in bits, under a rule that was fixed before any row was seen (docs/bounds.md).
 
-Known beforehand are the columns that rules may read, with their kinds, precision and levels, and the classes. No code
-begins another one, so that over all decisions the sum of 2^-length is at most 1 (Kraft's inequality). Written is the
-decision alone: what is reported, promised, counted or remembered beside it does not change an error.
-
-A graph of N different nodes is written from its roots, each node once; a node that stood before is a reference of
-ceil(log2 N) bits. References of one width make no code longer where nodes are taken away, whatever stood before them.
+Known beforehand are the columns that rules may read, their kinds, precision and levels, and the classes. No code begins
+another one, so that the sum of 2^-length over all decisions is at most 1 (Kraft's inequality). Only the decision is
+written: what is reported, promised or counted beside it changes no error. Each of the N nodes of a graph is written
+once, from the roots on; where it stands again, a reference of ceil(log2 N) bits does. Its width hangs on N alone, so
+that no code becomes longer where nodes are taken away.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from rulekit.graph import node as kinds
 from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.leaves import column_of
-from rulekit.graph.node import (
-    BOOLEAN,
-    RANDOM,
-    Child,
-    Children,
-    Count,
-    Counts,
-    Extended,
-    Extendeds,
-    Family,
-    Finite,
-    Kind,
-    LevelNumbers,
-    Levels,
-    Numbers,
-    OneOf,
-    Reads,
-    Terms,
-    Text,
-    Truth,
-)
-from rulekit.graph.nodes import Hidden, Node, Vocabulary, kinds_of
+from rulekit.graph.node import BOOLEAN, RANDOM, Family, Node
+from rulekit.graph.nodes import Hidden, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Schema
 
-Families = tuple[Family, ...]
-Part = str | tuple[Node, Families]
+Part = str | tuple[Node, tuple[Family, ...]]
 """Bits, or a node that stands where nodes of these families may."""
 
 
 def code_of(graph: RuleGraph) -> str:
     """The code of the decision of a legal graph, of `0` and `1`; its length is the description length in bits."""
     decision, order = graph.decision, topological(graph.decision.roots)
-    hidden = dict.fromkeys(node.name for node in order if isinstance(node, Hidden))
-    writer = _Writer(graph.schema, {name: number for number, name in enumerate(hidden)})
-    width = _width(len(order))
+    known = _Known(graph.schema)
+    hidden = known.numbered(Hidden, (node.name for node in order if isinstance(node, Hidden)))
     forms = [form for form in DECISIONS.values() if len(graph.classes) == 2 or form is not DECISIONS["Fires"]]
-    head = [choice(forms.index(type(decision)), len(forms)), elias(width + 1), elias(_width(len(hidden)) + 1)]
+    form = choice(forms.index(type(decision)), len(forms))
+    widths = [elias(_width(len(names)) + 1) for names in (order, hidden)]
     default = [choice(graph.default, len(graph.classes))] if decision.has_default else []
-    return "".join(head + _written(writer.fields(decision), writer, width) + default)
+    return "".join([form, *widths, *_written(known.fields(decision), known, len(order)), *default])
 
 
-def _written(parts: list[Part], writer: _Writer, width: int) -> list[str]:
-    """The bits of parts and of all nodes below them; width: of a reference."""
+def _written(parts: list[Part], known: _Known, n_nodes: int) -> list[str]:
+    """The bits of parts and of all nodes below them; a leaf is written again where a reference is longer."""
     written: list[str] = []
     numbers: dict[Node, int] = {}
     leaves: dict[Node, str] = {}
@@ -76,24 +55,21 @@ def _written(parts: list[Part], writer: _Writer, width: int) -> list[str]:
             continue
         node, types = part[0], _types(part[1])
         if node not in numbers and not node.children:
-            leaves[node] = "".join(str(bits) for bits in writer.fields(node))
-        if node in numbers and (node.children or len(leaves[node]) > width):
-            written += [choice(0, len(types) + 1), _bits(numbers[node], width)]
+            leaves[node] = "".join(map(str, known.fields(node)))
+        if node in numbers and (node.children or len(leaves[node]) > _width(n_nodes)):
+            written += [choice(0, len(types) + 1), choice(numbers[node], n_nodes)]
             continue
         numbers.setdefault(node, len(numbers))
         written.append(choice(1 + types.index(type(node)), len(types) + 1))
-        waiting += writer.fields(node)[::-1] if node.children else [leaves[node]]
+        waiting += known.fields(node)[::-1] if node.children else [leaves[node]]
     return written
 
 
 @cache
-def _types(families: Families) -> list[type[Node]]:
+def _types(families: tuple[Family, ...]) -> list[type[Node]]:
     """The types of node that may stand where nodes of these families may; logic is Boolean or random."""
     logic = BOOLEAN in families or RANDOM in families
     return [cls for cls in Vocabulary.TYPES.values() if cls.FAMILY in families or (logic and cls.FAMILY is None)]
-
-
-# Numbers -------------------------------------------------------------------------------------------------------------
 
 
 def elias(n: int) -> str:
@@ -104,23 +80,19 @@ def elias(n: int) -> str:
 
 def choice(index: int, many: int) -> str:
     """One of so many things that are known beforehand."""
-    return _bits(index, _width(many))
+    return f"{index:0{_width(many)}b}" if many > 1 else ""
 
 
 def number(value: float) -> str:
-    """A finite double as it is printed, digits times a power of ten; or as an odd number times a power of two.
-
-    The first bit says which of the two follows, the shorter one.
-    """
-    _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    """A finite double as printed, digits times a power of ten, or as an odd number times a power of two if shorter."""
+    _, digits, tens = Decimal(repr(value)).normalize().as_tuple()
     printed = elias(int("".join(map(str, digits))) + 1)
     if value == 0.0:
         return "0" + printed
-    sign = "1" if value < 0 else "0"
     over, under = abs(value).as_integer_ratio()
-    twos = (over & -over).bit_length() - 1
+    sign, twos = choice(value < 0, 2), (over & -over).bit_length() - 1
     dyadic = elias(((over >> twos) + 1) // 2) + sign + _signed(twos - under.bit_length() + 1)
-    return min("0" + printed + sign + _signed(int(exponent)), "1" + dyadic, key=len)
+    return min("0" + printed + sign + _signed(int(tens)), "1" + dyadic, key=len)
 
 
 def _signed(n: int) -> str:
@@ -132,97 +104,86 @@ def _extended(value: float) -> str:
 
 
 def _width(many: int) -> int:
-    """The bits that tell so many things apart."""
     return max(many - 1, 0).bit_length()
 
 
-def _bits(value: int, width: int) -> str:
-    return f"{value:0{width}b}" if width else ""
-
-
-# Fields --------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True, eq=False)
-class _Writer:
-    """What is known at every field: the schema, and the hidden bits by number."""
+class _Known:
+    """What is known at every field: the schema, and the numbers of names."""
 
     schema: Schema
-    hidden: dict[str, int]
-    _columns: dict[tuple[str, ...], dict[str, int]] = field(default_factory=dict)
-    _levels: dict[str, dict[str, int]] = field(default_factory=dict)
+    _numbers: dict[Any, dict[str, int]] = field(default_factory=dict)
 
     def fields(self, node: Any) -> list[Part]:
         """The fields of a node or decision in order."""
-        column = column_of(node)
-        items = kinds_of(type(node)).items()
+        column, items = column_of(node), kinds.kinds_of(type(node)).items()
         return [part for name, kind in items for part in _PARTS[type(kind)](self, kind, getattr(node, name), column)]
 
-    def column(self, kind: Any, held: str) -> str:
-        """A column among those that the node may read."""
-        known = self._columns.get(kind.columns)
-        if known is None:
-            names = [one.name for one in self.schema if one.kind in kind.columns and one.role == "use"]
-            known = self._columns[kind.columns] = {name: index for index, name in enumerate(names)}
-        return choice(known[held], len(known))
-
-    def finite(self, kind: Any, value: float, column: str | None) -> str:
-        """A number; a cut as the shortest decimal that means the same in the precision of its column."""
-        return number(canonical_threshold(value, self.schema[column].precision) if kind.cuts and column else value)
-
-    def levels(self, held: Sequence[str], column: str) -> str:
-        """Levels by their numbers, or a bit for each level of the column; the tokens of a text as their bytes."""
-        if self.schema[column].kind == "text":
-            tokens = [token.encode() for token in held]
-            return elias(len(tokens) + 1) + "".join(map(_token, tokens))
-        if column not in self._levels:
-            self._levels[column] = {level: index for index, level in enumerate(self.schema[column].levels)}
-        known = self._levels[column]
-        if len(elias(len(held) + 1)) + len(held) * _width(len(known)) < len(known):
-            return "0" + elias(len(held) + 1) + "".join(choice(known[level], len(known)) for level in held)
-        within = set(held)
-        return "1" + "".join("1" if level in within else "0" for level in known)
+    def numbered(self, whose: Any, names: Iterable[str] = ()) -> dict[str, int]:
+        """The names by number, as they were first given."""
+        if whose not in self._numbers:
+            self._numbers[whose] = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        return self._numbers[whose]
 
 
-_Field = Callable[[_Writer, Any, Any, Any], list[Part]]
+def _named(known: dict[str, int], name: str) -> str:
+    return choice(known[name], len(known))
 
 
-def _token(content: bytes) -> str:
-    return elias(len(content) + 1) + "".join(f"{byte:08b}" for byte in content)
+def _column(known: _Known, kind: Any, held: str, _: Any) -> list[Part]:
+    readable = (one.name for one in known.schema if one.kind in kind.columns and one.role == "use")
+    return [_named(known.numbered(kind.columns, readable), held)]
 
 
-def _each(one: _Field) -> _Field:
-    """The code of how many items there are, then of each."""
-
-    def parts(writer: _Writer, kind: Any, held: Any, column: Any) -> list[Part]:
-        return [elias(len(held) + 1), *(part for item in held for part in one(writer, kind, item, column))]
-
-    return parts
+def _finite(known: _Known, kind: Any, held: float, column: Any) -> list[Part]:
+    """A number; a cut as the shortest decimal that means the same in the precision of its column."""
+    return [number(canonical_threshold(held, known.schema[column].precision) if kind.cuts else held)]
 
 
-def _thresholds(_writer: Any, _kind: Any, held: Any, _column: Any) -> list[Part]:
+def _levels(known: _Known, _: Any, held: Sequence[str], column: Any) -> list[Part]:
+    """Levels by their numbers, or a bit for each level of the column; the tokens of a text as their bytes."""
+    many = elias(len(held) + 1)
+    if known.schema[column].kind == "text":
+        tokens = [token.encode() for token in held]
+        return [many, *(elias(len(t) + 1) + "".join(f"{byte:08b}" for byte in t) for t in tokens)]
+    levels, within = known.numbered(column, known.schema[column].levels), set(held)
+    if len(many) + len(held) * _width(len(levels)) < len(levels):
+        return ["0", many, *(_named(levels, level) for level in held)]
+    return ["1", *("1" if level in within else "0" for level in levels)]
+
+
+def _thresholds(_: Any, __: Any, held: Any, ___: Any) -> list[Part]:
     """The thresholds of the classes; the first bit says whether one stands for all."""
     same = len(set(held)) == 1
     return [choice(same, 2), *map(_extended, held[:1] if same else held)]
 
 
-_PARTS: dict[type[Kind], _Field] = {
-    Text: lambda writer, _, held, __: [choice(writer.hidden[held], len(writer.hidden))],
-    Reads: lambda writer, kind, held, _: [writer.column(kind, held)],
-    OneOf: lambda _, kind, held, __: [choice(kind.words.index(held), len(kind.words))],
-    Truth: lambda _, __, held, ___: [choice(held, 2)],
-    Count: lambda _, __, held, ___: [_signed(held)],
-    Counts: lambda _, __, held, ___: [choice(item, len(held)) for item in held[:-1]],  # an order: the last one is left
-    Finite: lambda writer, kind, held, column: [writer.finite(kind, held, column)],
-    Numbers: _each(lambda writer, kind, held, column: [writer.finite(kind, held, column)]),
-    Extended: lambda _, __, held, ___: [_extended(held)],
-    Extendeds: _thresholds,
-    Levels: lambda writer, _, held, column: [writer.levels(held, column)],
-    LevelNumbers: lambda writer, _, held, column: [
-        writer.levels([level for level, _ in held], column),
+def _each(one: _Code) -> _Code:
+    """How many items there are, then each."""
+    return lambda known, kind, held, column: [
+        elias(len(held) + 1),
+        *(part for item in held for part in one(known, kind, item, column)),
+    ]
+
+
+_Code = Callable[[_Known, Any, Any, Any], list[Part]]
+_PARTS: dict[type[kinds.Kind], _Code] = {
+    kinds.Text: lambda known, _, held, __: [_named(known.numbered(Hidden), held)],
+    kinds.Reads: _column,
+    kinds.OneOf: lambda _, kind, held, __: [choice(kind.words.index(held), len(kind.words))],
+    kinds.Truth: lambda _, __, held, ___: [choice(held, 2)],
+    kinds.Count: lambda _, __, held, ___: [_signed(held)],
+    kinds.Counts: lambda _, __, held, ___: [choice(each, len(held)) for each in held[:-1]],  # an order of the classes
+    kinds.Finite: _finite,
+    kinds.Numbers: _each(_finite),
+    kinds.Extended: lambda _, __, held, ___: [_extended(held)],
+    kinds.Extendeds: _thresholds,
+    kinds.Levels: _levels,
+    kinds.LevelNumbers: lambda known, kind, held, column: [
+        *_levels(known, kind, [level for level, _ in held], column),
         *(number(points) for _, points in held),
     ],
-    Child: lambda _, kind, held, __: [(held, kind.families)],
-    Children: _each(lambda _, kind, held, __: [(held, kind.families)]),
-    Terms: _each(lambda _, kind, held, __: [number(held[0]), (held[1], kind.families)]),
+    kinds.Child: lambda _, kind, held, __: [(held, kind.families)],
+    kinds.Children: _each(lambda _, kind, held, __: [(held, kind.families)]),
+    kinds.Terms: _each(lambda _, kind, held, __: [number(held[0]), (held[1], kind.families)]),
 }

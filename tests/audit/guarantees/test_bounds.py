@@ -11,9 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.audit.guarantees.bounds import ErrorBound, bounds_of, held_out_bounds, rows_needed, training_bounds
+from rulekit.audit.guarantees.bounds import (
+    BoundedError,
+    ErrorBound,
+    apart_bounds,
+    bounds_of,
+    rows_needed,
+    training_bounds,
+)
 from rulekit.audit.guarantees.description import code_of
-from rulekit.audit.guarantees.error_counts import CountedErrors
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import FALSE, TRUE, And, IsTrue, Node, Not, Or
@@ -27,8 +33,8 @@ CELLS = tuple(itertools.product((0, 1), repeat=len(COLUMNS)))
 Array = npt.NDArray[np.float64]
 
 
-def counted(errors: int, rows: int, most_frequent: float = 0.5, fails: str = "") -> CountedErrors:
-    return CountedErrors("rows", rows, errors / rows, most_frequent, fails)
+def counted(errors: int, rows: int, most_frequent: float = 0.5, fails: str = "") -> BoundedError:
+    return BoundedError("rows", rows, errors, most_frequent, fails)
 
 
 # Held-out rows -------------------------------------------------------------------------------------------------------
@@ -38,7 +44,7 @@ def counted(errors: int, rows: int, most_frequent: float = 0.5, fails: str = "")
 @pytest.mark.parametrize(("rows", "error"), [(30, 0.02), (100, 0.1), (500, 0.05), (500, 0.3), (2000, 0.01)])
 def test_intervals_of_held_out_rows_keep_their_coverage(rows: int, error: float, method: int) -> None:
     counts = np.random.default_rng(rows).binomial(rows, error, TABLES)
-    made = {int(k): held_out_bounds(counted(int(k), rows), DELTA)[method] for k in np.unique(counts)}
+    made = {int(k): apart_bounds(counted(int(k), rows), DELTA)[method] for k in np.unique(counts)}
     holds = [made[k].low <= error <= made[k].high for k in counts.tolist()]
     assert np.mean(holds) >= 1.0 - DELTA
     assert not made[int(np.median(counts))].vacuous
@@ -149,7 +155,7 @@ def test_formulas() -> None:
         <= 0.1
         < training_bounds(counted(0, rows - 1), 100, 0.05)[0].high
     )
-    rows = needed["training_to_the_best"]
+    rows = needed["training_of_the_best"]
     assert training_bounds(counted(0, rows), 100, 0.05)[2].high <= 0.1
 
 
@@ -162,15 +168,15 @@ def test_a_model_with_errors_has_no_occam_bound_and_may_not_be_the_best() -> Non
 
 def test_a_bound_of_1_is_vacuous_and_one_above_the_most_frequent_class_is_no_better() -> None:
     assert all(bound.vacuous for bound in training_bounds(counted(0, 50), 1000, 0.05))
-    exact, hoeffding = held_out_bounds(counted(20, 100, most_frequent=0.3), 0.05)
-    assert not exact.worse
-    assert hoeffding.worse
+    exact, hoeffding = apart_bounds(counted(20, 100, most_frequent=0.3), 0.05)
+    assert not exact.no_better
+    assert hoeffding.no_better
     assert (hoeffding.low, hoeffding.high) == pytest.approx((0.2 - 0.1358, 0.2 + 0.1358), abs=1e-4)
 
 
 def test_what_is_known_against_the_rows_is_known_against_each_bound() -> None:
     found = counted(0, 100, fails="why")
-    assert {bound.fails for bound in (*held_out_bounds(found, 0.05), *training_bounds(found, 10, 0.05))} == {"why"}
+    assert {bound.fails for bound in (*apart_bounds(found, 0.05), *training_bounds(found, 10, 0.05))} == {"why"}
 
 
 @pytest.mark.parametrize("name", ["delta", "epsilon"])
