@@ -41,7 +41,7 @@ class CodeReader:
         """The decision, and the default class where it has one; hidden bits are called `0`, `1`, ..."""
         forms = [form for form in DECISIONS.values() if self.n_classes == 2 or form is not DECISIONS["Fires"]]
         form = forms[self.choice(len(forms))]
-        self.width, self.hidden = self.elias() - 1, self.elias() - 1
+        self.width = self.elias() - 1
         found = form(*self.fields(form))
         return found, self.choice(self.n_classes) if found.has_default else None
 
@@ -82,7 +82,7 @@ class CodeReader:
             case LevelNumbers():
                 return tuple((level, self.number()) for level in sorted(self.levels(str(column))))
             case Text():
-                return str(self.take(self.hidden))
+                return str(self.take(self.width))
             case Truth():
                 return self.choice(2) == 1
             case Count():

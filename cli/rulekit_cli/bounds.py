@@ -45,7 +45,7 @@ def bounds(
     from rulekit.audit.lines import wrapped
     from rulekit.work.bounding import error_bounds
 
-    found = error_bounds(model, data, options.reading(given), training=training, delta=delta, epsilon=epsilon)
+    found = error_bounds(model, data, options.reading(given), trained=training, delta=delta, epsilon=epsilon)
     if json_:
         result_json(found.as_dict())
         return

@@ -15,7 +15,7 @@ from rulekit.work.evaluating import labelled_rows
 def error_bounds(
     model: Path, data: Path | None = None, reading: ReadingOptions = DEFAULT_OPTIONS, **how: Any
 ) -> ErrorBounds:
-    """What is known of the error of a model; how: training, delta and epsilon, as `bounds_of` takes them."""
+    """What is known of the error of a model; how: trained, delta and epsilon, as `bounds_of` takes them."""
     graph, rows = load(model), None
     if data is not None:
         found = labelled_rows(graph, data, reading)

@@ -17,7 +17,7 @@ from rulekit.work.reporting import ReportRequest, report
 
 
 def bounds(data: Path | None = None, training: bool = False) -> ErrorBounds:
-    return error_bounds(loans().model, data, loans().reading, training=training)
+    return error_bounds(loans().model, data, loans().reading, trained=training)
 
 
 def apart(found: ErrorBounds) -> BoundedError:
@@ -68,7 +68,7 @@ def test_without_hashes_of_training_rows_it_says_that_it_does_not_know(tmp_path:
     assert (error_bounds(plain).held_out, error_bounds(plain).training) == (None, None)
     source = apart(error_bounds(plain, loans().held)).source
     assert source == "600 rows of held.csv, of which it is not known whether they trained the model"
-    assert own(error_bounds(plain, loans().training, training=True)).source == "1400 rows of training.csv"
+    assert own(error_bounds(plain, loans().training, trained=True)).source == "1400 rows of training.csv"
 
 
 def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:

@@ -22,6 +22,7 @@ from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.row_hashes import Overlap
 
+_UNKNOWN = ", of which it is not known whether they trained the model"
 WEIGHTED = "the rows have different weights, and the bounds count rows"
 _DRAWN = "the rows are independent draws from the rows that the model will meet"
 _APART = f"{_DRAWN}, and took no part in learning or choosing it"
@@ -91,28 +92,24 @@ class ErrorBounds:
 def bounds_of(
     graph: RuleGraph,
     rows: MeasuredRows | None = None,
-    training: bool = False,
+    trained: bool = False,
     delta: float = 0.05,
     epsilon: float = 0.05,
 ) -> ErrorBounds:
     """The bounds by rows that are given, else by what training measured.
 
-    training: the rows are those that trained the model; else the hashes that it holds say it.
+    trained: the rows trained the model, which else the hashes that it holds say.
     """
     for name, value in (("--delta", delta), ("--epsilon", epsilon)):
         if not 0.0 < value < 1.0:
             raise InputError(f"{value:g} is not between 0 and 1", where=name, fix="give 0.05, for example")
     bits, apart, own = len(code_of(graph)), *_kept(graph)
     if rows is not None:
-        seen, fails = (True, "") if training else _seen(rows.overlap)
-        unknown = (
-            ""
-            if seen or (rows.overlap and rows.overlap.sampled)
-            else ", of which it is not known whether they trained the model"
-        )
+        seen, fails = (True, "") if trained else _seen(rows.overlap)
+        told = seen or (rows.overlap is not None and rows.overlap.sampled > 0)
+        source = f"{counted(len(rows), 'row')} of {rows.name}" + ("" if told else _UNKNOWN)
         k = len(graph.classes)
         confusion = np.bincount(k * rows.y + rows.decided, minlength=k * k).reshape(k, k)
-        source = f"{counted(len(rows), 'row')} of {rows.name}{unknown}"
         found = _counted(source, confusion, fails if rows.weight is None else WEIGHTED)
         apart, own = (apart, found) if seen else (found, own)
     apart = apart and replace(apart, bounds=apart_bounds(apart, delta))
@@ -147,11 +144,9 @@ def _kept(graph: RuleGraph) -> tuple[BoundedError | None, BoundedError | None]:
 
 def _counted(source: str, confusion: Any, fails: str = "") -> BoundedError | None:
     rows, most = float(confusion.sum()), float(confusion.sum(axis=1).max())
-    return (
-        None
-        if rows < 1.0
-        else BoundedError(source, round(rows), round(rows - confusion.trace()), 1.0 - most / rows, fails)
-    )
+    if rows < 1.0:
+        return None
+    return BoundedError(source, round(rows), round(rows - confusion.trace()), 1.0 - most / rows, fails)
 
 
 def apart_bounds(found: BoundedError, delta: float) -> tuple[ErrorBound, ...]:

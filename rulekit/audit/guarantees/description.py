@@ -20,7 +20,7 @@ from rulekit.graph import node as kinds
 from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.leaves import column_of
 from rulekit.graph.node import BOOLEAN, RANDOM, Family, Node
-from rulekit.graph.nodes import Hidden, Vocabulary
+from rulekit.graph.nodes import Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold
@@ -32,17 +32,15 @@ Part = str | tuple[Node, tuple[Family, ...]]
 
 def code_of(graph: RuleGraph) -> str:
     """The code of the decision of a legal graph, of `0` and `1`; its length is the description length in bits."""
-    decision, order = graph.decision, topological(graph.decision.roots)
-    known = _Known(graph.schema)
-    hidden = known.numbered(Hidden, (node.name for node in order if isinstance(node, Hidden)))
+    decision = graph.decision
+    known = _Known(graph.schema, len(topological(decision.roots)))
     forms = [form for form in DECISIONS.values() if len(graph.classes) == 2 or form is not DECISIONS["Fires"]]
-    form = choice(forms.index(type(decision)), len(forms))
-    widths = [elias(_width(len(names)) + 1) for names in (order, hidden)]
-    default = [choice(graph.default, len(graph.classes))] if decision.has_default else []
-    return "".join([form, *widths, *_written(known.fields(decision), known, len(order)), *default])
+    head = choice(forms.index(type(decision)), len(forms)) + elias(_width(known.n_nodes) + 1)
+    default = choice(graph.default, len(graph.classes)) if decision.has_default else ""
+    return head + "".join(_written(known.fields(decision), known)) + default
 
 
-def _written(parts: list[Part], known: _Known, n_nodes: int) -> list[str]:
+def _written(parts: list[Part], known: _Known) -> list[str]:
     """The bits of parts and of all nodes below them; a leaf is written again where a reference is longer."""
     written: list[str] = []
     numbers: dict[Node, int] = {}
@@ -56,8 +54,8 @@ def _written(parts: list[Part], known: _Known, n_nodes: int) -> list[str]:
         node, types = part[0], _types(part[1])
         if node not in numbers and not node.children:
             leaves[node] = "".join(map(str, known.fields(node)))
-        if node in numbers and (node.children or len(leaves[node]) > _width(n_nodes)):
-            written += [choice(0, len(types) + 1), choice(numbers[node], n_nodes)]
+        if node in numbers and (node.children or len(leaves[node]) > _width(known.n_nodes)):
+            written += [choice(0, len(types) + 1), choice(numbers[node], known.n_nodes)]
             continue
         numbers.setdefault(node, len(numbers))
         written.append(choice(1 + types.index(type(node)), len(types) + 1))
@@ -109,9 +107,11 @@ def _width(many: int) -> int:
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known at every field: the schema, and the numbers of names."""
+    """What is known at every field: the schema, how many nodes there are, and the numbers of names."""
 
     schema: Schema
+    n_nodes: int
+    hidden: dict[str, int] = field(default_factory=dict)
     _numbers: dict[Any, dict[str, int]] = field(default_factory=dict)
 
     def fields(self, node: Any) -> list[Part]:
@@ -119,20 +119,17 @@ class _Known:
         column, items = column_of(node), kinds.kinds_of(type(node)).items()
         return [part for name, kind in items for part in _PARTS[type(kind)](self, kind, getattr(node, name), column)]
 
-    def numbered(self, whose: Any, names: Iterable[str] = ()) -> dict[str, int]:
-        """The names by number, as they were first given."""
+    def numbered(self, whose: Any, names: Iterable[str]) -> dict[str, int]:
+        """The names by number."""
         if whose not in self._numbers:
-            self._numbers[whose] = {name: number for number, name in enumerate(dict.fromkeys(names))}
+            self._numbers[whose] = {name: number for number, name in enumerate(names)}
         return self._numbers[whose]
-
-
-def _named(known: dict[str, int], name: str) -> str:
-    return choice(known[name], len(known))
 
 
 def _column(known: _Known, kind: Any, held: str, _: Any) -> list[Part]:
     readable = (one.name for one in known.schema if one.kind in kind.columns and one.role == "use")
-    return [_named(known.numbered(kind.columns, readable), held)]
+    columns = known.numbered(kind.columns, readable)
+    return [choice(columns[held], len(columns))]
 
 
 def _finite(known: _Known, kind: Any, held: float, column: Any) -> list[Part]:
@@ -148,7 +145,7 @@ def _levels(known: _Known, _: Any, held: Sequence[str], column: Any) -> list[Par
         return [many, *(elias(len(t) + 1) + "".join(f"{byte:08b}" for byte in t) for t in tokens)]
     levels, within = known.numbered(column, known.schema[column].levels), set(held)
     if len(many) + len(held) * _width(len(levels)) < len(levels):
-        return ["0", many, *(_named(levels, level) for level in held)]
+        return ["0", many, *(choice(levels[level], len(levels)) for level in held)]
     return ["1", *("1" if level in within else "0" for level in levels)]
 
 
@@ -168,7 +165,7 @@ def _each(one: _Code) -> _Code:
 
 _Code = Callable[[_Known, Any, Any, Any], list[Part]]
 _PARTS: dict[type[kinds.Kind], _Code] = {
-    kinds.Text: lambda known, _, held, __: [_named(known.numbered(Hidden), held)],
+    kinds.Text: lambda known, _, held, __: [choice(known.hidden.setdefault(held, len(known.hidden)), known.n_nodes)],
     kinds.Reads: _column,
     kinds.OneOf: lambda _, kind, held, __: [choice(kind.words.index(held), len(kind.words))],
     kinds.Truth: lambda _, __, held, ___: [choice(held, 2)],
