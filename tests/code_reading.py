@@ -100,7 +100,8 @@ class CodeReader:
             case Finite():
                 return self.number()
             case Terms(families=families):
-                return tuple((self.number(), self.node(families)) for _ in range(self.elias() - 1))
+                weights = [self.number() for _ in range(self.elias() - 1)]
+                return tuple((weight, self.node(families)) for weight in weights)
             case Children(families=families):
                 return tuple(self.node(families) for _ in range(self.elias() - 1))
             case Child(families=families):

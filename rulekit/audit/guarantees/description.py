@@ -10,7 +10,7 @@ that no code becomes longer where nodes are taken away.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -26,41 +26,100 @@ from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Schema
 
-Part = str | tuple[Node, tuple[Family, ...]]
-"""Bits, or a node that stands where nodes of these families may."""
+Part = str | tuple[Node, tuple[Family, ...]]  # bits, or a node that stands where nodes of these families may
 
 
 def code_of(graph: RuleGraph) -> str:
     """The code of the decision of a legal graph, of `0` and `1`; its length is the description length in bits."""
-    decision = graph.decision
-    known = _Known(graph.schema, len(topological(decision.roots)))
-    forms = [form for form in DECISIONS.values() if len(graph.classes) == 2 or form is not DECISIONS["Fires"]]
-    head = choice(forms.index(type(decision)), len(forms)) + elias(_width(known.n_nodes) + 1)
-    default = choice(graph.default, len(graph.classes)) if decision.has_default else ""
-    return head + "".join(_written(known.fields(decision), known)) + default
+    decision, n_classes = graph.decision, len(graph.classes)
+    n_nodes = len(topological(decision.roots))
+    forms = [form for form in DECISIONS.values() if n_classes == 2 or form is not DECISIONS["Fires"]]
+    head = choice(forms.index(type(decision)), len(forms)) + elias(_width(n_nodes) + 1)
+    default = choice(graph.default, n_classes) if decision.has_default else ""
+    return head + _Writer(graph.schema, n_nodes).written(decision) + default
 
 
-def _written(parts: list[Part], known: _Known) -> list[str]:
-    """The bits of parts and of all nodes below them; a leaf is written again where a reference is longer."""
-    written: list[str] = []
-    numbers: dict[Node, int] = {}
-    leaves: dict[Node, str] = {}
-    waiting = parts[::-1]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            written.append(part)
-            continue
-        node, types = part[0], _types(part[1])
-        if node not in numbers and not node.children:
-            leaves[node] = "".join(map(str, known.fields(node)))
-        if node in numbers and (node.children or len(leaves[node]) > _width(known.n_nodes)):
-            written += [choice(0, len(types) + 1), choice(numbers[node], known.n_nodes)]
-            continue
-        numbers.setdefault(node, len(numbers))
-        written.append(choice(1 + types.index(type(node)), len(types) + 1))
-        waiting += known.fields(node)[::-1] if node.children else [leaves[node]]
-    return written
+@dataclass(slots=True, eq=False)
+class _Writer:
+    """Knows the schema, how many nodes there are, and the numbers of the hidden bits."""
+
+    schema: Schema
+    n_nodes: int
+    hidden: dict[str, int] = field(default_factory=dict)
+
+    def written(self, decision: Any) -> str:
+        """The bits of a decision and all nodes below it; a leaf is written again where a reference is longer."""
+        bits: list[str] = []
+        before: dict[Node, tuple[int, list[Part]]] = {}
+        waiting = [*self.fields(decision)][::-1]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                bits.append(part)
+                continue
+            node, types = part[0], _types(part[1])
+            again = node in before
+            number, fields = before.setdefault(node, (len(before), [] if again else [*self.fields(node)]))
+            if again and (node.children or sum(map(len, fields)) > _width(self.n_nodes)):
+                bits += [choice(0, len(types) + 1), choice(number, self.n_nodes)]
+            else:
+                bits.append(choice(1 + types.index(type(node)), len(types) + 1))
+                waiting += fields[::-1]
+        return "".join(bits)
+
+    def fields(self, node: Any) -> Iterator[Part]:
+        """The fields of a node or decision in order; of several items first how many there are."""
+        column: Any = column_of(node)
+        for name, kind in kinds.kinds_of(type(node)).items():
+            held = getattr(node, name)
+            if isinstance(kind, kinds.Numbers | kinds.Children | kinds.Terms):
+                yield elias(len(held) + 1)
+            match kind:
+                case kinds.Reads():
+                    names = [one.name for one in self.schema if one.kind in kind.columns and one.role == "use"]
+                    yield choice(names.index(held), len(names))
+                case kinds.Levels():
+                    yield self.levels(held, column)
+                case kinds.LevelNumbers():
+                    yield self.levels([level for level, _ in held], column)
+                    yield from (number(points) for _, points in held)
+                case kinds.Text():
+                    yield choice(self.hidden.setdefault(held, len(self.hidden)), self.n_nodes)
+                case kinds.OneOf():
+                    yield choice(kind.words.index(held), len(kind.words))
+                case kinds.Truth():
+                    yield choice(held, 2)
+                case kinds.Count():
+                    yield _signed(held)
+                case kinds.Counts():  # an order of the classes
+                    yield from (choice(each, len(held)) for each in held[:-1])
+                case kinds.Extended():
+                    yield _extended(held)
+                case kinds.Extendeds():
+                    same = len(set(held)) == 1
+                    yield choice(same, 2)
+                    yield from map(_extended, held[:1] if same else held)
+                case kinds.Finite():
+                    # a cut is the shortest decimal that means the same in the precision of its column
+                    precision = self.schema[column].precision if kind.cuts else "float64"
+                    values = held if isinstance(kind, kinds.Numbers) else [held]
+                    yield from (number(canonical_threshold(value, precision)) for value in values)
+                case kinds.Child():
+                    if isinstance(kind, kinds.Terms):
+                        yield from (number(weight) for weight, _ in held)
+                    yield from ((child, kind.families) for child in kind.nodes(held))
+                case _:
+                    raise TypeError(f"a field of kind {type(kind).__name__} has no code")
+
+    def levels(self, held: Any, column: str) -> str:
+        """Levels by their numbers, or a bit for each level of the column; the tokens of a text as their bytes."""
+        known, many, within = self.schema[column], elias(len(held) + 1), set(held)
+        if known.kind == "text":
+            tokens = [token.encode() for token in held]
+            return many + "".join(elias(len(t) + 1) + "".join(f"{byte:08b}" for byte in t) for t in tokens)
+        ticked = "1" + "".join("1" if level in within else "0" for level in known.levels)
+        numbers = [number for number, level in enumerate(known.levels) if level in within]
+        return min(ticked, "0" + many + "".join(choice(number, len(known.levels)) for number in numbers), key=len)
 
 
 @cache
@@ -103,84 +162,3 @@ def _extended(value: float) -> str:
 
 def _width(many: int) -> int:
     return max(many - 1, 0).bit_length()
-
-
-@dataclass(slots=True, eq=False)
-class _Known:
-    """What is known at every field: the schema, how many nodes there are, and the numbers of names."""
-
-    schema: Schema
-    n_nodes: int
-    hidden: dict[str, int] = field(default_factory=dict)
-    _numbers: dict[Any, dict[str, int]] = field(default_factory=dict)
-
-    def fields(self, node: Any) -> list[Part]:
-        """The fields of a node or decision in order."""
-        column, items = column_of(node), kinds.kinds_of(type(node)).items()
-        return [part for name, kind in items for part in _PARTS[type(kind)](self, kind, getattr(node, name), column)]
-
-    def numbered(self, whose: Any, names: Iterable[str]) -> dict[str, int]:
-        """The names by number."""
-        if whose not in self._numbers:
-            self._numbers[whose] = {name: number for number, name in enumerate(names)}
-        return self._numbers[whose]
-
-
-def _column(known: _Known, kind: Any, held: str, _: Any) -> list[Part]:
-    readable = (one.name for one in known.schema if one.kind in kind.columns and one.role == "use")
-    columns = known.numbered(kind.columns, readable)
-    return [choice(columns[held], len(columns))]
-
-
-def _finite(known: _Known, kind: Any, held: float, column: Any) -> list[Part]:
-    """A number; a cut as the shortest decimal that means the same in the precision of its column."""
-    return [number(canonical_threshold(held, known.schema[column].precision) if kind.cuts else held)]
-
-
-def _levels(known: _Known, _: Any, held: Sequence[str], column: Any) -> list[Part]:
-    """Levels by their numbers, or a bit for each level of the column; the tokens of a text as their bytes."""
-    many = elias(len(held) + 1)
-    if known.schema[column].kind == "text":
-        tokens = [token.encode() for token in held]
-        return [many, *(elias(len(t) + 1) + "".join(f"{byte:08b}" for byte in t) for t in tokens)]
-    levels, within = known.numbered(column, known.schema[column].levels), set(held)
-    if len(many) + len(held) * _width(len(levels)) < len(levels):
-        return ["0", many, *(choice(levels[level], len(levels)) for level in held)]
-    return ["1", *("1" if level in within else "0" for level in levels)]
-
-
-def _thresholds(_: Any, __: Any, held: Any, ___: Any) -> list[Part]:
-    """The thresholds of the classes; the first bit says whether one stands for all."""
-    same = len(set(held)) == 1
-    return [choice(same, 2), *map(_extended, held[:1] if same else held)]
-
-
-def _each(one: _Code) -> _Code:
-    """How many items there are, then each."""
-    return lambda known, kind, held, column: [
-        elias(len(held) + 1),
-        *(part for item in held for part in one(known, kind, item, column)),
-    ]
-
-
-_Code = Callable[[_Known, Any, Any, Any], list[Part]]
-_PARTS: dict[type[kinds.Kind], _Code] = {
-    kinds.Text: lambda known, _, held, __: [choice(known.hidden.setdefault(held, len(known.hidden)), known.n_nodes)],
-    kinds.Reads: _column,
-    kinds.OneOf: lambda _, kind, held, __: [choice(kind.words.index(held), len(kind.words))],
-    kinds.Truth: lambda _, __, held, ___: [choice(held, 2)],
-    kinds.Count: lambda _, __, held, ___: [_signed(held)],
-    kinds.Counts: lambda _, __, held, ___: [choice(each, len(held)) for each in held[:-1]],  # an order of the classes
-    kinds.Finite: _finite,
-    kinds.Numbers: _each(_finite),
-    kinds.Extended: lambda _, __, held, ___: [_extended(held)],
-    kinds.Extendeds: _thresholds,
-    kinds.Levels: _levels,
-    kinds.LevelNumbers: lambda known, kind, held, column: [
-        *_levels(known, kind, [level for level, _ in held], column),
-        *(number(points) for _, points in held),
-    ],
-    kinds.Child: lambda _, kind, held, __: [(held, kind.families)],
-    kinds.Children: _each(lambda _, kind, held, __: [(held, kind.families)]),
-    kinds.Terms: _each(lambda _, kind, held, __: [number(held[0]), (held[1], kind.families)]),
-}
