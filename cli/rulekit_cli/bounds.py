@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,9 @@ from rulekit_cli import options
 from rulekit_cli.console import result, result_json, width
 
 Rows = Annotated[Path | None, typer.Argument(help="Labelled rows: held-out ones, or those that trained the model.")]
-Trained = Annotated[bool, typer.Option("--training", help="DATA trained the model, which else its row hashes say.")]
+Trained = Annotated[bool, typer.Option("--training", help="DATA trained the model, whatever its hashes of rows say.")]
 Delta = Annotated[float, typer.Option("--delta", metavar="X", help="One minus the confidence of each bound.")]
-Epsilon = Annotated[float, typer.Option("--epsilon", metavar="X", help="The error for which rows are counted.")]
+Epsilon = Annotated[float, typer.Option("--epsilon", metavar="X", help="Say how many rows an error of X needs.")]
 
 
 @options.reads_text
@@ -41,13 +42,13 @@ def bounds(
       rulekit bounds model.json test.csv --delta 0.01
     """
     given = locals()
-    from rulekit.audit.guarantees.bound_lines import bound_lines
+    from rulekit.audit.guarantees.bounds import bound_lines
     from rulekit.audit.lines import wrapped
-    from rulekit.work.bounding import error_bounds
+    from rulekit.work.evaluating import error_bounds
 
     found = error_bounds(model, data, options.reading(given), trained=training, delta=delta, epsilon=epsilon)
     if json_:
-        result_json(found.as_dict())
+        result_json(asdict(found))
         return
     for line in bound_lines(found):
         for part in wrapped(line, width(), "      " if line.startswith("    ") else "    "):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
+from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.overridden_rows import settled_chances
+from rulekit.audit.report.subject import MeasuredRows
 from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
@@ -106,6 +109,17 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS,
     figures, weighted = measured(graph, rows), rows.weight is not None
     size = counts(graph)
     return Evaluation(figures, size, graph.digest, notes, found.overlap, drift, groups, blocks, weighted)
+
+
+def error_bounds(
+    model: Path, data: Path | None = None, reading: ReadingOptions = DEFAULT_OPTIONS, **how: Any
+) -> ErrorBounds:
+    """How far the error of a model may lie from counted errors; how: what else `bounds_of` takes."""
+    graph = load(model)
+    if data is None:
+        return bounds_of(graph, None, **how)
+    found = labelled_rows(graph, data, reading)
+    return bounds_of(graph, MeasuredRows(graph, found.rows, data.name, found.overlap), **how)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.audit.drift.distributions import Distributions
-from rulekit.audit.figures.kept_figures import Confusion
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
@@ -107,12 +106,12 @@ class Finish:
             which = f"{counted(len(rows), 'row')} of {which}"
         return measured(model, rows), which
 
-    def on_training_rows(self, model: RuleGraph) -> Confusion | None:
-        """The confusion of the training rows, where others were measured and no row weighs more than another."""
+    def on_training_rows(self, model: RuleGraph) -> Figures | None:
+        """Those of the training rows, where others were measured and no row weighs more than another."""
         if self.training.weight is not None or (self.held is None and self.request.test is None):
             return None
-        confusion: Confusion | None = self.attempt(lambda: measured(model, self.training).confusion, None)
-        return confusion
+        found: Figures | None = self.attempt(lambda: measured(model, self.training), None)
+        return found
 
     def _of_held(self, model: RuleGraph) -> tuple[Figures, str]:
         assert self.held is not None

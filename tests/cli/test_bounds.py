@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from report_models import LOANS, loans
 import rulekit
 from rulekit.audit.guarantees.bounds import WEIGHTED, BoundedError, ErrorBounds, bounds_of
 from rulekit.audit.report.layouts.markdown_layout import markdown
-from rulekit.work.bounding import error_bounds
+from rulekit.work.evaluating import error_bounds
 from rulekit.work.reporting import ReportRequest, report
 
 
@@ -42,7 +43,7 @@ def test_a_model_keeps_the_errors_on_its_held_out_rows_and_on_its_training_rows(
 
 def test_of_a_mixture_of_training_rows_and_others_no_bound_holds() -> None:
     found = bounds(LOANS)
-    assert apart(found).fails == "1400 of these rows equal training rows, and may be the same rows"
+    assert apart(found).fails == "1400 of these 2000 rows are equal to training rows, so the figures flatter"
     assert not any(bound.holds for bound in apart(found).bounds)
     assert own(bounds(LOANS, training=True)).fails == ""  # as the user says
 
@@ -50,7 +51,10 @@ def test_of_a_mixture_of_training_rows_and_others_no_bound_holds() -> None:
 def test_a_part_of_the_training_rows_is_neither(tmp_path: Path) -> None:
     part = tmp_path / "part.csv"
     part.write_text("".join(loans().training.read_text().splitlines(keepends=True)[:301]))
-    assert apart(bounds(part)).fails == "300 of these rows equal training rows, and may be the same rows"
+    assert (
+        apart(bounds(part)).fails
+        == "all of these 300 rows are equal to training rows (21% of these), so the figures flatter"
+    )
 
 
 def test_rows_of_different_weights_have_no_bounds() -> None:
@@ -79,7 +83,7 @@ def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:
         measured = {**graph.provenance["measured"], "training": note}
         assert kept_figures(graph.with_(provenance={"measured": measured})) is None
     measured = {**graph.provenance["measured"], "training": [[0, 0], [0, 0]]}
-    assert bounds_of(graph.with_(provenance={"measured": measured})).training is None
+    assert bounds_of(graph.with_(provenance={"measured": measured}), None).training is None
 
 
 def test_the_command_says_it_in_lines(run: Run) -> None:
@@ -99,7 +103,7 @@ def test_the_command_says_it_in_lines(run: Run) -> None:
 
 def test_the_command_prints_json(run: Run) -> None:
     found = json.loads(run("bounds", str(loans().model), str(loans().held), "--json").out)
-    assert found == json.loads(json.dumps(bounds(loans().held).as_dict()))
+    assert found == json.loads(json.dumps(asdict(bounds(loans().held))))
     assert found["training"]["bounds"][0]["holds"] is False
     assert found["held_out"]["bounds"][0]["holds"] is True
     told = json.loads(run("bounds", str(loans().model), str(loans().held), "--training", "--json").out)
@@ -115,7 +119,7 @@ def test_bad_use_is_one_line(run: Run, tmp_path: Path) -> None:
 
 def test_a_report_says_the_same() -> None:
     document = report(ReportRequest(loans().model, loans().held, reading=loans().reading)).document
-    assert document.data["bounds"] == bounds(loans().held).as_dict()
+    assert document.data["bounds"] == asdict(bounds(loans().held))
     card = markdown(document)
     assert "How sure the error is" in card
     assert "(exact binomial interval)" in card

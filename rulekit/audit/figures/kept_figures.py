@@ -14,16 +14,14 @@ from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
 from rulekit.graph.rule_graph import RuleGraph
 
-Confusion = tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """Figures of a model, and on which rows they were measured; training: the confusion of others, which trained it."""
+    """Figures of a model, on which rows they were measured, and where these were others the confusion of training."""
 
     figures: Figures
     measured_on: str
-    training: Confusion | None = None
+    training: tuple[tuple[float, ...], ...] | None = None
 
 
 def with_kept_figures(
@@ -31,12 +29,12 @@ def with_kept_figures(
     figures: Figures,
     measured_on: str,
     baselines: Baselines | None = None,
-    training: Confusion | None = None,
+    training: Figures | None = None,
 ) -> RuleGraph:
     """The model with what its training measured in its provenance; the digest says of which size the figures are."""
     notes: dict[str, Any] = {"measured": {"model": model.digest, "on": measured_on, **figures.as_dict()}}
     if training is not None:
-        notes["measured"]["training"] = training
+        notes["measured"]["training"] = training.confusion
     if baselines is not None and baselines.models:
         notes["baselines"] = {
             "rows": baselines.rows,
@@ -53,8 +51,8 @@ def kept_figures(graph: RuleGraph) -> KeptFigures | None:
     if not isinstance(note, Mapping) or note.get("model") != graph.digest:
         return None
     try:
-        own = note.get("training")
-        return KeptFigures(_figures(note, graph), _text(note["on"]), None if own is None else _confusion(own, graph))
+        own = _figures({**note, "confusion": note["training"]}, graph).confusion if "training" in note else None
+        return KeptFigures(_figures(note, graph), _text(note["on"]), own)
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -80,7 +78,11 @@ def kept_baselines(graph: RuleGraph) -> Baselines | None:
 
 
 def _figures(note: Mapping[str, Any], graph: RuleGraph) -> Figures:
+    k = len(graph.classes)
+    confusion = tuple(tuple(map(_weight, _items(row))) for row in _items(note["confusion"]))
     per_class = _items(note["per_class"])
+    if len(confusion) != k or any(len(row) != k for row in confusion) or len(per_class) != k:
+        raise ValueError("other classes")
     classes = tuple(
         ClassFigures(
             label,
@@ -99,15 +101,8 @@ def _figures(note: Mapping[str, Any], graph: RuleGraph) -> Figures:
         macro_f1=_share(note["macro_f1"]),
         auc=None if area is None else _share(area),
         log_loss=_weight(note["log_loss"]),
-        confusion=_confusion(note["confusion"], graph),
+        confusion=confusion,
     )
-
-
-def _confusion(value: Any, graph: RuleGraph) -> Confusion:
-    found, k = tuple(tuple(map(_weight, _items(row))) for row in _items(value)), len(graph.classes)
-    if len(found) != k or any(len(row) != k for row in found):
-        raise ValueError("other classes")
-    return found
 
 
 def _items(value: Any) -> Sequence[Any]:

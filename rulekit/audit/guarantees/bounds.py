@@ -1,4 +1,4 @@
-"""Bounds on the error of a model, each with what it assumes and whether it holds.
+"""Bounds on the error of a model, each with what it assumes and whether it holds, as numbers and as lines for people.
 
 W. Hoeffding, Probability inequalities for sums of bounded random variables, 1963; A. Blumer and others, Occam's razor,
 1987; J. Kun, Occam's Razor and PAC-learning, whose second proof bounds both sides, unlike the theorem above it. Each
@@ -8,7 +8,8 @@ model has the share 2^-bits of delta for itself, by a code that was fixed before
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,23 +19,22 @@ from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.guarantees.description import code_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.errors import InputError
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.tables.row_hashes import Overlap
 
-_UNKNOWN = ", of which it is not known whether they trained the model"
 WEIGHTED = "the rows have different weights, and the bounds count rows"
 _DRAWN = "the rows are independent draws from the rows that the model will meet"
 _APART = f"{_DRAWN}, and took no part in learning or choosing it"
 _FIXED = f"{_DRAWN}; columns, levels and classes were known before"
+_BEST = "distance to the best"
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBound:
     """The ends between which an error lies, but for samples of probability delta; fails: why that does not hold.
 
-    excess: it is of the error above the least one of all models with codes that are no longer. vacuous: every model has
-    as much. no_better: the most frequent class alone has an error no larger than the upper end.
+    vacuous: every model has as much. no_better: the most frequent class alone has an error no larger than the upper
+    end. The distance to the best is of the error above the least one of all models with codes that are no longer.
     """
 
     method: str
@@ -42,10 +42,9 @@ class ErrorBound:
     high: float
     assumes: str
     holds: bool
-    fails: str = ""
-    vacuous: bool = False
-    no_better: bool = False
-    excess: bool = False
+    fails: str
+    vacuous: bool
+    no_better: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,11 @@ class BoundedError:
     fails: str = ""
     bounds: tuple[ErrorBound, ...] = ()
 
-    def bound(self, method: str, ends: tuple[Any, Any], assumes: str, fails: str = "") -> ErrorBound:
+    def bound(self, method: str, low: Any, high: Any, assumes: str, fails: str = "") -> ErrorBound:
         """One bound for these rows."""
-        low, high, fails = max(float(ends[0]), 0.0), min(float(ends[1]), 1.0), self.fails or fails
-        return ErrorBound(method, low, high, assumes, not fails, fails, high >= 1.0, high >= self.most_frequent)
+        low, high, fails = max(float(low), 0.0), min(float(high), 1.0), self.fails or fails
+        no_better = high >= self.most_frequent and method != _BEST
+        return ErrorBound(method, low, high, assumes, not fails, fails, high >= 1.0, no_better)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,47 +84,43 @@ class ErrorBounds:
     training: BoundedError | None
     needed: dict[str, int]
 
-    def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(self)
-
 
 def bounds_of(
-    graph: RuleGraph,
-    rows: MeasuredRows | None = None,
-    trained: bool = False,
-    delta: float = 0.05,
-    epsilon: float = 0.05,
+    graph: RuleGraph, rows: MeasuredRows | None, trained: bool = False, delta: float = 0.05, epsilon: float = 0.05
 ) -> ErrorBounds:
     """The bounds by rows that are given, else by what training measured.
 
-    trained: the rows trained the model, which else the hashes that it holds say.
+    trained: the rows trained the model; without it the hashes in the model tell.
     """
     for name, value in (("--delta", delta), ("--epsilon", epsilon)):
         if not 0.0 < value < 1.0:
             raise InputError(f"{value:g} is not between 0 and 1", where=name, fix="give 0.05, for example")
-    bits, apart, own = len(code_of(graph)), *_kept(graph)
+    bits, (apart, own) = len(code_of(graph)), _kept(graph)
     if rows is not None:
-        seen, fails = (True, "") if trained else _seen(rows.overlap)
-        told = seen or (rows.overlap is not None and rows.overlap.sampled > 0)
-        source = f"{counted(len(rows), 'row')} of {rows.name}" + ("" if told else _UNKNOWN)
-        k = len(graph.classes)
-        confusion = np.bincount(k * rows.y + rows.decided, minlength=k * k).reshape(k, k)
-        found = _counted(source, confusion, fails if rows.weight is None else WEIGHTED)
-        apart, own = (apart, found) if seen else (found, own)
+        found, trained = _given(rows, trained)
+        apart, own = (apart, found) if trained else (found, own)
+    models, two = bits * math.log(2.0), math.log(2.0 / delta)
+    needed = {
+        "held_out": math.ceil(two / (2.0 * epsilon**2)),
+        "training_without_error": math.ceil((models + math.log(1.0 / delta)) / epsilon),
+        "training_of_the_best": math.ceil(2.0 * (models + two) / epsilon**2),
+    }
     apart = apart and replace(apart, bounds=apart_bounds(apart, delta))
     own = own and replace(own, bounds=training_bounds(own, bits, delta))
-    return ErrorBounds(graph.digest, bits, delta, epsilon, apart, own, rows_needed(bits, delta, epsilon))
+    return ErrorBounds(graph.digest, bits, delta, epsilon, apart, own, needed)
 
 
-def _seen(overlap: Overlap | None) -> tuple[bool, str]:
-    """Whether rows are the training rows, by their hashes, and why no bound holds for them."""
-    if overlap is None or not overlap.seen:
-        return False, ""
-    if overlap.seen == overlap.sampled and overlap.found == overlap.known:
-        return True, ""
-    about = "" if overlap.share == 1.0 else "about "
-    return False, f"{about}{overlap.rows} of these rows equal training rows, and may be the same rows"
+def _given(rows: MeasuredRows, trained: bool) -> tuple[BoundedError | None, bool]:
+    """What is counted on rows, and whether they trained the model, as is said or as their hashes tell."""
+    overlap, k, fails = rows.overlap, len(rows.graph.classes), ""
+    source = f"{counted(len(rows), 'row')} of {rows.name}"
+    if overlap is not None and overlap.seen and not trained:
+        trained = overlap.seen == overlap.sampled and overlap.found == overlap.known
+        fails = "" if trained else str(overlap)
+    elif not trained and (overlap is None or not overlap.sampled):
+        source += ", of which it is not known whether they trained the model"
+    confusion = np.bincount(k * rows.y + rows.decided, minlength=k * k).reshape(k, k)
+    return _counted(source, confusion, fails if rows.weight is None else WEIGHTED), trained
 
 
 def _kept(graph: RuleGraph) -> tuple[BoundedError | None, BoundedError | None]:
@@ -133,19 +129,18 @@ def _kept(graph: RuleGraph) -> tuple[BoundedError | None, BoundedError | None]:
     if kept is None:
         return None, None
     confusion, rows = np.array(kept.figures.confusion), kept.figures.rows
-    equal = confusion.sum() == rows and not np.any(confusion % 1.0)
-    own = "training rows" in kept.measured_on
-    found = _counted(f"{rows} training rows" if own else kept.measured_on, confusion, "" if equal else WEIGHTED)
-    if own or kept.training is None:
-        return (None, found) if own else (found, None)
-    confusion = np.array(kept.training)
-    return found, _counted(f"{confusion.sum():.0f} training rows", confusion)
+    fails = "" if confusion.sum() == rows and not np.any(confusion % 1.0) else WEIGHTED
+    if "training rows" in kept.measured_on:
+        return None, _counted(f"{rows} training rows", confusion, fails)
+    own = np.array(kept.training or 0.0)
+    return _counted(kept.measured_on, confusion, fails), _counted(f"{own.sum():.0f} training rows", own)
 
 
 def _counted(source: str, confusion: Any, fails: str = "") -> BoundedError | None:
-    rows, most = float(confusion.sum()), float(confusion.sum(axis=1).max())
+    rows = float(confusion.sum())
     if rows < 1.0:
         return None
+    most = float(confusion.sum(axis=1).max())
     return BoundedError(source, round(rows), round(rows - confusion.trace()), 1.0 - most / rows, fails)
 
 
@@ -153,8 +148,8 @@ def apart_bounds(found: BoundedError, delta: float) -> tuple[ErrorBound, ...]:
     """The exact binomial interval, and that of Hoeffding's inequality, of an error on rows that were held out."""
     error, within = found.errors / found.rows, math.sqrt(math.log(2.0 / delta) / (2.0 * found.rows))
     return (
-        found.bound("exact binomial interval", exact_bounds(error, found.rows, 1.0 - delta), _APART),
-        found.bound("Hoeffding's inequality", (error - within, error + within), _APART),
+        found.bound("exact binomial interval", *exact_bounds(error, found.rows, 1.0 - delta), _APART),
+        found.bound("Hoeffding's inequality", error - within, error + within, _APART),
     )
 
 
@@ -162,22 +157,51 @@ def training_bounds(found: BoundedError, bits: int, delta: float) -> tuple[Error
     """What the error on its own training rows says of a model that was chosen on them, by the length of its code."""
     error, models = found.errors / found.rows, bits * math.log(2.0)
     within = math.sqrt((models + math.log(2.0 / delta)) / (2.0 * found.rows))
-    occam, some = (models + math.log(1.0 / delta)) / found.rows, counted(found.errors, "error")
-    errs = f"the model makes {some} on these rows" if found.errors else ""
-    unknown = "another model of this length may make fewer errors on these rows" if found.errors else ""
-    best = found.bound("distance to the best", (0.0, 2.0 * within), _FIXED, unknown)
+    occam, errs, others = (models + math.log(1.0 / delta)) / found.rows, "", ""
+    if found.errors:
+        errs = f"the model makes {counted(found.errors, 'error')} on these rows"
+        others = "another model of this length may make fewer errors on these rows"
     return (
-        found.bound("Occam bound", (0.0, occam), _FIXED, errs),
-        found.bound("two-sided bound for every model", (error - within, error + within), _FIXED),
-        replace(best, excess=True, no_better=False),
+        found.bound("Occam bound", 0.0, occam, _FIXED, errs),
+        found.bound("two-sided bound for every model", error - within, error + within, _FIXED),
+        found.bound(_BEST, 0.0, 2.0 * within, _FIXED, others),
     )
 
 
-def rows_needed(bits: int, delta: float, epsilon: float) -> dict[str, int]:
-    """As `ErrorBounds.needed` says; the last two for models of so many bits."""
-    models, two = bits * math.log(2.0), math.log(2.0 / delta)
-    return {
-        "held_out": math.ceil(two / (2.0 * epsilon**2)),
-        "training_without_error": math.ceil((models + math.log(1.0 / delta)) / epsilon),
-        "training_of_the_best": math.ceil(2.0 * (models + two) / epsilon**2),
-    }
+def bound_lines(found: ErrorBounds) -> Iterator[str]:
+    """Headings, and lines that are indented below them; what is assumed stands two more blanks to the right."""
+    sure = f"with {100.0 * (1.0 - found.delta):g} % confidence"
+    best = f"above the least error of all models of at most {found.bits:,} bits"
+    for heading, known, lacks in (
+        ("held-out rows", found.held_out, "labelled rows that took no part in training"),
+        ("training rows", found.training, "the rows that trained the model"),
+    ):
+        yield heading
+        if known is None:
+            yield f"  no error is known: give DATA, {lacks}"
+            continue
+        yield f"  error {percent(known.errors / known.rows)} on {known.source} ({counted(known.errors, 'error')})"
+        if known is found.training:
+            yield f"  what the model decides takes {found.bits:,} bits in a code that was fixed beforehand"
+        if known.fails:
+            yield f"  no bound holds: {known.fails}"
+            continue
+        yield from (f"  {_said(bound, best, sure)} ({bound.method})" for bound in known.bounds)
+        yield f"    assumes: {known.bounds[0].assumes}."
+    wanted, (apart, occam, agnostic) = percent(found.epsilon), found.needed.values()
+    yield "how many rows are needed"
+    yield f"  {apart:,} held-out rows give the error to ± {wanted} {sure}"
+    yield f"  {occam:,} training rows without an error give at most {wanted} {sure}"
+    yield f"  {agnostic:,} training rows give at most {wanted} {best} {sure}"
+    yield "    assumes: the rows are independent draws; of the last, that no such model makes fewer errors on them."
+
+
+def _said(bound: ErrorBound, best: str, sure: str) -> str:
+    if not bound.holds:
+        return f"does not hold: {bound.fails}"
+    if bound.vacuous:
+        return "vacuous: an error of up to 100 % is allowed"
+    ends = f"between {percent(bound.low)} and" if bound.low else "at most"
+    of = f" {best}" if bound.method == _BEST else ""
+    more = "; the most frequent class alone does as well" if bound.no_better else ""
+    return f"{ends} {percent(bound.high)}{of} {sure}{more}"

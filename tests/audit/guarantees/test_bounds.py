@@ -16,7 +16,6 @@ from rulekit.audit.guarantees.bounds import (
     ErrorBound,
     apart_bounds,
     bounds_of,
-    rows_needed,
     training_bounds,
 )
 from rulekit.audit.guarantees.description import code_of
@@ -30,6 +29,7 @@ from rulekit.tables.table import Table
 TABLES, DELTA = 10_000, 0.05
 COLUMNS = ("a", "b", "c", "d", "e", "f")
 CELLS = tuple(itertools.product((0, 1), repeat=len(COLUMNS)))
+ONE_COLUMN = RuleGraph(Schema((Feature("a", "boolean"),)), ("no", "yes"), Fires(IsTrue("a")))
 Array = npt.NDArray[np.float64]
 
 
@@ -147,16 +147,18 @@ def test_formulas() -> None:
     assert two_sided.high == pytest.approx(math.sqrt((models_ + math.log(40.0)) / 2000))
     assert best.high == pytest.approx(2.0 * two_sided.high)
     assert not any(bound.fails for bound in (occam, two_sided, best))
-    needed = rows_needed(100, 0.05, 0.1)
-    assert needed["held_out"] == math.ceil(math.log(40.0) / 0.02)
-    rows = needed["training_without_error"]
-    assert (
-        training_bounds(counted(0, rows), 100, 0.05)[0].high
-        <= 0.1
-        < training_bounds(counted(0, rows - 1), 100, 0.05)[0].high
+
+
+def test_so_many_rows_bring_each_bound_down_to_epsilon() -> None:
+    found = bounds_of(ONE_COLUMN, None, epsilon=0.1)
+    assert found.needed["held_out"] == math.ceil(math.log(40.0) / 0.02)
+    enough, fewer = (
+        training_bounds(counted(0, found.needed["training_without_error"] - less), found.bits, 0.05)[0].high
+        for less in (0, 1)
     )
-    rows = needed["training_of_the_best"]
-    assert training_bounds(counted(0, rows), 100, 0.05)[2].high <= 0.1
+    assert enough <= 0.1 < fewer
+    rows = found.needed["training_of_the_best"]
+    assert training_bounds(counted(0, rows), found.bits, 0.05)[2].high <= 0.1
 
 
 def test_a_model_with_errors_has_no_occam_bound_and_may_not_be_the_best() -> None:
@@ -181,8 +183,7 @@ def test_what_is_known_against_the_rows_is_known_against_each_bound() -> None:
 
 @pytest.mark.parametrize("name", ["delta", "epsilon"])
 def test_delta_and_epsilon_lie_between_0_and_1(name: str) -> None:
-    graph = RuleGraph(Schema((Feature("a", "boolean"),)), ("no", "yes"), Fires(IsTrue("a")))
     for wrong in (0.0, 1.0, -1.0, math.nan, math.inf):
         with pytest.raises(InputError, match="is not between 0 and 1"):
-            bounds_of(graph, **{name: wrong})
-    assert bounds_of(graph).as_dict()["held_out"] is None
+            bounds_of(ONE_COLUMN, None, **{name: wrong})
+    assert bounds_of(ONE_COLUMN, None).held_out is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rulekit.audit.guarantees.bound_lines import bound_lines
-from rulekit.audit.guarantees.bounds import bounds_of
+from dataclasses import asdict
+
+from rulekit.audit.guarantees.bounds import bound_lines, bounds_of
 from rulekit.audit.report.blocks import Heading, Section, Text
 from rulekit.audit.report.subject import Subject
 
@@ -13,4 +14,4 @@ def bounds_section(subject: Subject) -> Section:
     found = bounds_of(subject.graph, subject.rows)
     lines = ((line.startswith(" "), line.lstrip()) for line in bound_lines(found))
     blocks = tuple((Text if below else Heading)(text[0].upper() + text[1:]) for below, text in lines)
-    return Section("bounds", "How sure the error is", blocks, found.as_dict())
+    return Section("bounds", "How sure the error is", blocks, asdict(found))
