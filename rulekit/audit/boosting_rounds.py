@@ -5,7 +5,6 @@ A file may have brought the note, so that what is none, or is of another model, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,24 +29,23 @@ def rounds_tables(graph: RuleGraph, full: bool = False) -> list[tuple[TotalTable
 
     Empty where the provenance says nothing of this very model.
     """
-    own, several = graph.provenance.get("own"), len(graph.classes) > 2
-    if not isinstance(own, Mapping) or own.get("model") != graph.digest:
+    if graph.provenance.get("rounds_of") != graph.digest:
         return []
     which = " or higher" if isinstance(graph.decision, Median) else " against the rest"
-    about = [f" for {quoted(graph.classes[part.class_index])}{which}" * several for part in graph.decision.parts]
-    rows = "the weight of the training rows" if own.get("weighted") is True else "the training rows"
+    labels = [quoted(graph.classes[part.class_index]) for part in graph.decision.parts]
+    about = [f" for {label}{which}" if len(graph.classes) > 2 else "" for label in labels]
     try:
-        both = zip(about, graph.provenance["rounds"], own["rounds"], own["margins"], strict=True)
-        return [_table(name, rows, said, n, margins, full) for name, said, n, margins in both if n != 0]
+        both = zip(about, graph.provenance["rounds"], graph.provenance["units"], strict=True)
+        return [_table(name, said, n, full) for name, said, n in both if n != 0]
     except (KeyError, TypeError, ValueError):
         return []
 
 
 @np.errstate(all="ignore")  # what is no number of a round is refused below
-def _table(about: str, rows: str, said: Any, n: Any, quantiles: Any, full: bool) -> tuple[TotalTable, str]:
+def _table(about: str, said: Any, n: Any, full: bool) -> tuple[TotalTable, str]:
     """Those of one question; raises KeyError, TypeError or ValueError for what AdaBoost does not do."""
     edge, z, error = np.array([said[name][:n] for name in ("edge", "z", "error")])
-    bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(quantiles)
+    bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(said["margins"][str(n)])
     possible = (np.abs(edge) <= 0.5) & (z >= 0.0) & (z <= 1.001) & (error >= 0.0) & (error <= bound + 1e-6)
     shapes = edge.shape, found.shape
     if shapes != ((min(n, _MOST),), (len(_MARGINS),)) or not possible.all() or not (np.abs(found) <= 1.0).all():
@@ -59,6 +57,7 @@ def _table(about: str, rows: str, said: Any, n: Any, quantiles: Any, full: bool)
         percents = np.ceil(1e4 * each[kept] - 1e-6) / 100.0 + 0.0  # up: a bound stays one, 0.00 is none, and no -0
         lines.append((f"{name} in %", tuple(f"{percent:.2f}" for percent in percents)))
     most, wrong = lines[3][1][-1], lines[5][1][-1]
+    rows = f"{'the weight of ' if said['weighted'] is True else ''}the training rows"
     theorem = f"AdaBoost's theorem{about}: after {counted(n, 'round')} at most {most} % of {rows} can be wrong"
     margins = ", ".join(f"{name} {margin:.3f}" for name, margin in zip(_MARGINS, found, strict=True))
     return TotalTable(f"{theorem}; {wrong} % are", (), tuple(lines)), f"margins: {margins}"

@@ -217,7 +217,6 @@ _RETURNS: Mapping[str, tuple[Callable[[Any, Any, tuple[Any, ...]], bool], str]] 
         lambda found, *_: found is None or (_has(found, "preferred") and bool(_sized(found.paths) and found.paths)),
         "None, or Variants with at least one path",
     ),
-    "conclude": (lambda found, *_: found is None or _has(found, "paths", "chosen"), "None, or a ModelPath"),
     "seeks_few_errors": (lambda found, *_: isinstance(found, bool | np.bool_), "True or False"),
     "noun_of": (lambda found, *_: isinstance(found, str), "a word"),
 }

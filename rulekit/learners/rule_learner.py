@@ -164,12 +164,9 @@ class RuleLearner(ABC):
         """
         return
 
-    def conclude(self, runs: Sequence[Run], path: ModelPath) -> ModelPath | None:
-        """Keep what attributes of its own are made from; the training rows are still there.
-
-        Returns the path with what the models are to say of their training (`provenance`, `notes`), if anything.
-        """
-        return None
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Keep what its attributes are made from, or add to `path.provenance`; the training rows are still there."""
+        return
 
     # What every learner has ----------------------------------------------------------------------------------------
 
@@ -254,7 +251,7 @@ class RuleLearner(ABC):
         path = (
             sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
         )
-        path = self.conclude(runs, path) or path
+        self.conclude(runs, path)
         graph = path.graph(path.chosen)
         if getattr(settings, "start", None) is not None and not path.frame.limits.hold_for(graph):
             raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")

@@ -49,7 +49,7 @@ def fitted(seed: int = 0, kind: str = "two", **settings: Any) -> AdaBoostStumpCl
 def rounds_of(graph: RuleGraph) -> list[Any]:
     """Edge, Z and error [3, T] of each question, by the file of a model."""
     provenance = from_json(to_json(graph)).provenance
-    both = zip(provenance["rounds"], provenance["own"]["rounds"], strict=True)
+    both = zip(provenance["rounds"], provenance["units"], strict=True)
     return [np.array([said[name][:n] for name in ("edge", "z", "error")]) for said, n in both]
 
 
@@ -77,7 +77,8 @@ def test_the_margins_are_those_of_the_estimator(settings: dict[str, Any]) -> Non
     columns, labels, weights = rows_of(1, 2)
     learner = fitted(1, **settings)
     every = np.repeat(learner.margins(columns, labels), weights.astype(int))
-    (found,) = learner.rule_graph_.provenance["own"]["margins"]
+    provenance = learner.rule_graph_.provenance
+    found = provenance["rounds"][0]["margins"][str(provenance["units"][0])]
     assert found == pytest.approx(np.quantile(every, SHARES, method="inverted_cdf"), abs=1e-9)
 
 
@@ -87,7 +88,7 @@ def test_rounds_depend_neither_on_threads_nor_memory_nor_the_order_of_the_rows()
     for rows, settings in ((slice(None), {"n_threads": 1}), (order, {"n_threads": 2}), (order, {"memory": "2GB"})):
         learner = AdaBoostStumpClassifier(6, stopping="none", **settings)
         learner.fit({name: cells[rows] for name, cells in columns.items()}, labels[rows], sample_weight=weights[rows])
-        notes.append({name: learner.rule_graph_.provenance[name] for name in ("rounds", "own")})
+        notes.append({name: learner.rule_graph_.provenance[name] for name in ("rounds", "units")})
     assert notes[0] == notes[1] == notes[2]
 
 
@@ -132,13 +133,12 @@ def _set(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         *(_set("rounds", 0, "edge", to=bad) for bad in (None, "0.1", [], [[0.1]] * 9, ["0.1"] * 9, {"a": 1})),
         *(_set("rounds", 0, "z", 0, to=bad) for bad in (None, "1", "inf", -0.5, 2.0, 1e-9, 10**300, [1.0])),
         *(_set("rounds", 0, "error", 0, to=bad) for bad in (-0.1, 0.999, 1e400, None)),
-        *(_set("own", to=bad) for bad in (None, 3, [], {}, {"model": ""})),
-        *(_set("own", "rounds", to=bad) for bad in (None, 3, [99], [-1], [1.5], ["2"], [None], [[1]], [2, 2])),
+        *(_set("units", to=bad) for bad in (None, 3, [99], [-1], [1.5], ["2"], [None], [[1]], [2, 2])),
         *(
-            _set("own", "margins", to=bad)
-            for bad in (None, [], [[]], [[0.5]], [["0.1"] * 7], [[2.0] * 7], [[None] * 7])
+            _set("rounds", 0, "margins", to=bad)
+            for bad in (None, [], {}, *({"8": bad} for bad in ([], [0.5], ["0.1"] * 7, [2.0] * 7, [None] * 7)))
         ),
-        _set("own", "model", to="0" * 64),
+        *(_set("rounds_of", to=bad) for bad in (None, 3, {}, "0" * 64)),
     ],
 )
 def test_what_is_no_such_note_is_taken_for_none(change: Callable[[dict[str, Any]], None]) -> None:

@@ -11,8 +11,7 @@ from rulekit.learners.binned.binning import least_side
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.base_learners import STUMP, base_of
 from rulekit.learners.boosting.learned_votes import learned_rounds
-from rulekit.learners.boosting.noted import with_rounds
-from rulekit.learners.boosting.reported import fit_probabilities
+from rulekit.learners.boosting.reported import fit_probabilities, noted_rounds
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.contract import Ability, Learning, Question, Stopped
@@ -94,10 +93,11 @@ class AdaBoostStumps(RuleLearner):
             if run.question.settings.probability == "platt":
                 fit_probabilities(run, folds, self.learn, stopped)
 
-    def conclude(self, runs: Sequence[Run], path: ModelPath) -> ModelPath | None:
-        """Note the rounds where the theorem is of the model: with AdaBoost's votes, and no whole points for them."""
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Note the rounds where the theorem speaks of the model: of AdaBoost's votes, without whole points."""
         settings: AdaBoostSettings = runs[0].question.settings
-        return with_rounds(path, runs) if settings.vote == "adaboost" and not settings.points else None
+        if settings.vote == "adaboost" and not settings.points:
+            path.provenance["rounds"] = noted_rounds(runs, path)
 
 
 def _refuse_beside_base(settings: AdaBoostSettings) -> None:

@@ -1,6 +1,6 @@
-"""What is reported of the sums of votes where it is fitted: a logistic function of the sum, one for each size.
+"""What is reported of the sums of votes: a logistic function where one is fitted to each size, and rounds and margins.
 
-It is fitted to rows that the votes were not learned from, those of each fold with the sums of what was learned without
+The function is fitted to rows that the votes were not learned from, those of each fold with the sums of what was learned without
 them (J. Platt, Probabilistic Outputs for Support Vector Machines, 1999, section 2.2): the votes are so fitted to their
 own training rows that these would make it too sure. It decides nothing.
 """
@@ -8,9 +8,10 @@ own training rows that these would make it too sure. It decides nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +23,14 @@ from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.fitting.points.pointed import totals_of
 from rulekit.learners.fitting.rows.folds import Folds, fold_of_rows
+from rulekit.learners.fitting.sizes.path import ModelPath
 
 _Held = Sequence[tuple[Problem, Sequence[Candidate]]]
 _FOLDS = 3
 _PER_UNIT = 64.0
 _STEPS = 30
 _LEAST_SCALE = 2.0**-10  # where rows of a larger sum are not more often positive
+_SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 
 
 def fit_probabilities(run: Run, folds: Folds | None, learn: Callable[[Question], Learning], stopped: Stopped) -> None:
@@ -88,3 +91,32 @@ def _counted(model: Boosted, problem: Problem, reach: int) -> Floats:
         steps = np.rint(totals_of(terms, codes, rows.stop - rows.start) * _PER_UNIT).astype(np.int64)
         counts += np.bincount(2 * (steps + reach) + problem.labels[rows], problem.weights[rows], len(counts))
     return counts.reshape(-1, 2) * problem.weight_unit
+
+
+def noted_rounds(runs: Sequence[Run], path: ModelPath) -> list[dict[str, Any]]:
+    """For each question all rounds that a model of the path has, and the margins after as many as one of them has."""
+    notes = []
+    for run, places in zip(runs, zip(path.chosen, *path.rows.values(), strict=True), strict=True):
+        made, problem = run.path[: max(places)], run.question.problem
+        note = {name: _short(each.said[name] for each in made) for name in ("edge", "z")}
+        note["error"] = _short(each.error / problem.total for each in made)
+        margins = {str(n): _margins(made[n - 1].model, problem) for n in sorted(set(places)) if n}
+        notes.append({**note, "margins": margins, "weighted": problem.weights.strides != (0,)})
+    return notes
+
+
+def _margins(model: Any, problem: Problem) -> list[float]:
+    """The least margins that these shares of the rows, by weight, are not above (R. Schapire and others, 1998)."""
+    margins = np.empty(len(problem.labels))
+    for rows, codes in problem.codes.parts(len(margins)):
+        n = rows.stop - rows.start
+        margins[rows] = totals_of(model.terms(), codes, n) if isinstance(model, Boosted) else model.totals(codes, n)
+    margins *= np.where(problem.labels == 1, 1.0, -1.0) / (model.votes or 1.0)
+    order = np.argsort(margins)
+    below = np.cumsum(problem.weights[order])
+    return _short(margins[order[np.searchsorted(below, np.maximum(_SHARES * float(below[-1]), 1.0))]])
+
+
+def _short(values: Iterable[float]) -> list[float]:
+    """Numbers of nine digits, with which the product of 300 factors Z has six."""
+    return [float(f"{value:.9g}") for value in values]

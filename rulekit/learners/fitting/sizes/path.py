@@ -135,13 +135,13 @@ class ModelPath:
     rows: the places of each size that is a row of the ladder, from the smallest; errors: held-out error of the whole
     model at these, its standard error and the macro F1 score, as far as they are known; smallest: the size that is not
     worse than the best by a standard error; why: what decided the size, in words. keep: nodes that simplification
-    leaves as they are. notes: by places what the provenance has beside; of that, `own` is said of that very model.
+    leaves as they are.
     """
 
     frame: Frame
     paths: tuple[QuestionPath, ...]
     chosen: tuple[int, ...]
-    provenance: Mapping[str, Any]
+    provenance: dict[str, Any]
     noun: str = "unit"
     most: int = 0
     choice: str = ""
@@ -150,7 +150,6 @@ class ModelPath:
     smallest: int | None = None
     why: str = ""
     keep: tuple[Node, ...] = ()
-    notes: Mapping[tuple[int, ...], Mapping[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         how = f" (chosen by {self.choice})" if self.choice else ""
@@ -212,8 +211,7 @@ class ModelPath:
         """The model whose questions are answered by the candidates at these places."""
         made = [path.at(place) for path, place in zip(self.paths, places, strict=True)]
         graph = graph_of(self.frame, [candidate.model for candidate in made], dict(self.provenance))
-        notes = {"units": [candidate.size for candidate in made], **self.notes.get(tuple(places), {})}
-        return _counted(graph.with_(provenance={**graph.provenance, **notes}))
+        return _counted(graph.with_(provenance={**graph.provenance, "units": [candidate.size for candidate in made]}))
 
     def rows_of(self, sizes: Iterable[int]) -> dict[int, tuple[int, ...]]:
         """The places of models in which no question has more units than a size, within the limits; each model once."""
@@ -280,10 +278,9 @@ class ModelPath:
 
 
 def _counted(graph: RuleGraph) -> RuleGraph:
-    """The graph with the rules of each class in its provenance, without those left out, and its digest in `own`."""
-    if "own" in graph.provenance:
-        own = {**graph.provenance["own"], "model": graph.digest}
-        graph = graph.with_(provenance={**graph.provenance, "own": own})
+    """The graph with the rules of each class in its provenance, and its digest beside the rounds that are its own."""
+    if "rounds" in graph.provenance:
+        graph = graph.with_(provenance={**graph.provenance, "rounds_of": graph.digest})
     units = graph.provenance["units"]
     if not graph.decision.rule_sets or len(units) != len(graph.decision.roots):
         return graph
