@@ -193,7 +193,7 @@ def bound_lines(found: ErrorBounds) -> Iterator[str]:
     yield f"  {apart:,} held-out rows give the error to ± {wanted} {sure}"
     yield f"  {occam:,} training rows without an error give at most {wanted} {sure}"
     yield f"  {agnostic:,} training rows give at most {wanted} {best} {sure}"
-    yield "    assumes: the rows are independent draws; of the last, that no such model makes fewer errors on them."
+    yield "    assumes: the rows are independent draws; in the last line, no such model makes fewer errors on them."
 
 
 def _said(bound: ErrorBound, best: str, sure: str) -> str:

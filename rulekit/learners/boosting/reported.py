@@ -1,6 +1,6 @@
 """What is reported of the sums of votes: a logistic function where one is fitted to each size, and rounds and margins.
 
-The function is fitted to rows that the votes were not learned from, those of each fold with the sums of what was learned without
+It is fitted to rows that the votes were not learned from, those of each fold with the sums of what was learned without
 them (J. Platt, Probabilistic Outputs for Support Vector Machines, 1999, section 2.2): the votes are so fitted to their
 own training rows that these would make it too sure. It decides nothing.
 """

@@ -278,7 +278,7 @@ class ModelPath:
 
 
 def _counted(graph: RuleGraph) -> RuleGraph:
-    """The graph with the rules of each class in its provenance, and its digest beside the rounds that are its own."""
+    """The graph with the rules of each class in its provenance, without those left out, and its digest for rounds."""
     if "rounds" in graph.provenance:
         graph = graph.with_(provenance={**graph.provenance, "rounds_of": graph.digest})
     units = graph.provenance["units"]
