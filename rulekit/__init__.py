@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rulekit.learners.cnll.estimator import CNLLClassifier
     from rulekit.learners.gramression.estimator import GramressionClassifier
     from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
+    from rulekit.learners.mcmc.learner import MCMCClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
@@ -33,6 +34,7 @@ _LAZY = {
     "Feature": "rulekit.schema",
     "GramressionClassifier": "rulekit.learners.gramression.estimator",
     "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
+    "MCMCClassifier": "rulekit.learners.mcmc.learner",
     "MadaWinnowClassifier": "rulekit.learners.ltu.estimator",
     "MadalineClassifier": "rulekit.learners.ltu.estimator",
     "NoisyOrClassifier": "rulekit.learners.noisy_or.estimator",
@@ -52,6 +54,7 @@ __all__ = [
     "Feature",
     "GramressionClassifier",
     "LTUTreeClassifier",
+    "MCMCClassifier",
     "MadaWinnowClassifier",
     "MadalineClassifier",
     "NoisyOrClassifier",

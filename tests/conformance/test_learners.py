@@ -42,6 +42,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
     "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
+    "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},
     "noisy-or": {"max_causes": 4, "n_folds": 2},
 }
 QUICK = ("two", "ranked classes: a legal", "several classes: a legal")

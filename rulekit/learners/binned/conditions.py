@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from rulekit.dates import cut_between
@@ -9,7 +11,7 @@ from rulekit.errors import InputError
 from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Missing, Node, Not, Or
 from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import FixedColumn
+from rulekit.learners.binned.problem import HOLDS, FixedColumn, Problem
 from rulekit.learners.binned.words import WordColumn
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.faults import check_codes
@@ -70,3 +72,30 @@ def cut_of(column: BinnedColumn, below: int) -> float:
     except ValueError as error:  # minus infinity beside the lowest number there is
         fix = "take one of the two for missing, or use float64"
         raise InputError(str(error), where=f"column {column.feature.name!r}", fix=fix) from None
+
+
+_CUTS, _LEVELS = 8, 20
+
+
+def simple_conditions(problem: Problem, j: int) -> Iterator[Bools]:
+    """Of a column: cuts at quantiles, levels that are frequent, and missing cells, each where some row has them."""
+    column = problem.columns[j]
+    codes = np.arange(column.n_codes)
+    counts = np.bincount(problem.codes[j], problem.weights, column.n_codes)
+    if counts[0] > 0.0:
+        yield codes == 0
+    if column.feature.kind in ("boolean", "text") or isinstance(column, FixedColumn):
+        yield HOLDS
+        return
+    if column.feature.kind == "categorical" and not column.ordered:
+        frequent = np.flatnonzero(counts >= 0.005 * counts.sum())
+        frequent = frequent[frequent >= FIRST_LEVEL_CODE]
+        for code in frequent[np.argsort(-counts[frequent], kind="stable")][:_LEVELS]:
+            yield codes == code
+        return
+    below = np.cumsum(counts[1:])
+    wanted = np.searchsorted(below, below[-1] * np.arange(1, _CUTS + 1) / (_CUTS + 1)) + 1
+    for cut in dict.fromkeys(int(code) for code in wanted if code < column.n_codes - 1):
+        yield (codes >= 1) & (codes <= cut)
+        if counts[0] > 0.0:
+            yield codes > cut

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,10 @@ from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node, cut_of
+from rulekit.learners.binned.conditions import condition_node, cut_of, simple_conditions
 from rulekit.learners.binned.problem import HOLDS, Problem
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.gramression.grammar import Language
-from rulekit.schema import FIRST_LEVEL_CODE
-
-_CUTS, _LEVELS = 8, 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +45,7 @@ class Atoms:
             if found is not None and says and arities.setdefault(found[0], len(found[1])) == len(found[1]):
                 structured[found] = j
             else:
-                for condition in _conditions(column, problem, j):
+                for condition in simple_conditions(problem, j):
                     said = print_node(condition_node(column, condition))
                     conditions[said if said not in conditions else f"{said} #{len(conditions)}"] = j, condition
         objects = sorted({each for _, objects in structured for each in objects})
@@ -95,26 +92,3 @@ def _joined(every: bool, nodes: list[Node]) -> Node:
     if len(kept) < 2:
         return kept[0] if kept else neutral
     return And(kept) if every else Or(kept)
-
-
-def _conditions(column: BinnedColumn, problem: Problem, j: int) -> Iterator[Bools]:
-    """Cuts at quantiles, levels that are frequent, and missing cells, each where some row has them."""
-    codes = np.arange(column.n_codes)
-    counts = np.bincount(problem.codes[j], problem.weights, column.n_codes)
-    if counts[0] > 0.0:
-        yield codes == 0
-    if column.feature.kind in ("boolean", "text"):
-        yield codes == 2
-        return
-    if column.feature.kind == "categorical" and not column.ordered:
-        frequent = np.flatnonzero(counts >= 0.005 * counts.sum())
-        frequent = frequent[frequent >= FIRST_LEVEL_CODE]
-        for code in frequent[np.argsort(-counts[frequent], kind="stable")][:_LEVELS]:
-            yield codes == code
-        return
-    below = np.cumsum(counts[1:])
-    wanted = np.searchsorted(below, below[-1] * np.arange(1, _CUTS + 1) / (_CUTS + 1)) + 1
-    for cut in dict.fromkeys(int(code) for code in wanted if code < column.n_codes - 1):
-        yield (codes >= 1) & (codes <= cut)
-        if counts[0] > 0.0:
-            yield codes > cut

@@ -1,0 +1,106 @@
+"""How probable a rule set is, given the rows: a prior on its size, and one of two likelihoods, both on counts.
+
+bernoulli: yes has one probability where the rules hold and another elsewhere, both summed out under even priors; where
+yes is rarer inside, the rules say nothing and there is one probability. noisy-logical (A. Yuille and H. Lu, The
+Noisy-Logical Distribution and its Application to Causal Inference, 2008): each clause that holds makes a yes with a
+probability of its own, and so does a leak that always holds; the walk draws them from a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import NamedTuple
+
+from rulekit.learners.mcmc.literals import Literals, Rows
+
+GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
+"""The strengths of noisy clauses and of the leak."""
+
+_MOST_BITS = 1 << 30
+Clauses = tuple[tuple[int, ...], ...]
+
+
+class RuleSet(NamedTuple):
+    """Clauses, each of the numbers of its literals and the place of its strength, and the place of the leak's."""
+
+    parts: tuple[tuple[tuple[int, ...], int], ...] = ()
+    leak: int = 0
+
+    @property
+    def clauses(self) -> Clauses:
+        """The literals of each clause."""
+        return tuple(clause for clause, _ in self.parts)
+
+    @property
+    def size(self) -> int:
+        """How many literals it has."""
+        return sum(len(clause) for clause, _ in self.parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """The log probability of rule sets, up to a constant.
+
+    price: by how much a literal makes a rule set less probable, in nats; most: literals. grid: strengths, or one word.
+    """
+
+    literals: Literals
+    rows: Rows
+    price: float
+    most: int
+    grid: tuple[float, ...] = (0.0,)
+    _held: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def __call__(self, state: RuleSet) -> float:
+        """The log probability of a state; minus infinity where it has too many literals, or one that says nothing."""
+        if state.size > self.most or not all(self.held(clause) for clause in state.clauses):
+            return -math.inf
+        prior = -self.price * state.size - (1 + len(state.parts)) * math.log(len(self.grid))
+        return prior + (self._noisy(state) if len(self.grid) > 1 else self._of_rates(*self.counts(state)))
+
+    def held(self, clause: tuple[int, ...]) -> int:
+        """The rows on which a clause holds; none where a literal of it follows from the others."""
+        rows = self._held.get(clause)
+        if rows is None:
+            own = [self.literals.rows[literal] for literal in clause]
+            rows = reduce(and_, own)
+            if any(reduce(and_, own[:k] + own[k + 1 :], self.rows.all) == rows for k in range(len(own))):
+                rows = 0
+            if len(self._held) * self.rows.all.bit_length() > _MOST_BITS:
+                self._held.clear()
+            self._held[clause] = rows
+        return rows
+
+    def counts(self, state: RuleSet) -> tuple[float, float, float, float]:
+        """The weight of yes and of no where the rules hold, and of both elsewhere."""
+        rows, held = self.rows, 0
+        for clause, _ in state.parts:
+            held |= self.held(clause)
+        yes, no = rows.count(held & rows.yes), rows.count(held & rows.no)
+        return yes, no, rows.count(rows.yes) - yes, rows.count(rows.no) - no
+
+    @staticmethod
+    def _of_rates(yes: float, no: float, other_yes: float, other_no: float) -> float:
+        if yes * other_no < no * other_yes:
+            return _log_beta(yes + other_yes, no + other_no)
+        return _log_beta(yes, no) + _log_beta(other_yes, other_no)
+
+    def _noisy(self, state: RuleSet) -> float:
+        """Of a noisy-or of the clauses and the leak, over the rows by which clauses hold."""
+        cells, count, total = [(1.0 - self.grid[state.leak], self.rows.all)], self.rows.count, 0.0
+        for clause, place in state.parts:
+            held, stays = self.held(clause), 1.0 - self.grid[place]
+            inside = [(stay * stays, rows & held) for stay, rows in cells]
+            cells = [*inside, *((stay, rows ^ own) for (stay, rows), (_, own) in zip(cells, inside, strict=True))]
+            cells = [cell for cell in cells if cell[1]]
+        for stay, rows in cells:
+            yes = count(rows & self.rows.yes)
+            total += yes * math.log1p(-stay) + (count(rows) - yes) * math.log(stay)
+        return total
+
+
+def _log_beta(yes: float, no: float) -> float:
+    return math.lgamma(yes + 1.0) + math.lgamma(no + 1.0) - math.lgamma(yes + no + 2.0)
