@@ -26,6 +26,7 @@ from rulekit_cli import (
     refit,
     report,
     resize,
+    sample,
     show,
     simplify,
     stability,
@@ -71,6 +72,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command("explain")(explain.explain)
     app.command("reasons")(reasons.reasons)
     app.command("resize")(resize.resize)
+    app.command("sample")(sample.sample)
     app.command("simplify")(simplify.simplify)
     app.command("verify")(verify.verify)
     app.command("import")(import_model.import_model)

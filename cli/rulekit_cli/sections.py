@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 SECTIONS = {
     "Learn": ("describe", "train", "resize", "demo"),
-    "Read and question": ("show", "explain", "reasons", "check", "compare", "stability", "bounds", "report"),
+    "Read and question": ("show", "explain", "reasons", "check", "compare", "stability", "sample", "bounds", "report"),
     "Change": ("threshold", "override", "import", "refit", "simplify"),
     "Use": ("predict", "evaluate", "monitor", "export", "verify"),
 }

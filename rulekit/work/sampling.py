@@ -1,0 +1,226 @@
+"""Sampling the rule sets that explain a table, by random walks, and taking one of them as a model."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rulekit.audit.figures.curves import PICTURES, require_matplotlib
+from rulekit.audit.figures.metrics import class_indices
+from rulekit.audit.figures.pictures import picture_bytes
+from rulekit.audit.reason_codes.adverse import class_of
+from rulekit.audit.statistics import rule_statistics
+from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.language.readable import percent
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import quoted
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import conjuncts, rules_of
+from rulekit.learners.fitting.assembly import graph_of
+from rulekit.learners.fitting.rule_sets import clause_node
+from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.mcmc.learner import MCMCClassifier
+from rulekit.learners.mcmc.posterior import Clauses, RuleSet
+from rulekit.learners.mcmc.sampled import Sampled
+from rulekit.names import label_text
+from rulekit.sampling.walks import Floats, mean_of
+from rulekit.tables.labels import LabelledTable
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.work import learning
+from rulekit.work.evaluating import labelled_rows
+from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.progress import Noticed, Progress, Searching, unseen
+
+MOST, MOST_SETS, _LEAST, _AGREED, _OFTEN, _FEWEST, _APART = 12, 5, 0.01, 1.05, 0.1, 20, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRequest:
+    """Which rule sets are sampled, given the rows of `data`; parameters: K=V of the learner mcmc.
+
+    label: the class that the rules speak for (None: the positive one). take: which rule set is written to `output`.
+    """
+
+    model: Path
+    data: Path
+    steps: int = 20_000
+    seed: int = 0
+    parameters: Sequence[str] = ()
+    label: str | None = None
+    time_limit: float | None = None
+    take: int | None = None
+    output: Path | None = None
+    picture: Path | None = None
+    reading: ReadingOptions = DEFAULT_OPTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Probable:
+    """A rule, a condition or a whole rule set with its probability, by walk too.
+
+    same: of a rule set, the share of rows that it decides as the model.
+    """
+
+    text: tuple[str, ...]
+    probability: float
+    by_walk: tuple[float, ...]
+    same: float | None = None
+
+    def __str__(self) -> str:
+        """The probability in percent, and by walk where the walks differ."""
+        low, high = 100.0 * min(self.by_walk), 100.0 * max(self.by_walk)
+        apart = f" ({low:.0f} to {high:.0f} by walk)" if high - low > _APART else ""
+        return f"{100.0 * self.probability:5.1f} %{apart}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What walks say; own: the probability of the model's own rule set.
+
+    r_hat, draws: of the log probability and of whether each rule stands in the rule set, those that are worst.
+    """
+
+    label: ClassLabel
+    walks: int
+    steps: int
+    r_hat: float
+    draws: float
+    rules: tuple[Probable, ...]
+    conditions: tuple[Probable, ...]
+    rule_sets: tuple[Probable, ...]
+    own: float | None
+
+    def lines(self) -> Iterator[str]:
+        """What people read, of which the lines below a heading are indented."""
+        yield f"{self.walks} random walks of {self.steps:,} steps over rule sets for {quoted(self.label)}"
+        yield f"  R-hat {self.r_hat:.3f}; the second half of the walks is worth {self.draws:,.0f} independent draws."
+        agreed = "agree" if self.r_hat < _AGREED else "do not agree: take more --steps before you trust a number"
+        yield f"  The walks {agreed}."
+        yield "rules: the share of rule sets that have the rule, weighted by how well they explain the rows"
+        yield from (f"  {each}  {each.text[0]}" for each in self.rules)
+        yield "conditions: the share of rule sets that have the condition in some rule"
+        yield from (f"  {each}  {each.text[0]}" for each in self.conditions)
+        yield "rule sets: the most probable ones, and the rows that each decides as the model does"
+        for number, each in enumerate(self.rule_sets, start=1):
+            yield f"  {each}  number {number}, as the model on {percent(each.same or 0.0)} of the rows"
+            yield from (f"           {rule}" for rule in each.text or ("no rule",))
+        if self.own is not None:
+            yield f"  The rules of the model have a probability of {percent(self.own)}."
+        yield "  The same command with --take 2 -o FILE writes rule set number 2 as a model."
+
+
+def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
+    """Walk over rule sets, and write what was asked for; Ctrl-C and the end of the time keep the steps that are done.
+
+    Raises InputError for a label that the model lacks, and for a number that is none of a rule set.
+    """
+    check_outputs([request.output, request.picture], request.model, request.data)
+    if request.take is not None and request.output is None:
+        raise InputError("a rule set that is taken needs a file", where="--take", fix="give -o FILE")
+    if request.output is not None:
+        check_model_ending(request.output)
+    if request.picture is not None:
+        require_matplotlib(str(request.picture))
+        if request.picture.suffix not in PICTURES:
+            raise InputError("no such picture", where=str(request.picture), fix=f"end it in {', '.join(PICTURES)}")
+    graph = load(request.model)
+    k = len(graph.classes) - 1 if request.label is None else class_of(graph, request.label, "--label")
+    sampled, path, rows = _walked(request, graph, k, progress)
+    decided = decide(graph, rows.table) == k
+    own, best = sampled.chains[0].start.clauses, sampled.best(lambda state: state.clauses)
+    found = sampled.parts(lambda state: (state.clauses,), MOST_SETS)
+    sets = [each for each in found if each is found[0] or np.mean(each[1]) >= _LEAST / 2]
+    models = [graph_of(path.frame, [sampled.model(best[each][1])], dict(path.provenance)) for each, _ in sets]
+    if request.output is not None:
+        if not request.take or request.take > len(models):
+            raise InputError("which rule set?", where="--take", fix=f"give a number from 1 to {len(models)}")
+        taken = path.simplified(models[request.take - 1])
+        taken.with_(statistics=rule_statistics(taken, rows.table, rows.y, rows.weight)).save(request.output)
+
+    def probable(clauses: Clauses, shares: list[float], model: RuleGraph | None = None) -> Probable:
+        nodes = [clause_node(sampled.posterior.literals.clause(clause), path.frame.columns) for clause in clauses]
+        text = tuple(print_node(node, graph.schema) for node in nodes)
+        same = None if model is None else float(np.mean((decide(model, rows.table) == 1) == decided))
+        return Probable(text, float(np.mean(shares)), tuple(shares), same)
+
+    clauses = [each for each in sampled.parts(lambda state: state.clauses, MOST) if np.mean(each[1]) >= _LEAST]
+    every = [
+        probable(((each,),), shares) for each, shares in sampled.parts(lambda state: {*chain(*state.clauses)}, MOST)
+    ]
+    trace = sampled.along(sampled.posterior)
+    means = [
+        mean_of(trace),
+        *(mean_of(sampled.along(partial(_has, each))) for each, shares in clauses if np.mean(shares) >= _OFTEN),
+    ]
+    sampling = Sampling(
+        *(graph.classes[k], len(sampled.chains), 2 * trace.shape[1]),
+        *(max(mean.r_hat for mean in means), min(mean.effective for mean in means)),
+        tuple(probable((each,), shares) for each, shares in clauses),
+        tuple(each for each in every if each.probability >= _LEAST),
+        tuple(probable(*each, model) for each, model in zip(sets, models, strict=True)),
+        float(sampled.along(lambda state: state.clauses == own).mean()) if own else None,
+    )
+    if request.picture is not None:
+        write_atomically(request.picture, picture_bytes(_picture(sampling, trace), request.picture.suffix[1:]))
+    return sampling
+
+
+def _has(clause: tuple[int, ...], state: RuleSet) -> bool:
+    return clause in state.clauses
+
+
+def _walked(
+    request: SamplingRequest, graph: RuleGraph, k: int, progress: Progress
+) -> tuple[Sampled, ModelPath, LabelledTable]:
+    """The walks, what makes models of rule sets, and the rows with the labels: the class, or another."""
+    found = labelled_rows(graph, request.data, request.reading, graph.schema.names).rows
+    for note in found.notes:
+        progress(Noticed(note))
+    label, many = graph.classes[k], len(graph.classes) > 2
+    if many and request.label is None:
+        progress(Noticed(f"of several classes these are the rules of {quoted(label)}; --label takes another"))
+    classes = (f"not {label_text(label)}", label_text(label)) if many else (graph.classes[1 - k], label)
+    y = (class_indices(graph, found) == k).astype(np.int64)
+    rows = replace(found, y=y, classes=classes, ordered=False, group=None, cost=None, time=None)
+    given = {"n_chains": 4, "n_steps": request.steps, **learning.parse_parameters("mcmc", request.parameters)}
+    given |= {"stopping": "none", "random_state": request.seed, "time_limit": request.time_limit}
+    learner = MCMCClassifier(**given, target=rows.target, positive=classes[1])
+    own = [rule for rule in rules_of(graph.underlying) if rule.class_index == k]
+    if all(rule.connective == "or" and not rule.nested for rule in own):
+        learner.rules = [conjuncts(rule.node) for rule in own]
+    learner.tell = lambda share: progress(Searching("walking", share))
+    learner.fit_rules(rows)
+    sampled = learner.sampled_
+    if sampled is None or min((len(chain.places) for chain in sampled.chains), default=0) < _FEWEST:
+        fix = "give more time, or rows that conditions tell apart"
+        raise InputError("the walks have too few steps", where=str(request.data), fix=fix)
+    return sampled, learner.path_, rows
+
+
+def _picture(found: Sampling, trace: Floats) -> Any:
+    """The log probability along each walk, and the probabilities of the rules."""
+    from matplotlib.figure import Figure
+
+    shown = found.rules[:8]
+    figure = Figure(figsize=(10.0, 1.2 + 0.4 * max(6, len(shown))))
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    step = max(1, trace.shape[1] // 1000)
+    for number, values in enumerate(trace[:, ::step], start=1):
+        left.plot(np.arange(len(values)) * step, values, linewidth=0.7, label=f"walk {number}")
+    left.set(xlabel="step after the warm-up", ylabel="log probability")
+    left.legend(frameon=False, fontsize=8)
+    texts = [textwrap.fill(textwrap.shorten(each.text[0], 80, placeholder=" ..."), 42) for each in shown]
+    right.barh(texts[::-1], [100.0 * each.probability for each in shown][::-1], color="tab:blue")
+    right.set(xlabel="probability of the rule (%)", xlim=(0.0, 100.0))
+    right.tick_params(labelsize=7)
+    figure.tight_layout()
+    return figure

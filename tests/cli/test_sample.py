@@ -1,0 +1,102 @@
+"""rulekit sample: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_line import Run, assert_refused
+
+import rulekit
+from rulekit.work.progress import Searching
+from rulekit.work.sampling import SamplingRequest, sample
+
+FEW = ("--steps", "2000", "-q")
+
+
+def test_the_rules_of_the_data_are_probable_and_the_model_is_one_of_the_rule_sets(
+    run: Run, model: Path, table: Path
+) -> None:
+    ran = run("sample", str(model), str(table), *FEW)
+    assert ran.status == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == '4 random walks of 2,000 steps over rule sets for "yes"'
+    assert "  The walks agree." in lines
+    share, _, rule = lines[lines.index(next(line for line in lines if line.startswith("rules: "))) + 2].partition("%")
+    assert float(share) > 30.0
+    assert "a > 0.5" in rule
+    assert "number 1, as the model on 100.0 % of the rows" in ran.out
+    assert "The rules of the model have a probability of" in ran.out
+
+
+def test_json_says_the_same_for_the_same_seed(run: Run, model: Path, table: Path) -> None:
+    one, other = (json.loads(run("sample", str(model), str(table), "--json", *FEW).out) for _ in range(2))
+    assert one == other
+    assert one["walks"] == 4
+    assert one["steps"] == 2000
+    assert sum(each["probability"] for each in one["rule_sets"]) <= 1.0 + 1e-9
+    for each in (*one["rules"], *one["conditions"], *one["rule_sets"]):
+        assert min(each["by_walk"]) <= each["probability"] <= max(each["by_walk"])
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "noisy-logical"])
+def test_a_rule_set_that_is_taken_is_a_model_with_its_rules(
+    run: Run, model: Path, table: Path, tmp_path: Path, likelihood: str
+) -> None:
+    how = ("--param", f"likelihood={likelihood}", *FEW)
+    said = json.loads(run("sample", str(model), str(table), "--json", *how).out)
+    ran = run("sample", str(model), str(table), "--take", "1", "-o", "taken.json", "--picture", "walks.svg", *how)
+    assert ran.status == 0, ran.err
+    assert (tmp_path / "walks.svg").read_bytes().startswith(b"<?xml")
+    taken = rulekit.load(tmp_path / "taken.json")
+    assert taken.statistics["rows"] == 300
+    evaluated = run("evaluate", "taken.json", str(table), "--json")
+    assert json.loads(evaluated.out)["accuracy"] > 0.9
+    assert said["rule_sets"][0]["same"] > 0.9
+
+
+def test_of_several_classes_one_is_told_from_the_rest(run: Run, tmp_path: Path) -> None:
+    rows = [f"{a},{b},{('low', 'middle', 'high')[(a > 3) + (b > 5)]}" for a in range(8) for b in range(10)]
+    data = tmp_path / "three.csv"
+    data.write_text("\n".join(["a,b,level", *rows]) + "\n")
+    assert run("train", str(data), "--target", "level", "-o", "three.json", "-q").status == 0
+    ran = run("sample", "three.json", str(data), *FEW)
+    assert ran.status == 0, ran.err
+    assert "--label takes another" in run("sample", "three.json", str(data), "--steps", "200").err
+    ran = run("sample", "three.json", str(data), "--label", "low", "--take", "1", "-o", "low.json", *FEW)
+    assert 'over rule sets for "low"' in ran.out
+    assert rulekit.load(tmp_path / "low.json").classes == ("not low", "low")
+
+
+def test_what_is_stopped_keeps_its_steps(model: Path, table: Path) -> None:
+    """A progress callback that answers true ends the walks, as Ctrl-C and the end of the time do."""
+    found = sample(SamplingRequest(model, table, steps=100_000), lambda event: isinstance(event, Searching))
+    assert 500 <= found.steps < 100_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--label", "maybe"), ("no class 'maybe'",)),
+        (("--take", "1"), ("--take", "give -o FILE")),
+        (("--take", "99", "-o", "taken.json", *FEW), ("which rule set?",)),
+        (("-o", "taken.json", *FEW), ("which rule set?",)),
+        (("--take", "1", "-o", "taken.onnx"), ("taken.onnx",)),
+        (("--picture", "walks.jpg"), ("walks.jpg",)),
+        (("--param", "likelihood=normal"), ("likelihood",)),
+        (("--param", "size=3.5"), ("size",)),
+        (("--time-limit", "0"), ("too few steps",)),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(
+    run: Run, model: Path, table: Path, tmp_path: Path, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert_refused(run("sample", str(model), str(table), *arguments), *words)
+    assert not list(tmp_path.glob("taken*"))
+
+
+def test_a_table_without_a_condition_is_refused(run: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "same.csv"
+    data.write_text("a,b,c,d,label\n" + "0.2,1,red,true,yes\n" * 5 + "0.2,1,red,true,no\n" * 5)
+    assert_refused(run("sample", str(model), str(data)), "too few steps")
