@@ -67,6 +67,7 @@ BENCHMARKS = {
     "paper_ltu": Benchmark(
         "learning", "LTU trees, Madaline and Winnow on the five bits of their paper, drawn as its figures", 10, BOTH
     ),
+    "paper_mcmc": Benchmark("learning", "random walks over rule sets: known causes, adult in two minutes", 9, WRITE),
     "ltu_targets": Benchmark("learning", "whether trees of units find rules that are known", 10, WRITE),
     "oblique": Benchmark(
         "learning", "trees of units on real tables beside oblique trees, CART, logistic regression and CNLL", 20, WRITE

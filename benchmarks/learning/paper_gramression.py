@@ -245,11 +245,11 @@ def table_lines(names: Sequence[str], folder: Path) -> list[str]:
 def main() -> None:
     """Measure what is named, by default everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=["table1", "truths", "random", "tables"])
+    parser.add_argument("parts", nargs="*", choices=["table1", "truths", "random", "tables", "all"], default="all")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     add_options(parser)
     arguments = parser.parse_args()
-    parts, small = arguments.parts or ["table1", "truths", "random", "tables"], arguments.small
+    small = arguments.small
     sizes = (3000,) if small else (3000, 10_000)
     made: Mapping[str, Callable[[], list[str]]] = {
         "table1": lambda: table1_lines(3 if small else 100, picture(arguments, "paper_gramression")),
@@ -257,7 +257,7 @@ def main() -> None:
         "random": lambda: random_lines(3 if small else 30, sizes),
         "tables": lambda: table_lines(TABLES[:1] if small else TABLES, arguments.data),
     }
-    for part in parts:
+    for part in made if "all" in arguments.parts else arguments.parts:
         publish(arguments, f"gramression {part}", made[part]())
 
 
