@@ -13,7 +13,7 @@ from rulekit.audit.drift.comparing import compare, compare_counts
 from rulekit.audit.drift.counted import read_counts
 from rulekit.audit.drift.drift_lines import drift_line
 from rulekit.audit.drift.findings import Drift
-from rulekit.audit.drift.new_levels import NewLevels, new_levels
+from rulekit.audit.drift.monitoring import NewLevels, new_levels
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.graph.rule_graph import RuleGraph

@@ -86,7 +86,7 @@ def content(made: Document, path: Path) -> str:
     """The text of a report in the layout that the ending of its file names."""
     ending = path.suffix.lower()
     if ending == ".json":
-        from rulekit.audit.report.layouts.json_layout import json_text
+        from rulekit.audit.report.document import json_text
 
         return json_text(made)
     if ending == ".md":

@@ -13,10 +13,17 @@ from typing import Any
 
 from rulekit.audit.checks.findings import Finding, FindingKind, Open
 from rulekit.audit.checks.kept_promises import Verdict, verdicts
-from rulekit.audit.checks.meetings import crossing_ranks, overlaps
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.overrides import override_findings, override_verdicts
-from rulekit.audit.checks.rule_findings import gaps, missing_values, shadowed, tending, unreachable
+from rulekit.audit.checks.rule_findings import (
+    crossing_ranks,
+    gaps,
+    missing_values,
+    overlaps,
+    shadowed,
+    tending,
+    unreachable,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, Deadline

@@ -1,7 +1,8 @@
-"""Rows in memory beside those that trained a model."""
+"""Rows in memory beside those that trained a model, and the levels among them that it has never seen, by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy.typing as npt
 
 from rulekit.audit.drift.comparing import compare
 from rulekit.audit.drift.findings import Drift
-from rulekit.audit.drift.new_levels import new_levels
 from rulekit.errors import InputError
+from rulekit.schema import MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
@@ -45,3 +47,31 @@ def _indices(graph: RuleGraph, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
         what = f"{len(cells)} labels for {n_rows} rows" if strange is None else f"{strange!r} is no class of the model"
         raise InputError(what, where="y", fix=f"classes are {', '.join(map(repr, graph.classes[:8]))}")
     return np.array([place[class_key(cell)] for cell in cells], dtype=np.int64)
+
+
+NewLevels = Mapping[str, Mapping[str, int]]
+"""By column how many rows have each level that training never saw, the most frequent first."""
+
+
+def new_levels(raw: RawTable, table: Table, schema: Schema, used: tuple[str, ...]) -> NewLevels:
+    """What the rows of a raw table that was encoded as `table` hold beside the levels of the schema."""
+    found = {}
+    for name in used:
+        if schema[name].kind == "categorical":
+            levels = _of_column(raw, table, schema[name], schema.positions[name])
+            if levels:
+                found[name] = levels
+    return found
+
+
+def _of_column(raw: RawTable, table: Table, feature: Feature, position: int) -> dict[str, int]:
+    code = MISSING_CODE if feature.unseen == "missing" else UNSEEN_CODE
+    rows = np.flatnonzero(table.array(feature.name) == code)
+    if not len(rows):
+        return {}
+    by_name = {column.name: column for column in raw.columns}
+    column = raw.columns[position] if raw.positional else by_name[feature.name]
+    keys, index = factorize(take_column(column, rows), feature.missing_tokens)
+    counts = np.bincount(index[index >= 0], minlength=len(keys)).tolist()
+    named = sorted(zip(keys, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return {key: count for key, count in named if count}

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.audit.explaining.meanings import CONTRARY
 from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
-from rulekit.audit.explaining.overridden import add_overrides
 from rulekit.audit.explaining.turned_conditions import conditions_of_rows
 from rulekit.audit.nearest_change.wishes import ANY, Wishes
+from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.audit.score_cards.row_points import has_scores, row_scores
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.text import print_node
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.tables.table import Table
 
 if TYPE_CHECKING:
     from rulekit.audit.nearest_change.nearest import NearestChange
@@ -197,3 +201,20 @@ def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
         "proved": change.proved,
         "text": str(change),
     }
+
+
+def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: npt.NDArray[np.int64]) -> None:
+    """Put the overrides that hold before the `rules` of each row; beneath [n]: the classes without them."""
+    views = [
+        {
+            "id": override.id,
+            "class": graph.classes[override.class_index],
+            "text": print_node(override.condition, graph.schema),
+            "override": override_view(override),
+        }
+        for override in graph.overrides
+    ]
+    for row, holds, label in zip(rows, firing_overrides(graph, table), beneath.tolist(), strict=True):
+        if holds.any():
+            row["beneath"] = graph.classes[label]
+            row["rules"] = [*(dict(views[j]) for j in np.flatnonzero(holds)), *row["rules"]]

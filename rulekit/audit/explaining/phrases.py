@@ -11,23 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.explaining.relations import relation
+from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.bounds import grouped
-from rulekit.graph.language.readable import amount, level_set, listed, weight
+from rulekit.graph.language.bounds import grouped, lone_value
+from rulekit.graph.language.readable import MOST_LEVELS, amount, level_set, listed, weight
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import negate, readers
 from rulekit.graph.nodes import (
     TRUE,
     Above,
+    Among,
     And,
     AtLeast,
     Compare,
     Contains,
     Family,
+    IsTrue,
     Linear,
     LinearThreshold,
+    Missing,
     Node,
     Not,
     Or,
@@ -35,7 +38,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature, Schema
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
 
@@ -216,3 +219,62 @@ def unknown(phrases: Phrases, i: int) -> list[str]:
         if value == "missing" or value == NEW:
             found.append(f"{column_title(column)} is {value}")
     return found
+
+
+def relation(node: Node, schema: Schema) -> str | None:
+    """What the value of a condition's one column must be, `at most 24,900`; None for a condition of another kind."""
+    if isinstance(node, Missing):
+        return "missing"
+    if isinstance(node, Compare):
+        return _side(node, schema[node.feature]) + " or missing" * node.missing
+    if isinstance(node, IsTrue):
+        return "true" + " or missing" * node.missing
+    if isinstance(node, Among):
+        return _among(node, schema[node.feature])
+    if isinstance(node, And) and len(node.children) == 2:
+        lower, upper = node.children
+        if isinstance(lower, Compare) and isinstance(upper, Compare) and lower.feature == upper.feature:
+            return _between(lower, upper, schema[lower.feature])
+    return _contrary(node.child, schema) if isinstance(node, Not) else None
+
+
+def _contrary(leaf: Node, schema: Schema) -> str | None:
+    """What is denied is said without `not` where a value itself says it."""
+    if isinstance(leaf, Missing):
+        return "known"
+    if isinstance(leaf, IsTrue):
+        return "false" + " or missing" * (not leaf.missing)
+    if isinstance(leaf, Among) and leaf.levels and not leaf.unseen:
+        few = name(leaf.levels[0]) if len(leaf.levels) == 1 else f"one of {level_set(leaf.levels)}"
+        return f"not {few}" + " or missing" * (not leaf.missing)
+    if isinstance(leaf, Contains):
+        return None
+    contrary = negate(leaf, schema)
+    return None if isinstance(contrary, Not) else relation(contrary, schema)
+
+
+def _side(node: Compare, feature: Feature) -> str:
+    words = ("not after", "after") if is_dated(feature) else ("at most", "above")
+    return f"{words[node.op == '>']} {amount(node.value, feature)}"
+
+
+def _between(lower: Compare, upper: Compare, feature: Feature) -> str:
+    if lower.op == "<=":
+        lower, upper = upper, lower
+    marker = " or missing" * (lower.missing and upper.missing)
+    whole = lone_value(lower.value, upper.value, feature, rounded=True)
+    if (lower.op, upper.op) == (">", "<=") and whole is not None:
+        return amount(whole, feature) + marker
+    return f"{_side(lower, feature)} and {_side(upper, feature)}{marker}"
+
+
+def _among(node: Among, feature: Feature) -> str:
+    beside = [level for level in feature.levels if level not in node.levels]
+    marker = " or missing" * node.missing
+    if node.unseen and 0 < len(beside) < max(2, len(node.levels)):
+        return ("not " + (name(beside[0]) if len(beside) == 1 else f"one of {level_set(beside)}")) + marker
+    new = " or a level never seen" * node.unseen
+    if not node.levels:
+        return (marker + new).removeprefix(" or ") or "no value"
+    levels = name(node.levels[0]) if len(node.levels) == 1 else f"one of {level_set(node.levels, MOST_LEVELS)}"
+    return levels + new + marker

@@ -12,13 +12,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.condition_views import condition_views
 from rulekit.audit.explaining.noisy_formulas import Noisy
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import TRUE, Hidden, Missing, Node, Not, Probability, with_children
+from rulekit.graph.language.text import print_node
+from rulekit.graph.leaves import column_of, cuts_of_leaf
+from rulekit.graph.nodes import (
+    LEAVES,
+    TRUE,
+    Among,
+    Contains,
+    Hidden,
+    IsTrue,
+    Missing,
+    Node,
+    Not,
+    Probability,
+    with_children,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold, topological
+from rulekit.schema import Schema
 from rulekit.tables.table import Table
 
 Doubles = npt.NDArray[np.float64]
@@ -117,3 +130,35 @@ def _with_turned(formula: Node, cause: Node) -> Node:
 
 def _bits(formula: Node) -> tuple[Hidden, ...]:
     return tuple(node for node in topological([formula]) if isinstance(node, Hidden))
+
+
+def condition_views(name: str, label: object, cause: Node, schema: Schema) -> tuple[dict[str, Any], ...]:
+    """What is said of a condition that fails, that holds, and that fails in a row where its column is known."""
+    text = print_node(cause, schema)
+    fails, contrary = f"not {_enclosed(cause, False, schema)}", contrary_of_known(cause)
+    known = fails if contrary is None else _enclosed(contrary, True, schema)
+    said = ((False, fails), (True, _enclosed(cause, True, schema)), (False, known))
+    return tuple({"id": name, "class": label, "text": text, "holds": holds, "said": words} for holds, words in said)
+
+
+def contrary_of_known(cause: Node) -> Node | None:
+    """What holds instead of a leaf that fails on a known value, `story lacks wheat`; None where no leaf says it."""
+    leaf = cause.child if isinstance(cause, Not) else cause
+    wanted = leaf is cause  # a leaf is denied by what is false where it is missing, as every condition is
+    if isinstance(leaf, IsTrue):
+        found: Node = IsTrue(leaf.feature, wanted)
+    elif isinstance(leaf, Contains):
+        found = Contains(leaf.feature, leaf.tokens, wanted)
+    elif isinstance(leaf, Among) and not leaf.unseen:
+        found = Among(leaf.feature, leaf.levels, wanted)
+    else:
+        return None
+    return Not(found) if wanted else found
+
+
+def _enclosed(node: Node, holds: bool, schema: Schema) -> str:
+    """A condition that a number or `not` may stand beside: what joins conditions or ends in a number in parentheses."""
+    text, leaf = print_node(node, schema), node.child if isinstance(node, Not) else node
+    plain = holds and isinstance(leaf, LEAVES) and not cuts_of_leaf(leaf)
+    bare = isinstance(node, IsTrue) or plain or (text.startswith("(") and not node.children)
+    return text if bare else f"({text})"

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from rulekit.audit.nearest_change.wishes import has_order
 from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.asking import Asking, decided_as
 from rulekit.audit.reason_codes.catalogue import Catalogue, Direction, Reason
-from rulekit.audit.reason_codes.covering import covered_where, lint_search
+from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
 from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import FALSE, Missing, Node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +10,9 @@ from typing import Any
 
 from rulekit.audit.checks.checking import check_model
 from rulekit.audit.report.blocks import Section
-from rulekit.audit.report.scoring.section import score_section
+from rulekit.audit.report.scoring.steps import score_section
 from rulekit.audit.report.sections.annex import annex_section
 from rulekit.audit.report.sections.attached import KINDS, attached_section
-from rulekit.audit.report.sections.bounds import bounds_section
 from rulekit.audit.report.sections.check_results import checks_section
 from rulekit.audit.report.sections.column_table import columns_section
 from rulekit.audit.report.sections.coverage import coverage_section
@@ -20,7 +20,7 @@ from rulekit.audit.report.sections.group_tables import groups_section, parities_
 from rulekit.audit.report.sections.history import history_section
 from rulekit.audit.report.sections.limits import limits_of, limits_section
 from rulekit.audit.report.sections.missing_inputs import missing_section
-from rulekit.audit.report.sections.performance import performance_section
+from rulekit.audit.report.sections.performance import bounds_section, performance_section
 from rulekit.audit.report.sections.purpose import purpose_section
 from rulekit.audit.report.sections.rule_tables import probability_section, rule_entries, rules_section
 from rulekit.audit.report.sections.sizes import sizes_section
@@ -88,3 +88,8 @@ def document(subject: Subject, version: str, deadline: Deadline = NO_LIMIT) -> D
     parts = [part for part in (said.author, said.date) if part]
     subtitle = ", ".join([*parts, f"model {graph.digest[:12]}"])
     return Document(title, subtitle, tuple(sections), graph.digest)
+
+
+def json_text(document: Document) -> str:
+    """The content as JSON text; the same for the same subject."""
+    return json.dumps(document.data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -7,9 +7,8 @@ import pytest
 
 from rulekit.audit.explaining.explanations import Asked, explain
 from rulekit.audit.explaining.nearest_rules import nearest_rules
-from rulekit.audit.explaining.override_words import override_sentences
-from rulekit.audit.explaining.phrases import Phrases, conditions
-from rulekit.audit.explaining.relations import relation
+from rulekit.audit.explaining.phrases import Phrases, conditions, relation
+from rulekit.audit.explaining.sentences import override_sentences
 from rulekit.audit.nearest_change.wishes import Wishes
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.random_graphs import random_legal_graph, random_table

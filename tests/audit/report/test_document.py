@@ -12,9 +12,8 @@ import pytest
 from report_models import loans
 
 import rulekit
-from rulekit.audit.report.document import Document
+from rulekit.audit.report.document import Document, json_text
 from rulekit.audit.report.layouts.html_layout import html
-from rulekit.audit.report.layouts.json_layout import json_text
 from rulekit.audit.report.layouts.markdown_layout import markdown
 from rulekit.conformance.models import FAMILY, LEARNED, NODES
 from rulekit.errors import FormatError, InputError

@@ -12,6 +12,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rulekit.audit.report.blocks import Block, Form, Section, Text
+from rulekit.audit.report.subject import Subject
+from rulekit.errors import Unsupported
 from rulekit.graph.language.words import quoted
 from rulekit.graph.nodes import (
     Among,
@@ -148,3 +151,22 @@ _RULES: Mapping[type[Node], Callable[[Any, list[int], Schema], Step]] = {
     Greater: lambda node, below, schema: ["greater", *below],
     Exponential: lambda node, below, schema: ["exp", *below],
 }
+
+
+SAID = (
+    "Type the values of a row; an empty field is a missing value. The page runs the very steps of the model, so it "
+    "decides as the model does. Nothing that is typed leaves it."
+)
+
+
+def score_section(subject: Subject) -> Section:
+    """The form with the program of the model, or why there is none."""
+    try:
+        program = program_json(subject.graph, {row.id: row.text for part in subject.parts for row in part.rows})
+        why = "" if program is not None else "The model has too many steps for a page."
+    except Unsupported as error:
+        program, why = None, f"The page cannot run this model: {error}."
+    blocks: tuple[Block, ...] = (Text(why, "note"),)
+    if program is not None:
+        blocks = (Text(SAID), Form(program))
+    return Section("score", "Score a row", blocks, {"program": program})

@@ -12,6 +12,7 @@ from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.figures.metrics import Figures, figures
 from rulekit.audit.figures.operating import Calibration, OperatingPoint, calibration, operating_points
+from rulekit.audit.guarantees.bounds import bound_lines, bounds_of
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Facts, Heading, Picture, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, number_text, rows_text, share_text
 from rulekit.audit.report.sections.pictures import (
@@ -239,3 +240,11 @@ def _calibration_table(found: Calibration, what: str) -> Table:
         f"what was reported. Mean distance {share_text(found.error)}; Brier score {number_text(found.brier, 3)}."
     )
     return Table("Calibration", titles, lines, below)
+
+
+def bounds_section(subject: Subject) -> Section:
+    """What `rulekit bounds` says of the same rows."""
+    found = bounds_of(subject.graph, subject.rows)
+    lines = ((line.startswith(" "), line.lstrip()) for line in bound_lines(found))
+    blocks = tuple((Text if below else Heading)(text[0].upper() + text[1:]) for below, text in lines)
+    return Section("bounds", "How sure the error is", blocks, asdict(found))
