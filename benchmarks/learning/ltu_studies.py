@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.learning.ltu_runs import Fit, Rows, Runs, network, own_rule, rows_of, runs, tree
-from rulekit.learners.ltu.madaline import SHAPES
+from rulekit.learners.ltu.growing import grow_perceptron_tree
+from rulekit.learners.ltu.madaline import SHAPES, best_of_several
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
-from rulekit.learners.ltu.network.several import best_of_several
 from rulekit.learners.ltu.network.training import Training, train
 from rulekit.learners.ltu.nodes.kinds import KINDS, node_of
-from rulekit.learners.ltu.nodes.perceptron_tree import grow_perceptron_tree
 from rulekit.learners.ltu.trees import LTUTree
 
 EPOCHS = 25

@@ -13,11 +13,10 @@ from rulekit.learners.contract import Learning, OutOfTimeError, Question
 from rulekit.learners.ltu.fitting.candidates import description
 from rulekit.learners.ltu.fitting.fit import FitResult, fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions
-from rulekit.learners.ltu.growing import Growth, grow_tree
+from rulekit.learners.ltu.growing import Growth, grow_perceptron_tree, grow_tree
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.models import candidate_of
 from rulekit.learners.ltu.nodes.kinds import node_of
-from rulekit.learners.ltu.nodes.perceptron_tree import grow_perceptron_tree
 from rulekit.learners.ltu.rows import Rows
 from rulekit.learners.ltu.settings import LTUTreeSettings
 from rulekit.learners.ltu.trees import LTUTree

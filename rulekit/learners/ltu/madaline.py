@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,8 @@ from rulekit.learners.ltu.models import candidate_of
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
-from rulekit.learners.ltu.network.several import best_of_several
-from rulekit.learners.ltu.network.training import Trained, Training, train
+from rulekit.learners.ltu.network.training import DEFAULT, Trained, Training, train, train_in_order
+from rulekit.learners.ltu.presenting import random_orders
 from rulekit.learners.ltu.progress import Progress, known_rows, refuse_whole, with_passes
 from rulekit.learners.ltu.rows import Rows
 from rulekit.learners.ltu.settings import MadalineSettings, MadaWinnowSettings
@@ -272,3 +272,63 @@ class MadaWinnow(Madaline):
     def rule_of(self, settings: MadaWinnowSettings) -> Rule:
         """How weights change."""
         return Winnow(float(settings.alpha), settings.beta, settings.threshold)
+
+
+Judging = Literal["held-out", "cross-validation"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """The best network, which one it is, and the share of the weight that each errs on rows not shown to it [k]."""
+
+    trained: Trained
+    number: int
+    errors: Floats
+
+
+def best_of_several(
+    network: Network,
+    inputs: Floats,
+    labels: Bools,
+    weights: Floats,
+    rng: np.random.Generator,
+    n_networks: int = 5,
+    judging: Judging = "held-out",
+    training: Training = DEFAULT,
+    parts: int = 5,
+    check: Callable[[], None] | None = None,
+    as_begun: bool = False,
+) -> Chosen:
+    """The best of so many networks that all go on from one, on rows as `train` takes them.
+
+    as_begun: what they begin with is kept unless the best errs less on these rows by a standard error.
+
+    What few passes make of a network depends much on the order of the rows (Sahami, at the end of the results). The
+    network that is kept is the one that unseen rows judge: an order that served well without them says little of the
+    network that it makes of all rows. The rows are parted by chance into so many parts, and each network is shown all
+    but one of them and judged by that one: all by the same part (held-out), or each by the next (cross-validation).
+    Raises InputError where there are fewer than two rows or parts.
+    """
+    parts = min(parts, len(labels))
+    if parts < 2:
+        raise InputError("networks are compared on rows that they have not seen", fix="give two rows and two parts")
+    orders = [random_orders(weights, training.passes, rng) for _ in range(n_networks)]
+    part_of = rng.permutation(np.arange(len(labels)) % parts)
+    found, errors = list[Trained](), np.zeros(n_networks)
+    for number, order in enumerate(orders):
+        out = part_of == (number % parts if judging == "cross-validation" else 0)
+        found.append(train_in_order(network, inputs, labels, weights, _without(order, out), training, check))
+        wrong = found[-1].tree.decides(inputs[out]) != labels[out]
+        errors[number] = float(weights[out][wrong].sum() / weights[out].sum())
+    best = int(errors.argmin())
+    if as_begun:
+        wrong = [tree.decides(inputs[out]) != labels[out] for tree in (network.tree, found[best].tree)]
+        gains = weights[out] * (wrong[0].astype(float) - wrong[1])
+        if gains.sum() <= np.sqrt((gains**2).sum()):
+            return Chosen(Trained(network.tree, network, (), ()), best, errors)
+    return Chosen(found[best], best, errors)
+
+
+def _without(orders: Ints, out: Bools) -> Ints:
+    """The same orders [passes, shown] without some rows; each pass shows every row equally often."""
+    return orders[~out[orders]].reshape(len(orders), -1)

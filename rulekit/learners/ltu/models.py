@@ -16,11 +16,10 @@ from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.exact.parts import Seen
 from rulekit.learners.ltu.exact.units import exact_units
-from rulekit.learners.ltu.forms import dnf_of_paths, nested
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.rows import Rows
 from rulekit.learners.ltu.settings import UnitSettings
-from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import Unit
 from rulekit.numbers import short_probability, strength_of
@@ -29,6 +28,35 @@ from rulekit.simplification.column_terms import join_terms
 from rulekit.simplification.logic import degenerate_at_least
 from rulekit.simplification.rewriting import context_of
 from rulekit.simplification.sums import dead_terms, threshold_logic
+
+
+def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:
+    """The or of the conjunctions of all paths that are answered by yes; units [m]: any Boolean nodes.
+
+    It is the network of three layers that a tree is (Sahami, "Creating Networks From LTU Trees"): its conjunctions are
+    the second layer, one for each unit without a right child, and their or is the third. No two of them hold at once.
+    """
+    gates = []
+    for signs in shape.gates:
+        own = [units[k] if signs[k] > 0 else Not(units[k]) for k in np.flatnonzero(signs).tolist()]
+        gates.append(own[0] if len(own) == 1 else And(own))
+    return gates[0] if len(gates) == 1 else Or(gates)
+
+
+def nested(shape: Shape, units: Sequence[Node]) -> Node:
+    """(unit and what follows on the right) or (not unit and what follows on the left), from the root down.
+
+    Where nothing follows on the right, "unit or what follows on the left" says the same, and is shorter.
+    """
+    below: list[Node] = list(units)
+    for k in reversed(range(shape.size)):  # children come after their parents
+        unit, left, right = units[k], int(shape.left[k]), int(shape.right[k])
+        if right == NONE:
+            below[k] = unit if left == NONE else Or([unit, below[left]])
+        else:
+            yes = And([unit, below[right]])
+            below[k] = yes if left == NONE else Or([yes, And([Not(unit), below[left]])])
+    return below[0]
 
 
 def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> Node:

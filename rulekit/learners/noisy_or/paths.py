@@ -19,10 +19,9 @@ from rulekit.learners.fitting.assembly import Prior
 from rulekit.learners.fitting.rows.folds import fold_of_rows
 from rulekit.learners.noisy_or.counted.adding import grown_counts
 from rulekit.learners.noisy_or.counted.parity_search import grown_parities
-from rulekit.learners.noisy_or.models.counted_model import NoisyAdd
+from rulekit.learners.noisy_or.models.counted_model import NoisyAdd, NoisyParity
 from rulekit.learners.noisy_or.models.gated_models import Gated
 from rulekit.learners.noisy_or.models.noisy_or import HALF, NoisyOr, Part
-from rulekit.learners.noisy_or.models.parity_model import NoisyParity
 from rulekit.learners.noisy_or.search.causes import Causes, causes_of
 from rulekit.learners.noisy_or.search.fits import Fit, Method
 from rulekit.learners.noisy_or.search.gated_search import GatedSearch, grown_gated

@@ -28,7 +28,7 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.fitting.given.allowed import all_allowed
 from rulekit.learners.fitting.sizes import held_out
-from rulekit.learners.fitting.sizes.losses import Losses, likely_best
+from rulekit.learners.fitting.sizes.held_out import Losses, likely_best
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 from rulekit.tables.table import Table

@@ -11,7 +11,7 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import And, Column, Compare, IsTrue, LinearThreshold, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit.learners.ltu.forms import dnf_of_paths, nested
+from rulekit.learners.ltu.models import dnf_of_paths, nested
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from rulekit.errors import InputError
 from rulekit.learners.ltu.growing import grow_tree
-from rulekit.learners.ltu.madaline import SHAPES, network_of_tree, shape_named
+from rulekit.learners.ltu.madaline import SHAPES, best_of_several, network_of_tree, shape_named
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.pruning import pruned, useless_parting, useless_unit, without_useless
 from rulekit.learners.ltu.network.rules import FixedIncrement, Winnow
-from rulekit.learners.ltu.network.several import best_of_several
 from rulekit.learners.ltu.network.training import Training, train, train_in_order
 from rulekit.learners.ltu.nodes.kinds import node_of
 from rulekit.learners.ltu.shape import NONE, Shape

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from rulekit.learners.ltu.growing import Growth, grow_tree
+from rulekit.learners.ltu.growing import Growth, best_single, grow_perceptron_tree, grow_tree
 from rulekit.learners.ltu.nodes.conditions import (
     are_conditions,
     as_signs,
@@ -14,7 +14,6 @@ from rulekit.learners.ltu.nodes.conditions import (
     with_complements,
 )
 from rulekit.learners.ltu.nodes.kinds import KINDS, Best, node_of
-from rulekit.learners.ltu.nodes.perceptron_tree import best_single, grow_perceptron_tree
 from rulekit.learners.ltu.presenting import shown_times
 
 

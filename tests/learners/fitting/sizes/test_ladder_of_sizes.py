@@ -20,8 +20,7 @@ from rulekit.graph.rules import counts, rules_of
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.fitting.sizes.choice import Curve
-from rulekit.learners.fitting.sizes.joint import joint_curve
-from rulekit.learners.fitting.sizes.sizing import row_sizes
+from rulekit.learners.fitting.sizes.sizing import joint_curve, row_sizes
 from rulekit.simplification.passes import simplify
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.exact.integers import combinations, least_integer_unit, least_integers
 from rulekit.learners.ltu.exact.parts import RealUnit, Seen
+from rulekit.learners.ltu.exact.units import combinations, least_integer_unit, least_integers
 from rulekit.learners.ltu.inputs import Condition
 
 NONE_MISSING = Seen(frozenset(), frozenset(range(20)))

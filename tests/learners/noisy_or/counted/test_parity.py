@@ -10,7 +10,7 @@ import pytest
 from rulekit import NoisyOrClassifier
 from rulekit.graph.nodes import TRUE, IsTrue, Odd
 from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
-from rulekit.learners.noisy_or.counted.parity import fit_parity
+from rulekit.learners.noisy_or.counted.parity_search import fit_parity
 from rulekit.learners.noisy_or.factorised import Influences, by_parity, em_step
 
 
