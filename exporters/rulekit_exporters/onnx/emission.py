@@ -9,22 +9,26 @@ from typing import Any, get_args
 
 import numpy as np
 
-from rulekit.cells.words import taken_apart
+from rulekit.cells.axis import cells_of
+from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
-from rulekit.graph.nodes import Above, Linear, LinearThreshold
+from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Probability
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import Rule, rules_of
+from rulekit.tables.table import Table
 from rulekit.targets import Artifact
-from rulekit_exporters.onnx.builder import Builder, Contents, Port, serialize
+from rulekit_exporters.onnx.builder import Builder, Contents, Port, Truth, serialize
 from rulekit_exporters.onnx.costs import cost
 from rulekit_exporters.onnx.formulations import Emit, Formulations, formulations
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs, plan_of_form
 from rulekit_exporters.onnx.labels import is_by_class, kinds_of_outputs, roles_of
 from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
 from rulekit_exporters.onnx.operators.emitter import Emitter
-from rulekit_exporters.onnx.operators.fired import emit_fired
 from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
-from rulekit_exporters.onnx.self_check import check_artifact
+from rulekit_exporters.onnx.running import run_apart, runtime_session
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
@@ -154,3 +158,54 @@ def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tup
             f"column {column!r}: {listed} means missing; ONNX takes it for a number, so feed NaN in its place"
         )
     return tuple(warnings)
+
+
+def emit_fired(emitter: Emitter) -> str:
+    """The tensor [N, rules] bool of the rules that fired."""
+    builder = emitter.builder
+    rules = rules_of(emitter.graph)
+    if not rules:
+        rows = builder.operate("Transpose", emitter.inputs.fill(False), perm=[1, 0])
+        nothing = builder.constant([], np.int64)
+        return builder.operate("Gather", rows, nothing, axis=1)
+    values = [truth_of(emitter, rule) for rule in rules]
+    stacked = builder.operate("Concat", *map(emitter.row, values), axis=0)
+    return builder.operate("Transpose", stacked, perm=[1, 0])
+
+
+def truth_of(emitter: Emitter, rule: Rule) -> Truth:
+    """A Boolean rule where it is true, a random one where its probability is above 1/2, a number where it is not 0."""
+    builder = emitter.builder
+    if rule.nested:
+        return builder.above(emitter.number(Probability(rule.node)), 0.5)
+    if rule.node.family is Family.BOOLEAN:
+        return emitter.truth(rule.node)
+    number = emitter.number(rule.node)
+    if not isinstance(number, str):
+        return number != 0.0
+    return builder.operate("Not", builder.operate("Equal", number, builder.double(0.0)))
+
+
+ROWS = 33
+
+
+def check_artifact(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) -> None:
+    """Run no row, one row and `ROWS` rows; raises RulekitError where a decision is not that of the graph.
+
+    words: the columns of words of the graph, where it is the form of a model over texts.
+    """
+    session = runtime_session(artifact)
+    for n_rows in (0, 1, ROWS):
+        table = sample(graph, n_rows)
+        labels = run_apart(artifact, graph, words, table, session).labels
+        if not np.array_equal(labels, decide(graph, table)):
+            raise RulekitError("the exported model decides otherwise than the graph", where="onnx", fix="report this")
+
+
+def sample(graph: RuleGraph, n_rows: int) -> Table:
+    """Rows that step through the cells of every used column, each at its own pace; the first are all missing."""
+    found = readers(graph.roots)
+    features = [graph.schema[name] for name in plan_of_form(graph, "columns").columns]
+    cells = [cells_of(feature, found.get(feature.name, ())).encoded()[::-1] for feature in features]
+    arrays = [values[np.arange(n_rows) * (j + 1) % len(values)] for j, values in enumerate(cells)]
+    return Table(tuple(features), tuple(arrays), n_rows)

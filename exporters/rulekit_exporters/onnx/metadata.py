@@ -13,6 +13,7 @@ from onnx import ModelProto
 
 import rulekit
 from rulekit.audit.score_cards.total_lines import total_table
+from rulekit.cells.words import taken_apart
 from rulekit.errors import FormatError, NoModelError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
@@ -20,7 +21,6 @@ from rulekit.graph.rules import rules_of
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import FIRED, Options
-from rulekit_exporters.onnx.words import described
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"
@@ -147,3 +147,25 @@ def read_graph(artifact: bytes) -> RuleGraph:
     if graph.digest != properties.get(DIGEST_KEY):
         raise FormatError("the rulekit model in this ONNX file is not that of its digest", fix="export it again")
     return graph
+
+
+def described(graph: RuleGraph, numbered: bool = False) -> dict[str, Any]:
+    """By text the column that says whether it is missing, and the column of each word; empty without texts.
+
+    The operators know no texts: a model over texts is exported as the same model over columns of words
+    (`rulekit.cells.words`), or over their ids (`rulekit_exporters.onnx.word_ids`). Whoever runs it tokenises.
+    numbered: their ids instead of their names. Cells that are one of the missing tokens are missing texts.
+    """
+    _, words = taken_apart(graph)
+    if words is None:
+        return {}
+    found = {}
+    for text, columns in words.columns.items():
+        missing, *own = range(len(columns)) if numbered else columns
+        feature = graph.schema[text]
+        found[text] = {
+            "missing": missing,
+            "missing_tokens": list(feature.missing_tokens),
+            "words": dict(zip(feature.levels, own, strict=True)),
+        }
+    return found

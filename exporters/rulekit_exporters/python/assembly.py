@@ -22,10 +22,9 @@ from rulekit.names import printable
 from rulekit.program.expressions import Expression
 from rulekit.program.fired import firing_steps
 from rulekit.program.lower import lower
-from rulekit.program.naming import Names, context_of, label_texts
+from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.schema import Feature
-from rulekit_exporters.python.counting import counting_functions
-from rulekit_exporters.python.functions import functions
+from rulekit_exporters.python.functions import body_of, function, functions
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
 
@@ -239,3 +238,27 @@ def _import_lines(imports: list[ast.stmt], needed: set[str]) -> str:
     return "\n".join(
         lines + [f"from {name} import {', '.join(sorted(kept))}" for name, kept in sorted(members.items()) if kept]
     )
+
+
+OF_ROW = "Whether each of RULES holds on a row; the row as for `decide`."
+COUNT = "Rows, and how many have each rule and each class; data as for `predict_many`, errors as of `predict`."
+COUNTED = """\
+    return counts_of(
+        rows_of(data), lambda row: cells(row, len(COLUMNS), USED), decide, rules_of_row, RULES, CLASS_NAMES
+    )
+"""
+
+
+def counting_functions(graph: RuleGraph, context: Context) -> list[list[str]]:
+    """The lines of `rules_of_row` and of `count_rules`; raises Unsupported for a rule that has no steps."""
+    steps = tuple(firing_steps(graph).values())
+    names = {name: literal(name) for name in graph.used_features}
+    body = body_of(context, steps, names, context.briefs)
+    body.put("chosen: list[Any] = []")
+    for step in steps:
+        body.say("chosen.append(", body.expression(step), ")")
+    body.put("return chosen")
+    return [
+        function("rules_of_row", ["row: Any"], "list[Any]", OF_ROW, body.lines),
+        function("count_rules", ["data: Any"], "dict[str, Any]", COUNT, COUNTED.splitlines()),
+    ]

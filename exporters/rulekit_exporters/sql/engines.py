@@ -26,9 +26,8 @@ from rulekit.tables.table import Table
 from rulekit.targets import Outcome
 from rulekit.verification.proof.respelling import stated_options
 from rulekit.verification.rows.adversarial import raw_columns
-from rulekit_exporters.sql.counting import row_by_row
 from rulekit_exporters.sql.dialects import quoted
-from rulekit_exporters.sql.query import Options
+from rulekit_exporters.sql.query import Options, row_by_row
 
 SERVER = "RULEKIT_POSTGRESQL"
 SECONDS = 600

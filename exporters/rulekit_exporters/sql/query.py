@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.audit.score_cards.total_lines import comment_lines
-from rulekit.errors import InputError
+from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -26,10 +26,71 @@ from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
 from rulekit.targets import option
-from rulekit_exporters.sql.binding import refuse_braces, refuse_clashes, source_of
 from rulekit_exporters.sql.cells import TABLE, CellReading
-from rulekit_exporters.sql.counting import counting
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
+
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^".{][^.]*)')
+_NAME = r"""\s*('[\w .$-]+'|"[\w .$-]+")\s*"""
+_TEMPLATE = re.compile(
+    rf"\{{\{{\s*(this|(ref|source)\({_NAME}(,{_NAME})?(,\s*(v|version)\s*=\s*[\w'.\"]+\s*)?\))\s*\}}\}}"
+)
+
+
+def source_of(table: str) -> str:
+    """A table as a query names it: parts with dots between them, each plain or in quotation marks.
+
+    A reference of dbt in double braces stays as it is: dbt puts a name in its place. Any other expression could bring
+    SQL of its own. Raises InputError for anything else.
+    """
+    if _TEMPLATE.fullmatch(table.strip()):
+        return table.strip()
+    parts, place = list[str](), 0
+    while match := _PART.match(table, place):
+        parts.append(match[1].replace('""', '"') if match[1] else match[2])
+        place = match.end()
+        if place == len(table):
+            return ".".join(map(quoted, parts))
+        if table[place] != ".":
+            break
+        place += 1
+    raise InputError(
+        f"{table!r} is no name of a table", where="sql", fix='write loans, sales.loans or sales."my loans"'
+    )
+
+
+def refuse_braces(source: str, texts: Iterable[str]) -> None:
+    """Raises InputError where dbt, which is to replace the table's name, would replace something else too."""
+    if source.startswith("{{") and any(mark in text for text in texts for mark in ("{{", "{%", "{#")):
+        fix = "give the name of the table, and put the reference in its place"
+        raise InputError("a name or level of the model holds braces that dbt replaces", where="sql", fix=fix)
+
+
+def refuse_clashes(dialect: Dialect, used: Iterable[str], kept: Sequence[str], results: Iterable[str]) -> None:
+    """Raises InputError for columns that the engine does not tell apart, or that every table has.
+
+    used: columns that the rules read; kept: those that stand in the result too; results: what else it has, in
+    quotation marks.
+    """
+    inputs = list(dict.fromkeys([*used, *kept]))
+    for name in inputs:
+        if dialect.folded(name) in dialect.hidden:
+            raise InputError(
+                f"every table of {dialect.engine} has a hidden column {name!r}",
+                where="sql",
+                fix="give the column another name, and train or edit the model with it",
+            )
+    outputs = [*kept, *(name[1:-1].replace('""', '"') for name in results)]
+    for names, what in ((inputs, "columns that are read"), (outputs, "columns of the result")):
+        seen: dict[str, str] = {}
+        for name in names:
+            if other := seen.get(dialect.folded(name)):
+                raise InputError(
+                    f"{dialect.engine} does not tell two {what} apart, {other!r} and {name!r}",
+                    where="sql",
+                    fix="rename one in a view, and read that",
+                )
+            seen[dialect.folded(name)] = name
+
 
 WORD = re.compile(r"\w+")
 
@@ -208,3 +269,34 @@ def _select(columns: Mapping[str, Expression], source: str, carried: Sequence[st
         lines += [f"    {line}" for line in value.comment.splitlines()]
         lines += layout("", value, f" AS {name}{',' * (number < len(columns))}", 4)
     return [*lines, f"FROM {source}"]
+
+
+MARK = "-- how many rows there are, on how many each rule holds, and for how many each class is decided"
+MOST = 490
+"""SQLite joins no more than 500 queries by UNION ALL."""
+
+
+def counting(labels: Mapping[str, str], rules: Iterable[str], decided: str, counted: str, function: str) -> list[str]:
+    """The lines behind the last stage. labels: by text of a class how the query writes it; function: see Dialect."""
+    conditions = {("rule", rule): f"{quoted(rule)} = 1" for rule in rules}
+    conditions |= {("class", text): f'"label" = {label}' for text, label in labels.items()}
+    if len(conditions) > MOST:
+        raise InputError(f"more than {MOST} rules and classes are to be counted", where="sql", fix="export fewer rules")
+    sums = [
+        f"    coalesce({function}sum(CASE WHEN {test} THEN 1 ELSE 0 END), 0) AS c{k}"
+        for k, test in enumerate(conditions.values())
+    ]
+    rows = [f'SELECT \'rows\' AS "what", \'\' AS "name", n AS "count" FROM {counted}']
+    for k, (what, name) in enumerate(conditions):
+        rows.append(f"UNION ALL SELECT '{what}', {quoted(name, chr(39))}, c{k} FROM {counted}")
+    columns = ",\n".join([f"    {function}count(*) AS n", *sums]).split("\n")
+    return [MARK, f"{counted} AS MATERIALIZED (", "SELECT", *columns, f"FROM {decided}", ")", *rows]
+
+
+def row_by_row(query: str) -> str:
+    """The same query with the rows that it counts in the place of the counts; raises FormatError for another query."""
+    head, mark, tail = query.partition(f"\n{MARK}\n")
+    decided = re.search(r"^FROM (\w+)$", tail, re.MULTILINE)
+    if not mark or not head.endswith("\n),") or not decided:
+        raise FormatError("the query does not count as its options say", fix="export the model again")
+    return f"{head[:-1]}\nSELECT * FROM {decided[1]}"

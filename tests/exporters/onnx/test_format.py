@@ -298,6 +298,6 @@ def test_mutated_files_never_raise_anything_else() -> None:
 
 def test_a_model_that_decides_otherwise_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> None:
     other = RuleGraph(SCHEMA, GRAPH.classes, Fires(Or((*RULES.children, Missing("x")))))
-    monkeypatch.setattr("rulekit_exporters.onnx.self_check.decide", lambda graph, table: decide(other, table))
+    monkeypatch.setattr("rulekit_exporters.onnx.emission.decide", lambda graph, table: decide(other, table))
     with pytest.raises(ValueError, match="decides otherwise"):
         emit(GRAPH, {})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rulekit_exporters.sql.binding import source_of
+from rulekit_exporters.sql.query import source_of
 
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rulekit_exporters.sql.counting import MARK, MOST
 from rulekit_exporters.sql.engines import run_in
+from rulekit_exporters.sql.query import MARK, MOST
 
 from rulekit.conformance.models import NODES
 from rulekit.errors import FormatError, InputError

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.errors import Unsupported
 from rulekit.graph.evaluation.circuit_values import Lookup, prepare
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Hidden, Node, Probability
 from rulekit.graph.probability.circuit import Algebra
 from rulekit.graph.probability.compilation import build_circuit, is_count, is_parity
+from rulekit.graph.probability.counting import Tails
 from rulekit.tables.table import Array
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.counts import counted
 from rulekit_exporters.onnx.operators.parities import odd_probability
 from rulekit_exporters.onnx.operators.stacking import choices, stack
 
@@ -101,3 +102,45 @@ def _rows_of_tables(emitter: Emitter, causes: tuple[Node, ...], tables: list[Loo
     bits = builder.cast(stacked.rows, np.float32)
     places = builder.operate("Gemm", builder.constant(weights), bits, builder.constant(starts))
     return builder.operate("Gather", builder.constant(np.concatenate(entries)), builder.cast(places, np.int64), axis=0)
+
+
+MOST_COUNTED = 200  # bits; the numbers of all steps grow with their square
+
+
+def counted(emitter: Emitter, formula: Node) -> Number:
+    """[1, N] double: the probability that at least k of hidden bits and Boolean nodes fire.
+
+    The operations are those of the circuit in its order (`rulekit.graph.probability.counting`), element by element.
+    Raises Unsupported above `MOST_COUNTED` of them.
+    """
+    entry = emitter.counted.entry(Probability(formula))
+    assert entry is not None
+    assert isinstance(entry.tails, Tails)
+    if entry.tails not in emitter.tails:
+        emitter.tails[entry.tails] = _rows(emitter, entry.tails)
+    return emitter.builder.picked(emitter.tails[entry.tails], [entry.k], entry.tails.most + 1)
+
+
+def _rows(emitter: Emitter, node: Tails) -> str:
+    """[most + 1, N] double: the probabilities of at least 0, 1, ... of the bits."""
+    if len(node.parts) > MOST_COUNTED:
+        fix = f"keep to {MOST_COUNTED} hidden bits, or export to python"
+        raise Unsupported(f"AtLeast of {len(node.parts)} hidden bits", "onnx", fix)
+    builder = emitter.builder
+    one, zero = emitter.row(1.0), emitter.row(0.0)
+    chances = choices(emitter, [_chance(part.formula) for part in node.parts if isinstance(part, Probability)])
+    rows, size = one, 1
+    for chance in map(emitter.row, reversed(chances)):
+        moved = builder.picked(rows, range(min(size, node.most)), size)
+        kept = builder.joined([*([builder.picked(rows, range(1, size), size)] if size > 1 else []), zero])
+        if size > node.most:
+            kept = builder.picked(rows, range(1, size), size)
+        rest = builder.operate("Sub", builder.double(1.0), chance)
+        further = builder.operate("Add", builder.operate("Mul", chance, moved), builder.operate("Mul", rest, kept))
+        rows, size = builder.joined([one, further]), min(size, node.most) + 1
+    return rows
+
+
+def _chance(part: Node) -> tuple[Node, float, float]:
+    """A Boolean node, and the probability that the part fires where it holds and where it does not."""
+    return (part.cause, part.probability_on, part.probability_off) if isinstance(part, Hidden) else (part, 1.0, 0.0)
