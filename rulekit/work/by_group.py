@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.figures.grouping import grouping_of
-from rulekit.audit.figures.groups import Grouping, Parity, parity
+from rulekit.audit.figures.groups import Grouping, Parity, grouping_of, parity
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide

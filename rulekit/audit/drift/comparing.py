@@ -18,10 +18,9 @@ import numpy.typing as npt
 from rulekit.audit.drift.counted import Counted
 from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
 from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords, known_of
-from rulekit.audit.drift.naming import Alarms, changes_of
+from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
 from rulekit.audit.drift.observed import Rows, Seen, rows_of, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
-from rulekit.audit.drift.steps import grid_change
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.audit.drift.distributions import UNITS_OF_GRIDS, on_grid
 from rulekit.audit.drift.findings import Change
 from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords
 from rulekit.audit.drift.observed import Rows, Seen
-from rulekit.audit.drift.significance import stability_index
-from rulekit.audit.drift.steps import GridChange, grid_change
+from rulekit.audit.drift.significance import share_test, stability_index
 from rulekit.audit.drift.transformations import index_of, near, quantiles_of, undoing
 from rulekit.graph.language.readable import counted, listed, percent, rounded_amount
 from rulekit.graph.language.words import name, quoted
@@ -269,3 +271,37 @@ def _as_other(known: Known, columns: Mapping[str, Seen], a: str, b: str) -> floa
         noise = len(now) * (1.0 / max(float(now.sum()), 1.0) + 1.0 / known.size)
         return stability_index(now, theirs) / max(0.05, 2.0 * noise)
     return float("inf")
+
+
+Floats = npt.NDArray[Any]
+
+_KNOWN_ROWS = 2048  # at least so many of the training rows were looked at, where there were as many
+_LEAST_CHANGE = 0.2
+_MOST_VALUES = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class GridChange:
+    """The share of the values that are multiples of a unit, then and now, and the probability of such a change."""
+
+    unit: float
+    then: float
+    now: float
+    chance: float
+
+
+def grid_change(known: KnownNumbers, values: Floats, rows: Known) -> GridChange | None:
+    """How values are rounded more or less: the largest unit of which much more, or fewer, are multiples; or None.
+
+    The probability is that of any of the units.
+    """
+    some = values[:: max(1, len(values) // _MOST_VALUES)]
+    then_rows = min(_KNOWN_ROWS, rows.rows * (1.0 - known.missing))
+    finest = min(known.grid, default=0.0)
+    for unit in UNITS_OF_GRIDS if len(some) else ():
+        then = known.grid.get(unit, 1.0 if unit < finest else 0.0)
+        now = float(on_grid(some, unit).mean())
+        if abs(now - then) >= _LEAST_CHANGE:
+            chance = share_test(now * len(some), len(some), then * then_rows, then_rows)
+            return GridChange(unit, then, now, min(1.0, chance * len(UNITS_OF_GRIDS)))
+    return None

@@ -12,8 +12,6 @@ from rulekit.names import printable
 
 _SIGNS = re.compile(r"([\\`*_\[\]<>|~$#!])|(?<=^)([-+])(?=\s)|(?<=^\d)(\.)(?=\s)")
 
-_ENTITIES = {"<": "&lt;", ">": "&gt;"}
-
 
 def markdown(document: Document) -> str:
     """The file, GitHub's tables among it; every text is one line in which no sign means anything."""
