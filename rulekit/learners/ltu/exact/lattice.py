@@ -1,4 +1,4 @@
-"""Weights and columns of a unit on grids that are coarser or finer.
+"""Weights and columns of a unit on grids that are coarser or finer, and the rows that must stay on their sides of it.
 
 A weight is a whole number times a power of two near to one over the spread of its column, so that one whole number more
 or less matters about as much for every term. A column of few digits is added up as it is; another one is rounded to a
@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.exactness import DOUBLE_BITS, ZERO_GRID, grid_of, span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.ltu.exact.near_rows import SidedRows, gap
+from rulekit.learners.binned.codes import Codes
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit
 from rulekit.learners.ltu.units import ConditionTerm, NumberTerm, Term, Unit
 from rulekit.schema import MISSING_CODE
@@ -224,3 +226,78 @@ def _number_term(weight: float, part: NumberPart, places: int) -> NumberTerm:
 def _parted(sums: Floats, fires: Bools) -> bool:
     low, high = gap(sums, fires)
     return low < high
+
+
+_NEAREST = 2048
+_ADDED = 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComingRows:
+    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
+
+    codes: Codes
+    n: int
+    which: Ints | None = None
+
+    def column(self, column: int) -> npt.NDArray[Any]:
+        """Their codes [n] in a column."""
+        own = self.codes[column]
+        return own if self.which is None else own[self.which]
+
+    def take(self, rows: Ints) -> ComingRows:
+        """Some of them, by their numbers."""
+        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
+
+    def sums(self, unit: Unit) -> Floats:
+        """The sums [n] of an exact unit."""
+        total = np.full(self.n, unit.bias)
+        for term in unit.terms:
+            total += term.points[self.column(term.column)]
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SidedRows:
+    """Rows that come to a unit, and whether it fires on each [n]; near: numbers of those that are tried first."""
+
+    rows: ComingRows
+    fires: Bools
+    near: Ints
+
+    @classmethod
+    def of(cls, unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> SidedRows:
+        """The rows by their side of a real unit; one on the plane is above it, as far as rounding tells.
+
+        Rows within `doubt` of the plane, if it is above 0, are left out.
+        """
+        margins = np.full(rows.n, unit.bias)
+        for column, table in unit.tables:
+            margins += table[rows.column(column)]
+        if doubt > 0.0:
+            kept = np.flatnonzero(np.abs(margins) > doubt)
+            rows, margins = rows.take(kept), margins[kept]
+        fires = margins >= -unit.tolerance
+        near = [_least(np.abs(margins), side, _NEAREST) for side in (np.flatnonzero(fires), np.flatnonzero(~fires))]
+        return cls(rows, fires, np.concatenate(near))
+
+    def with_crossing(self, sums: Floats) -> SidedRows:
+        """The same, near being also rows that these sums [n] do not part from rows of the other side."""
+        low, high = gap(sums, self.fires)
+        below, above = np.flatnonzero(self.fires & (sums <= low)), np.flatnonzero(~self.fires & (sums >= high))
+        furthest = (_least(sums, below, _ADDED), _least(-sums, above, _ADDED))
+        return replace(self, near=np.unique(np.concatenate([self.near, *furthest])))
+
+
+def gap(sums: Floats, fires: Bools) -> tuple[float, float]:
+    """The largest sum of rows where a unit does not fire, and the least of those where it does."""
+    return float(sums[~fires].max(initial=-np.inf)), float(sums[fires].min(initial=np.inf))
+
+
+def _least(values: Floats, which: Ints, most: int) -> Ints:
+    """Of some places those with the least values, at most so many, the least first."""
+    own = values[which]
+    if len(which) > most:
+        kept = np.argpartition(own, most)[:most]
+        which, own = which[kept], own[kept]
+    return which[np.argsort(own, kind="stable")]

@@ -10,8 +10,7 @@ import numpy as np
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.counting.histograms import Bools, Ints
-from rulekit.learners.ltu.exact.lattice import Lattice, NearRows, fits
-from rulekit.learners.ltu.exact.near_rows import ComingRows, SidedRows, gap
+from rulekit.learners.ltu.exact.lattice import ComingRows, Lattice, NearRows, SidedRows, fits, gap
 from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit, Seen, real_unit
 from rulekit.learners.ltu.inputs import Condition, Inputs
 from rulekit.learners.ltu.shape import NONE

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.ltu.fitting.cuts import entropies, split_entropy
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
-from rulekit.learners.ltu.fitting.unit import best_unit
+from rulekit.learners.ltu.fitting.unit import best_unit, entropies, split_entropy
 from rulekit.learners.ltu.growing import PAPER_GROWTH
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree

@@ -1,4 +1,4 @@
-"""One unit: starts from the moments, each cut by entropy and polished, and the one whose split tells most."""
+"""One unit: starts from the moments, each cut where the labels have least entropy, polished, and the best split."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.ltu.fitting.cuts import best_cuts, split_entropy
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.lbfgs import minimise
 from rulekit.learners.ltu.fitting.loss import TreeLoss
 from rulekit.learners.ltu.fitting.moments import directions
@@ -54,3 +53,54 @@ def best_unit(rows: Rows, count: int, training: Training, check: Callable[[], No
     entropy[fires.all(axis=1) | ~fires.any(axis=1)] = np.inf
     chosen = int(entropy.argmin())
     return None if np.isinf(entropy[chosen]) else units[chosen]
+
+
+_BINS = 512
+
+
+def entropies(yes: Floats, no: Floats) -> Floats:
+    """The entropy of the labels of groups with so many rows of either label, times their rows."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.where(count > 0.0, count * np.log(count / (yes + no)), 0.0) for count in (yes, no)]
+    return np.asarray(-logs[0] - logs[1])
+
+
+def split_entropy(rows: Rows, fires: Bools) -> Floats:
+    """The entropy [k] of the labels on both sides of units; fires [k, n]."""
+    of_all = np.array([rows.weights * rows.targets, rows.weights * (1.0 - rows.targets)])
+    right = of_all @ fires.T
+    left = of_all.sum(axis=1)[:, None] - right
+    return entropies(right[0], right[1]) + entropies(left[0], left[1])
+
+
+def best_cuts(rows: Rows, projections: Floats) -> tuple[Floats, Floats]:
+    """The best cut [k] of each projection [k, n], and by which sign [k] rows above it (1) or below it (-1) are yes.
+
+    A cut lies midway between bins of a histogram of 512 bins.
+    """
+    k, n = projections.shape
+    low = projections.min(axis=1, keepdims=True)
+    width = (projections.max(axis=1, keepdims=True) - low) / _BINS
+    width[width <= 0.0] = 1.0
+    bins = np.minimum(((projections - low) / width).astype(np.int64), _BINS - 1)
+    flat = (bins + np.arange(k)[:, None] * _BINS).ravel()
+    yes, no = (
+        np.bincount(flat, np.broadcast_to(own, (k, n)).ravel(), k * _BINS).reshape(k, _BINS)
+        for own in (rows.weights * rows.targets, rows.weights * (1.0 - rows.targets))
+    )
+    below_yes, below_no = yes.cumsum(axis=1)[:, :-1], no.cumsum(axis=1)[:, :-1]
+    all_yes, all_no = yes.sum(axis=1, keepdims=True), no.sum(axis=1, keepdims=True)
+    above_yes, above_no = all_yes - below_yes, all_no - below_no
+    entropy = entropies(below_yes, below_no) + entropies(above_yes, above_no)
+    at, every = _middle_of_least(entropy), np.arange(k)
+    # The side that has more of label 1, in shares, is that of yes.
+    more = above_yes[every, at] * all_no[:, 0] >= above_no[every, at] * all_yes[:, 0]
+    return low[:, 0] + width[:, 0] * (at + 1), np.where(more, 1.0, -1.0)
+
+
+def _middle_of_least(entropy: Floats) -> Ints:
+    """The place [k] of the least of each row; the middle of the first run of equal ones, where bins are empty."""
+    first = entropy.argmin(axis=1)
+    same = entropy <= entropy[np.arange(len(entropy)), first][:, None] + 1e-9
+    run = (same & (np.cumsum(~same & (np.arange(same.shape[1]) > first[:, None]), axis=1) == 0)).sum(axis=1)
+    return np.asarray(first + (run - 1) // 2)

@@ -8,13 +8,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.fitting.cuts import best_cuts, entropies, split_entropy
 from rulekit.learners.ltu.fitting.growing import grown
 from rulekit.learners.ltu.fitting.moments import directions, ranked
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
-from rulekit.learners.ltu.fitting.unit import best_unit
+from rulekit.learners.ltu.fitting.unit import best_cuts, best_unit, entropies, split_entropy
 
 
 def paper_rows(n: int, d: int, seed: int = 0) -> Rows:
