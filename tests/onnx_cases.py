@@ -12,8 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from rulekit_exporters.onnx import emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
-from rulekit_exporters.onnx.emission import build
-from rulekit_exporters.onnx.formulations import formulations
+from rulekit_exporters.onnx.emission import build, formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
 from rulekit_exporters.onnx.options import Options, public_outputs

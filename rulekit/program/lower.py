@@ -61,6 +61,7 @@ from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.probability.counting import Counted, Tail, Tails
 from rulekit.graph.probability.exponentials import NOTHING, Exponentials
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
 from rulekit.program.nodes import (
@@ -353,3 +354,22 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Difference: _difference,
     Sided: _sided,
 }
+
+
+def firing_steps(graph: RuleGraph, finish: Finish | None = None) -> dict[str, Node]:
+    """By id of a rule, in the order of `rules_of`, a condition that holds where `rulekit.graph.rules.fired` says so.
+
+    Raises Unsupported for a node that has no steps.
+    """
+    rules = {rule.id: (Probability(rule.node) if rule.nested else rule.node) for rule in rules_of(graph)}
+    given = () if finish is None else (finish,)
+    lowered = lower_nodes(rules.values(), graph.schema, *given)
+    random = {rule.id for rule in rules_of(graph) if rule.nested}
+    return {key: _condition(lowered[node], key in random) for key, node in rules.items()}
+
+
+def _condition(step: Node, random: bool) -> Node:
+    """A truth value as it is; a probability where it is above 1/2, another number where it is not zero."""
+    if step.family is Family.BOOLEAN:
+        return step
+    return Greater(step, Number(0.5)) if random else Or((Greater(step, ZERO), Greater(ZERO, step)))

@@ -1,9 +1,19 @@
-"""RuleGraph -> ONNX model: plan the inputs, build each formulation, take the cheapest, check, load and run."""
+"""RuleGraph -> ONNX model: plan the inputs, build each formulation, take the cheapest, check, load and run.
+
+The formulations of a whole graph:
+
+* operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
+* the same with parts of the circuits looked up in tables (`circuits`);
+* a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
+* one tree operator (`trees`), only on request, because not every runtime has it: the whole graph as one tree, or the
+  sum that decides as one of trees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
@@ -18,17 +28,22 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.traversal import topological
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Builder, Contents, Port, Truth, serialize
+from rulekit_exporters.onnx.cell_tables.cell_table import cell_table, emit_table
+from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logical
 from rulekit_exporters.onnx.costs import cost
-from rulekit_exporters.onnx.formulations import Emit, Formulations, formulations
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs, plan_of_form
-from rulekit_exporters.onnx.labels import is_by_class, kinds_of_outputs, roles_of
+from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
 from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
+from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
+from rulekit_exporters.onnx.trees.sum_trees import check_sum_trees
+from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
@@ -209,3 +224,72 @@ def sample(graph: RuleGraph, n_rows: int) -> Table:
     cells = [cells_of(feature, found.get(feature.name, ())).encoded()[::-1] for feature in features]
     arrays = [values[np.arange(n_rows) * (j + 1) % len(values)] for j, values in enumerate(cells)]
     return Table(tuple(features), tuple(arrays), n_rows)
+
+
+# The tensors of the label, as the model gives it, and of the probabilities.
+Emit = Callable[[Emitter], tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Formulations:
+    """The formulations of a graph by name; where a tree was asked for, why there is none, or its leaves."""
+
+    emitters: dict[str, Emit]
+    no_tree: str = ""
+    leaves: int = 0
+
+
+def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formulations:
+    """What could be written for a graph."""
+    found: dict[str, Emit] = {"operators": _operators}
+    no_tree, leaves = "", 0
+    below = topological([*graph.decision.roots, *graph.reported])
+    if any(isinstance(node, Probability) for node in below):
+        found["component tables"] = _component_tables
+    if not all(is_logical(node) for node in below):
+        try:
+            table = cell_table(graph)
+            found["table"] = lambda emitter: _labelled(emitter, *emit_table(emitter, table))
+        except NotOfBitsError:
+            pass
+    if options.optimize == "latency":
+        try:
+            if options.fired:
+                raise NotOfBitsError("the output of fired rules needs the operators of all rules")
+            tree = tree_for(graph, plan)
+            leaves = tree.leaves
+            found["tree"] = lambda emitter: emit_tree(emitter, tree)
+        except NotOfBitsError as error:
+            no_tree = str(error)
+        if not options.fired:
+            with suppress(NotOfBitsError):
+                check_sum_trees(graph)
+                found["trees"] = _trees
+    return Formulations(found, no_tree, leaves)
+
+
+def _operators(emitter: Emitter) -> tuple[str, str]:
+    return _labelled(emitter, *emit_outputs(emitter))
+
+
+def _component_tables(emitter: Emitter) -> tuple[str, str]:
+    emitter.tables = True
+    return _operators(emitter)
+
+
+def _trees(emitter: Emitter) -> tuple[str, str]:
+    emitter.trees = True
+    return _operators(emitter)
+
+
+def _labelled(emitter: Emitter, index: str, probabilities: str) -> tuple[str, str]:
+    """Labels for class indices: the integers themselves, or a lookup."""
+    integers = integer_labels(emitter.graph.classes)
+    if integers == list(range(len(emitter.graph.classes))):
+        return index, probabilities
+    builder = emitter.builder
+    if integers is not None:
+        table = builder.constant(integers, np.int64)
+    else:
+        table = builder.constant(np.array(label_texts(emitter.graph), dtype=object))
+    return builder.operate("Gather", table, index, axis=0), probabilities

@@ -20,8 +20,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
 from rulekit.program.expressions import Expression
-from rulekit.program.fired import firing_steps
-from rulekit.program.lower import lower
+from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.schema import Feature
 from rulekit_exporters.python.functions import body_of, function, functions

@@ -19,8 +19,7 @@ from rulekit.graph.rules import rules_of
 from rulekit.program.body import Body
 from rulekit.program.elementary import elementary, in_words
 from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, surrounded
-from rulekit.program.fired import firing_steps
-from rulekit.program.lower import alike, lower
+from rulekit.program.lower import alike, firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling

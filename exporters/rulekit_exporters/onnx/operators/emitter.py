@@ -15,8 +15,7 @@ from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Builder, Number, Truth
 from rulekit_exporters.onnx.conditions import bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, Inputs
-from rulekit_exporters.onnx.operators.half_planes import HalfPlanes
-from rulekit_exporters.onnx.operators.logic import LOGIC
+from rulekit_exporters.onnx.operators.logic import LOGIC, HalfPlanes
 from rulekit_exporters.onnx.operators.numbers import NUMBERS
 from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
 from rulekit_exporters.onnx.options import Optimize

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not, Odd, Or
+from rulekit.graph.nodes import (
+    LEAVES,
+    Above,
+    And,
+    AtLeast,
+    Constant,
+    Family,
+    Linear,
+    LinearThreshold,
+    Node,
+    Not,
+    Odd,
+    Or,
+)
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
 from rulekit_exporters.onnx.conditions import bit_of
-from rulekit_exporters.onnx.operators.half_planes import HalfPlanes, emit_half_planes
 from rulekit_exporters.onnx.operators.numbers import sum_of
 from rulekit_exporters.onnx.operators.parities import odd
 from rulekit_exporters.onnx.operators.stacking import stack
@@ -93,3 +106,68 @@ LOGIC: dict[type[Node], Callable[[Emitter, Any], Truth]] = {
     LinearThreshold: linear_threshold,
     Above: lambda emitter, node: emitter.builder.above(emitter.number(node.score), node.threshold),
 }
+
+
+_FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HalfPlanes:
+    """All comparisons hold: first * one + second * other > threshold; contrary: some does not.
+
+    They are the tangents by which a gated noisy-or decides, in double from left to right.
+    """
+
+    one: Node
+    other: Node
+    first: tuple[float, ...]
+    second: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    contrary: bool
+
+    @classmethod
+    def of(cls, node: Node) -> HalfPlanes | None:
+        """The comparisons that an And joins, or whose contraries an Or does; None of other nodes, or of few."""
+        contrary = isinstance(node, Or)
+        if not isinstance(node, And | Or) or len(node.children) < _FEWEST:
+            return None
+        parts = [child.child for child in node.children if isinstance(child, Not)] if contrary else node.children
+        found = [_comparison(part) for part in dict.fromkeys(parts)]
+        same = {item[:2] for item in found if item is not None}
+        if len(parts) < len(node.children) or None in found or len(same) != 1:
+            return None
+        one, other = same.pop()
+        first, second, thresholds = zip(*(item[2:] for item in found if item is not None), strict=True)
+        return cls(one, other, first, second, thresholds, contrary)
+
+
+def emit_half_planes(emitter: Emitter, planes: HalfPlanes) -> Truth:
+    """[1, N] bool: all slopes are one column, so that the same few operators do for any number of comparisons."""
+    builder = emitter.builder
+    numbers = [emitter.row(emitter.number(node)) for node in (planes.one, planes.other)]
+    products = [
+        builder.operate("Mul", builder.constant(_column(weights), np.float64), row)
+        for weights, row in zip((planes.first, planes.second), numbers, strict=True)
+    ]
+    total = builder.operate("Add", *products)
+    above = builder.operate("Greater", total, builder.constant(_column(planes.thresholds), np.float64))
+    n = len(planes.thresholds)
+    ones = builder.constant(np.ones((1, n), dtype=np.float32))
+    count = builder.operate("MatMul", ones, builder.cast(above, np.float32))
+    kind = "Less" if planes.contrary else "Greater"
+    return builder.operate(kind, count, builder.constant(n - 0.5, np.float32))
+
+
+def _column(values: Sequence[float]) -> list[list[float]]:
+    """[k, 1], or [1, 1] of values that are all alike."""
+    return [[values[0]]] if len(set(values)) == 1 else [[value] for value in values]
+
+
+def _comparison(node: Node) -> tuple[Node, Node, float, float, float] | None:
+    """The two numbers that are added up, neither of them a truth value, their weights, and the threshold."""
+    if not (isinstance(node, Above) and isinstance(node.score, Linear) and len(node.score.terms) == 2):
+        return None
+    (first, one), (second, other) = node.score.terms
+    if node.score.bias != 0.0 or {one.family, other.family} != {Family.REAL}:
+        return None
+    return one, other, first, second, node.threshold
