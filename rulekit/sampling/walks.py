@@ -24,7 +24,7 @@ Drawn = tuple[State, float] | None
 """A neighbour and log(q(back) / q(there)); None: the walk stays."""
 Floats = npt.NDArray[np.float64]
 
-_BETWEEN_SWAPS, _MOST_KNOWN = 20, 1 << 18
+_BETWEEN_SWAPS, _MOST_KNOWN = 20, 1 << 16
 
 
 def acceptance(here: float, there: float, ratio: float = 0.0) -> float:
@@ -38,7 +38,7 @@ class Chain(Generic[State]):
 
     powers: others walk beside it, by these powers of the probability, and exchange states with it and each other, so
     that it leaves a peak (C. Geyer, Markov Chain Monte Carlo Maximum Likelihood, 1991). visited: its different states;
-    places: by step the number of its state.
+    scores: their log probabilities; places: by step the number of its state.
     """
 
     start: State
@@ -47,6 +47,7 @@ class Chain(Generic[State]):
     seed: int = 0
     powers: tuple[float, ...] = ()
     visited: list[State] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     places: array[int] = field(default_factory=lambda: array("l"))
     _random: Random = field(init=False)
     _at: list[State] = field(init=False)
@@ -97,6 +98,7 @@ class Chain(Generic[State]):
         number = self._numbers.setdefault(state, len(self.visited))
         if number == len(self.visited):
             self.visited.append(state)
+            self.scores.append(self._score(state))
         return number
 
 

@@ -156,7 +156,7 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
     every = [
         probable(((each,),), shares) for each, shares in sampled.parts(lambda state: {*chain(*state.clauses)}, MOST)
     ]
-    trace = sampled.along(sampled.posterior)
+    trace = sampled.trace()
     means = [
         mean_of(trace),
         *(mean_of(sampled.along(partial(_has, each))) for each, shares in clauses if np.mean(shares) >= _OFTEN),

@@ -70,6 +70,11 @@ class Sampled:
             for chain in self.chains:
                 chain.walk(min(_TOGETHER, steps - done))
 
+    def trace(self) -> Floats:
+        """The log probability [walks, steps] along the walks."""
+        places = zip(self.chains, kept(self.chains), strict=True)
+        return np.stack([np.array(chain.scores)[own] for chain, own in places])
+
     def along(self, function: Callable[[RuleSet], float]) -> Floats:
         """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
         return along(self.chains, function)
@@ -89,9 +94,10 @@ class Sampled:
     def best(self, of: Callable[[RuleSet], Kind]) -> dict[Kind, tuple[float, RuleSet]]:
         """The most probable state of each kind behind its log probability; of: says which kind a state is."""
         best: dict[Kind, tuple[float, RuleSet]] = {}
-        for state in {state for chain in self.chains for state in chain.visited}:
-            found = self.posterior(state), state
-            best[of(state)] = max(best.get(of(state), found), found)
+        for chain in self.chains:
+            for found in zip(chain.scores, chain.visited, strict=True):
+                kind = of(found[1])
+                best[kind] = max(best.get(kind, found), found)
         return best
 
     def model(self, state: RuleSet) -> NoisyRules:
