@@ -121,7 +121,7 @@ def walks_of(question: Question) -> Sampled:
     problem, settings = question.problem, question.settings
     literals, grid = Literals.of(problem), GRID if settings.likelihood == "noisy-logical" else (0.0,)
     count, random, chains = len(literals.rows), Random(question.seed), list[Chain[RuleSet]]()
-    price = math.log(2 * max(1, count)) if settings.price is None else settings.price
+    price = math.log(4 * max(1, count)) if settings.price is None else settings.price  # docs/sampling.md
     posterior = Posterior(literals, Rows.of(problem), price, settings.n_literals, grid)
     flattest = min(_FLAT, _FEW / max(problem.total, 1.0))
     beside = math.ceil(-2.0 * math.log(flattest))
