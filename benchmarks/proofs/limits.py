@@ -27,7 +27,7 @@ BESIDE = 10.0
 PATIENCE = 180.0  # seconds after which a command is ended
 _RULEKIT = (sys.executable, "-c", "from rulekit_cli.entry import main; main()")
 _ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-LEARNERS = ("additive", "cnll", "adaboost", "noisy-or", "ltu-tree", "madaline", "mada-winnow", "gramression")
+LEARNERS = ("additive", "cnll", "adaboost", "noisy-or", "ltu-tree", "madaline", "mada-winnow", "gramression", "mcmc")
 
 COMMANDS = {
     "import": "import model.rules -o {out}.json",
@@ -50,6 +50,8 @@ COMMANDS = {
     "explain all": "explain model.json rows.csv --json {limit}",
     "reasons": "reasons model.json -o {out}.toml {limit}",
     "report": "report model.json rows.csv -o {out}.html {limit}",
+    "bounds": "bounds model.json rows.csv",
+    "sample": "sample model.json rows.csv -o {out}.json --take 1 {limit}",
     "threshold": "threshold noisy.json rows.csv --f1 -o {out}.json",
     "refit": "refit noisy.json rows.csv -o {out}.json {limit}",
     "override": "override model.json 'x1 > 99 -> no' --author A --date 2026-01-01 --reason r -o {out}.json",

@@ -20,7 +20,7 @@ def sample(
         str | None, typer.Option("--label", help="The class of the rules; by default the positive or last one.")
     ] = None,
     steps: Annotated[
-        int, typer.Option("--steps", min=100, metavar="N", help="How many steps each walk takes.")
+        int, typer.Option("--steps", min=100, max=10**9, metavar="N", help="How many steps each walk takes.")
     ] = 20_000,
     parameters: Annotated[
         options.Texts,

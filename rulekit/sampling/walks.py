@@ -17,6 +17,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.errors import InputError
+
 State = TypeVar("State", bound=Hashable)
 Below = Callable[[int], int]
 """Draws a number below another, each as often: all chance in a proposal comes from it."""
@@ -140,6 +142,8 @@ class Mean:
 
 def kept(chains: Sequence[Chain[State]]) -> list[npt.NDArray[np.int64]]:
     """By walk the numbers of its states in the second half of the steps that all have; the first half is warm-up."""
+    if not chains:
+        raise InputError("there are no walks: no condition tells rows apart", where="rows")
     steps = min(len(chain.places) for chain in chains)
     return [np.array(chain.places[steps // 2 : steps], dtype=np.int64) for chain in chains]
 
@@ -165,7 +169,8 @@ def mean_of(values: Floats) -> Mean:
     within, between = float(covariance[0]), float(halves.mean(axis=1).var(ddof=1))
     if within < 1e-300:  # no walk moves: they agree, or never will
         agreed = between < 1e-300
-        return Mean(float(values.mean()), 0.0 if agreed else math.nan, float(agreed), 1.0 if agreed else math.inf)
+        size, r_hat = (float(values.size), 1.0) if agreed else (0.0, math.inf)
+        return Mean(float(values.mean()), 0.0 if agreed else math.nan, size, r_hat)
     whole = within * (half - 1) / half + between
     pairs = (1.0 - (within - covariance) / whole)[: half - half % 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0.0)

@@ -20,7 +20,7 @@ from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load, write_atomically
-from rulekit.graph.language.readable import percent
+from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -41,6 +41,7 @@ from rulekit.work.outputs import check_model_ending, check_outputs
 from rulekit.work.progress import Noticed, Progress, Searching, unseen
 
 MOST, MOST_SETS, _LEAST, _AGREED, _OFTEN, _FEWEST, _APART = 12, 5, 0.01, 1.05, 0.1, 20, 5.0
+_MOST_R_HAT, _PARAMETERS = 999.0, ("n_steps", "n_chains", "likelihood", "n_literals", "price", "max_bins")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class Probable:
 class Sampling:
     """What walks say; own: the probability of the model's own rule set.
 
-    r_hat, draws: of the log probability and of whether each rule stands in the rule set, those that are worst.
+    r_hat, draws: of the log probability and of whether each rule stands in the rule set, those that are worst; an
+    infinite R-hat is 999.
     """
 
     label: ClassLabel
@@ -102,7 +104,8 @@ class Sampling:
     def lines(self) -> Iterator[str]:
         """What people read, of which the lines below a heading are indented."""
         yield f"{self.walks} random walks of {self.steps:,} steps over rule sets for {quoted(self.label)}"
-        yield f"  R-hat {self.r_hat:.3f}; the second half of the walks is worth {self.draws:,.0f} independent draws."
+        draws = counted(round(self.draws), "independent draw")
+        yield f"  R-hat {self.r_hat:.3f}; the second half of the walks tells as much as {draws}."
         agreed = "agree" if self.r_hat < _AGREED else "do not agree: take more --steps before you trust a number"
         yield f"  The walks {agreed}."
         yield "rules: the share of rule sets that have the rule, weighted by how well they explain the rows"
@@ -115,7 +118,8 @@ class Sampling:
             yield from (f"           {rule}" for rule in each.text or ("no rule",))
         if self.own is not None:
             yield f"  The rules of the model have a probability of {percent(self.own)}."
-        yield "  The same command with --take 2 -o FILE writes rule set number 2 as a model."
+        if len(self.rule_sets) > 1:
+            yield "  The same command with --take 2 -o FILE writes rule set number 2 as a model."
 
 
 def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
@@ -124,8 +128,10 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
     Raises InputError for a label that the model lacks, and for a number that is none of a rule set.
     """
     check_outputs([request.output, request.picture], request.model, request.data)
-    if request.take is not None and request.output is None:
-        raise InputError("a rule set that is taken needs a file", where="--take", fix="give -o FILE")
+    if (request.take is None) != (request.output is None):
+        raise InputError(
+            "a rule set is taken by its number, and written", where="--take", fix="give --take N and -o FILE"
+        )
     if request.output is not None:
         check_model_ending(request.output)
     if request.picture is not None:
@@ -140,9 +146,10 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
     found = sampled.parts(lambda state: (state.clauses,), MOST_SETS)
     sets = [each for each in found if each is found[0] or np.mean(each[1]) >= _LEAST / 2]
     models = [graph_of(path.frame, [sampled.model(best[each][1])], dict(path.provenance)) for each, _ in sets]
-    if request.output is not None:
-        if not request.take or request.take > len(models):
-            raise InputError("which rule set?", where="--take", fix=f"give a number from 1 to {len(models)}")
+    if request.output is not None and request.take is not None:
+        if request.take > len(models):
+            fix = f"give a number from 1 to {len(models)}" if len(models) > 1 else "give 1"
+            raise InputError(f"there is no rule set number {request.take}", where="--take", fix=fix)
         taken = path.simplified(models[request.take - 1])
         taken.with_(statistics=rule_statistics(taken, rows.table, rows.y, rows.weight)).save(request.output)
 
@@ -163,7 +170,7 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
     ]
     sampling = Sampling(
         *(graph.classes[k], len(sampled.chains), 2 * trace.shape[1]),
-        *(max(mean.r_hat for mean in means), min(mean.effective for mean in means)),
+        *(min(max(mean.r_hat for mean in means), _MOST_R_HAT), min(mean.effective for mean in means)),
         tuple(probable((each,), shares) for each, shares in clauses),
         tuple(each for each in every if each.probability >= _LEAST),
         tuple(probable(*each, model) for each, model in zip(sets, models, strict=True)),
@@ -191,7 +198,11 @@ def _walked(
     classes = (f"not {label_text(label)}", label_text(label)) if many else (graph.classes[1 - k], label)
     y = (class_indices(graph, found) == k).astype(np.int64)
     rows = replace(found, y=y, classes=classes, ordered=False, group=None, cost=None, time=None)
-    given = {"n_chains": 4, "n_steps": request.steps, **learning.parse_parameters("mcmc", request.parameters)}
+    given = {"n_chains": 4, **learning.parse_parameters("mcmc", request.parameters), "n_steps": request.steps}
+    unknown = [name for name in given if name not in _PARAMETERS]
+    if unknown or given["n_chains"] < 2:
+        what = f"sample has no {unknown[0]}" if unknown else "one walk has no other to agree with"
+        raise InputError(what, where="--param", fix=f"give {', '.join(_PARAMETERS[1:])}; n_chains is 2 or more")
     given |= {"stopping": "none", "random_state": request.seed, "time_limit": request.time_limit}
     learner = MCMCClassifier(**given, target=rows.target, positive=classes[1])
     own = [rule for rule in rules_of(graph.underlying) if rule.class_index == k]

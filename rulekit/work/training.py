@@ -180,7 +180,8 @@ def _measured(
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
     baselines = None if beside is None else finish.attempt(beside.found, None)
-    model = with_kept_figures(model, figures, measured_on, baselines, finish.on_training_rows(model))
+    weighted, own = finish.training.weight is not None, finish.on_training_rows(model)
+    model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     return TrainingResult(

@@ -79,13 +79,17 @@ def test_what_is_stopped_keeps_its_steps(model: Path, table: Path) -> None:
     ("arguments", "words"),
     [
         (("--label", "maybe"), ("no class 'maybe'",)),
-        (("--take", "1"), ("--take", "give -o FILE")),
-        (("--take", "99", "-o", "taken.json", *FEW), ("which rule set?",)),
-        (("-o", "taken.json", *FEW), ("which rule set?",)),
+        (("--take", "1"), ("--take", "-o FILE")),
+        (("--take", "99", "-o", "taken.json", *FEW), ("no rule set number 99",)),
+        (("-o", "taken.json"), ("--take N",)),
         (("--take", "1", "-o", "taken.onnx"), ("taken.onnx",)),
         (("--picture", "walks.jpg"), ("walks.jpg",)),
         (("--param", "likelihood=normal"), ("likelihood",)),
         (("--param", "size=3.5"), ("size",)),
+        (("--param", "n_folds=3"), ("sample has no n_folds", "n_chains")),
+        (("--param", "n_chains=1"), ("one walk",)),
+        (("--param", "n_chains=1000000"), ("n_chains",)),
+        (("--steps", "9" * 20), ("--steps",)),
         (("--time-limit", "0"), ("too few steps",)),
     ],
 )
@@ -100,3 +104,9 @@ def test_a_table_without_a_condition_is_refused(run: Run, model: Path, tmp_path:
     data = tmp_path / "same.csv"
     data.write_text("a,b,c,d,label\n" + "0.2,1,red,true,yes\n" * 5 + "0.2,1,red,true,no\n" * 5)
     assert_refused(run("sample", str(model), str(data)), "too few steps")
+
+
+def test_json_has_no_infinity_where_walks_never_agree(run: Run, model: Path, table: Path) -> None:
+    said = run("sample", str(model), str(table), "--json", "--steps", "100", "-q")
+    found = json.loads(said.out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert found["r_hat"] <= 999.0

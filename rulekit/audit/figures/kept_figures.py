@@ -17,11 +17,12 @@ from rulekit.graph.rule_graph import RuleGraph
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """Figures of a model, on which rows they were measured, and where these were others the confusion of training."""
+    """Figures of a model, on which rows, of weights or not, and where these were others the confusion of training."""
 
     figures: Figures
     measured_on: str
     training: tuple[tuple[float, ...], ...] | None = None
+    weighted: bool = False
 
 
 def with_kept_figures(
@@ -30,9 +31,12 @@ def with_kept_figures(
     measured_on: str,
     baselines: Baselines | None = None,
     training: Figures | None = None,
+    weighted: bool = False,
 ) -> RuleGraph:
     """The model with what its training measured in its provenance; the digest says of which size the figures are."""
     notes: dict[str, Any] = {"measured": {"model": model.digest, "on": measured_on, **figures.as_dict()}}
+    if weighted:
+        notes["measured"]["weighted"] = True
     if training is not None:
         notes["measured"]["training"] = training.confusion
     if baselines is not None and baselines.models:
@@ -52,8 +56,8 @@ def kept_figures(graph: RuleGraph) -> KeptFigures | None:
         return None
     try:
         own = _figures({**note, "confusion": note["training"]}, graph).confusion if "training" in note else None
-        return KeptFigures(_figures(note, graph), _text(note["on"]), own)
-    except (KeyError, TypeError, ValueError):
+        return KeptFigures(_figures(note, graph), _text(note["on"]), own, note.get("weighted") is True)
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
 
 
@@ -73,7 +77,7 @@ def kept_baselines(graph: RuleGraph) -> Baselines | None:
         )
         left_out = tuple(map(_text, _items(note["left_out"])))  # type: ignore[index]
         return Baselines(models, _count(note["rows"]), _count(note["of_rows"]), left_out)  # type: ignore[index]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         return None
 
 

@@ -22,6 +22,7 @@ from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.rule_graph import RuleGraph
 
+_LEAST = 1e-6
 WEIGHTED = "the rows have different weights, and the bounds count rows"
 _DRAWN = "the rows are independent draws from the rows that the model will meet"
 _APART = f"{_DRAWN}, and took no part in learning or choosing it"
@@ -93,8 +94,8 @@ def bounds_of(
     trained: the rows trained the model; without it the hashes in the model tell.
     """
     for name, value in (("--delta", delta), ("--epsilon", epsilon)):
-        if not 0.0 < value < 1.0:
-            raise InputError(f"{value:g} is not between 0 and 1", where=name, fix="give 0.05, for example")
+        if not _LEAST <= value < 1.0:
+            raise InputError(f"{value:g} is not between {_LEAST:g} and 1", where=name, fix="give 0.05, for example")
     bits, (apart, own) = len(code_of(graph)), _kept(graph)
     if rows is not None:
         found, trained = _given(rows, trained)
@@ -116,7 +117,10 @@ def _given(rows: MeasuredRows, trained: bool) -> tuple[BoundedError | None, bool
     source = f"{counted(len(rows), 'row')} of {rows.name}"
     if overlap is not None and overlap.seen and not trained:
         trained = overlap.seen == overlap.sampled and overlap.found == overlap.known
+        own = rows.graph.provenance.get("rows", len(rows))
         fails = "" if trained else str(overlap)
+        if trained and own != len(rows):
+            fails = f"these are {len(rows)} rows, and the model was trained on {own}"
     elif not trained and (overlap is None or not overlap.sampled):
         source += ", of which it is not known whether they trained the model"
     confusion = np.bincount(k * rows.y + rows.decided, minlength=k * k).reshape(k, k)
@@ -129,7 +133,8 @@ def _kept(graph: RuleGraph) -> tuple[BoundedError | None, BoundedError | None]:
     if kept is None:
         return None, None
     confusion, rows = np.array(kept.figures.confusion), kept.figures.rows
-    fails = "" if confusion.sum() == rows and not np.any(confusion % 1.0) else WEIGHTED
+    equal = confusion.sum() == rows and not np.any(confusion % 1.0) and not kept.weighted
+    fails = "" if equal else WEIGHTED
     if "training rows" in kept.measured_on:
         return None, _counted(f"{rows} training rows", confusion, fails)
     own = np.array(kept.training or 0.0)
@@ -180,7 +185,8 @@ def bound_lines(found: ErrorBounds) -> Iterator[str]:
         if known is None:
             yield f"  no error is known: give DATA, {lacks}"
             continue
-        yield f"  error {percent(known.errors / known.rows)} on {known.source} ({counted(known.errors, 'error')})"
+        some = "" if known.fails == WEIGHTED else f" ({counted(known.errors, 'error')})"
+        yield f"  error {percent(known.errors / known.rows)} on {known.source}{some}"
         if known is found.training:
             yield f"  what the model decides takes {found.bits:,} bits in a code that was fixed beforehand"
         if known.fails:

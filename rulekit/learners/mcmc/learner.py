@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any, ClassVar
 
 from rulekit.graph.nodes import Node
@@ -13,8 +14,12 @@ from rulekit.learners.contract import Ability, Candidate, Learning, Question, se
 from rulekit.learners.fitting.parameters import number, one_of, whole
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.mcmc.posterior import RuleSet
 from rulekit.learners.mcmc.sampled import Sampled, walks_of
 from rulekit.schema import Schema
+
+_WALKING = 0.9
+"""The share of a limit of time after which the walks end, so that their rule sets can be taken."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +31,13 @@ class MCMCSettings(SizeSettings):
     price: float | None = setting(
         None, number(0, optional=True), "of a literal, in nats (None: the log of twice their number)"
     )
-    n_chains: int = setting(2, whole(1), "walks, each from another rule set")
+    n_chains: int = setting(2, whole(1, 100), "walks, each from another rule set")
     n_steps: int = setting(10_000, whole(1), "steps of each walk")
+
+
+def _likeliest(best: Mapping[int, tuple[float, RuleSet]]) -> list[int]:
+    """The size of the most probable rule set, where there is one: all that is left of a time that is over."""
+    return [max(best, key=lambda size: best[size][0])] if best else []
 
 
 class MCMCClassifier(RuleClassifier):
@@ -61,9 +71,12 @@ class MCMCClassifier(RuleClassifier):
         problem, sampled = question.problem, walks_of(question)
         if not question.fold:
             self.sampled_ = sampled
-        sampled.walk(question.settings.n_steps, lambda share: question.watch.over or (self.tell and self.tell(share)))
+        begun = monotonic()
+        over = begun + _WALKING * (question.watch.until - begun)
+        sampled.walk(question.settings.n_steps, lambda share: monotonic() > over or (self.tell and self.tell(share)))
         best = sampled.best(lambda state: state.size)
-        for size in sorted(best.keys() - {0}):
+        best.pop(0, None)
+        for size in sorted(best) if monotonic() < over else _likeliest(best):
             model = sampled.model(best[size][1])
             wrong = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
             yield Candidate(size, -best[size][0], float(problem.weights[wrong].sum()) * problem.weight_unit, model)

@@ -183,7 +183,7 @@ def test_what_is_known_against_the_rows_is_known_against_each_bound() -> None:
 
 @pytest.mark.parametrize("name", ["delta", "epsilon"])
 def test_delta_and_epsilon_lie_between_0_and_1(name: str) -> None:
-    for wrong in (0.0, 1.0, -1.0, math.nan, math.inf):
-        with pytest.raises(InputError, match="is not between 0 and 1"):
+    for wrong in (0.0, 5e-324, 1e-160, 1.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="is not between 1e-06 and 1"):
             bounds_of(ONE_COLUMN, None, **{name: wrong})
     assert bounds_of(ONE_COLUMN, None).held_out is None

@@ -172,3 +172,12 @@ def test_the_causes_of_a_noisy_logical_model_are_found_and_no_others(seed: int) 
     each = sampled.parts(lambda state: {literal for clause in state.clauses for literal in clause}, 99)
     noise = [np.mean(shares) for literal, shares in each if columns[literal] not in [(j, True) for j in range(6)]]
     assert max(noise, default=0.0) < 0.1
+
+
+def test_a_limit_of_time_leaves_the_best_rule_sets() -> None:
+    """The limit was over when the first candidate came, so that the smallest rule set was all that was left."""
+    truth, _ = _noisy_table(0, 300)
+    yes = truth[:, 0] & truth[:, 1]
+    learner = MCMCClassifier(n_steps=10**9, stopping="none", time_limit=1.5, positive=True, random_state=0)
+    assert learner.fit(truth, yes).score(truth, yes) == 1.0
+    assert learner.rule_graph_.provenance.get("stopped", "") in ("", "time limit")
