@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.learning.peers.data import load
 from benchmarks.shared.sections import add_options, markdown, publish
 from rulekit import MCMCClassifier
-from rulekit.learners.mcmc.posterior import RuleSet
+from rulekit.learners.mcmc.posterior import WalkedRules
 from rulekit.sampling.walks import Mean, mean_of
 
 CAUSES: Mapping[tuple[int, ...], float] = {(0,): 0.6, (1, 2): 0.8, (3, 4, 5): 0.9}
@@ -79,7 +79,7 @@ def adult_lines(folder: Path, seconds: float) -> list[str]:
     means: dict[str, Mean] = {"log probability": mean_of(sampled.trace())}
     for clause, _ in sampled.parts(lambda state: state.clauses, 5):
 
-        def has(state: RuleSet, clause: tuple[int, ...] = clause) -> bool:
+        def has(state: WalkedRules, clause: tuple[int, ...] = clause) -> bool:
             return clause in state.clauses
 
         means[f"rule of {len(clause)} conditions"] = mean_of(sampled.along(has))

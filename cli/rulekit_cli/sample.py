@@ -68,7 +68,7 @@ def sample(
         result_json(asdict(found))
     else:
         for line in found.lines():
-            for part in wrapped(line, width(), " " * 13):
+            for part in wrapped(line, width(), " " * (11 if " %" in line[:9] else 4)):
                 result(part)
     for path in filter(None, (output, picture)):
         log(f"wrote {path}")

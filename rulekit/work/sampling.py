@@ -29,7 +29,7 @@ from rulekit.learners.fitting.assembly import graph_of
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.mcmc.learner import MCMCClassifier
-from rulekit.learners.mcmc.posterior import Clauses, RuleSet
+from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
 from rulekit.learners.mcmc.sampled import Sampled
 from rulekit.names import label_text
 from rulekit.sampling.walks import Floats, mean_of
@@ -181,7 +181,7 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
     return sampling
 
 
-def _has(clause: tuple[int, ...], state: RuleSet) -> bool:
+def _has(clause: tuple[int, ...], state: WalkedRules) -> bool:
     return clause in state.clauses
 
 

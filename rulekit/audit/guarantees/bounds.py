@@ -209,5 +209,5 @@ def _said(bound: ErrorBound, best: str, sure: str) -> str:
         return "vacuous: an error of up to 100 % is allowed"
     ends = f"between {percent(bound.low)} and" if bound.low else "at most"
     of = f" {best}" if bound.method == _BEST else ""
-    more = "; the most frequent class alone does as well" if bound.no_better else ""
+    more = "; the most frequent class alone stays below that too" if bound.no_better else ""
     return f"{ends} {percent(bound.high)}{of} {sure}{more}"

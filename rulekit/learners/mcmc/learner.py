@@ -14,7 +14,7 @@ from rulekit.learners.contract import Ability, Candidate, Learning, Question, se
 from rulekit.learners.fitting.parameters import number, one_of, whole
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.settings import SizeSettings
-from rulekit.learners.mcmc.posterior import RuleSet
+from rulekit.learners.mcmc.posterior import WalkedRules
 from rulekit.learners.mcmc.sampled import Sampled, walks_of
 from rulekit.schema import Schema
 
@@ -35,7 +35,7 @@ class MCMCSettings(SizeSettings):
     n_steps: int = setting(10_000, whole(1), "steps of each walk")
 
 
-def _likeliest(best: Mapping[int, tuple[float, RuleSet]]) -> list[int]:
+def _likeliest(best: Mapping[int, tuple[float, WalkedRules]]) -> list[int]:
     """The size of the most probable rule set, where there is one: all that is left of a time that is over."""
     return [max(best, key=lambda size: best[size][0])] if best else []
 

@@ -63,7 +63,7 @@ class Literals:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class RowBits:
     """All rows, the positive and the other ones, and by bit of their whole weights what it counts and who has it."""
 
     all: int
@@ -72,7 +72,7 @@ class Rows:
     planes: tuple[tuple[float, int], ...]
 
     @classmethod
-    def of(cls, problem: Problem) -> Rows:
+    def of(cls, problem: Problem) -> RowBits:
         """The rows of a problem; of equal weights there is one bit."""
         everyone, yes = (1 << len(problem.labels)) - 1, bits_of(np.asarray(problem.labels == 1))
         unit = int(np.gcd.reduce(problem.weights)) or 1

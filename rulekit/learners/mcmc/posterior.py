@@ -14,7 +14,7 @@ from functools import reduce
 from operator import and_
 from typing import NamedTuple
 
-from rulekit.learners.mcmc.literals import Literals, Rows
+from rulekit.learners.mcmc.literals import Literals, RowBits
 
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """The strengths of noisy clauses and of the leak."""
@@ -23,7 +23,7 @@ _MOST_BITS = 1 << 30
 Clauses = tuple[tuple[int, ...], ...]
 
 
-class RuleSet(NamedTuple):
+class WalkedRules(NamedTuple):
     """Clauses, each of the numbers of its literals and the place of its strength, and the place of the leak's."""
 
     parts: tuple[tuple[tuple[int, ...], int], ...] = ()
@@ -48,13 +48,13 @@ class Posterior:
     """
 
     literals: Literals
-    rows: Rows
+    rows: RowBits
     price: float
     most: int
     grid: tuple[float, ...] = (0.0,)
     _held: dict[tuple[int, ...], int] = field(default_factory=dict)
 
-    def __call__(self, state: RuleSet) -> float:
+    def __call__(self, state: WalkedRules) -> float:
         """The log probability of a state; minus infinity where it has too many literals, or one that says nothing."""
         if state.size > self.most or not all(self.held(clause) for clause in state.clauses):
             return -math.inf
@@ -74,7 +74,7 @@ class Posterior:
             self._held[clause] = rows
         return rows
 
-    def counts(self, state: RuleSet) -> tuple[float, float, float, float]:
+    def counts(self, state: WalkedRules) -> tuple[float, float, float, float]:
         """The weight of yes and of no where the rules hold, and of both elsewhere."""
         rows, held = self.rows, 0
         for clause, _ in state.parts:
@@ -88,7 +88,7 @@ class Posterior:
             return _log_beta(yes + other_yes, no + other_no)
         return _log_beta(yes, no) + _log_beta(other_yes, other_no)
 
-    def _noisy(self, state: RuleSet) -> float:
+    def _noisy(self, state: WalkedRules) -> float:
         """Of a noisy-or of the clauses and the leak, over the rows by which clauses hold."""
         cells, count, total = [(1.0 - self.grid[state.leak], self.rows.all)], self.rows.count, 0.0
         for clause, place in state.parts:

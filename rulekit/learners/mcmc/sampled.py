@@ -16,9 +16,9 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Question, Score
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import Clause, covered_by_some, rule_of
-from rulekit.learners.mcmc.literals import Literals, Rows
-from rulekit.learners.mcmc.moves import Moves
-from rulekit.learners.mcmc.posterior import GRID, Clauses, Posterior, RuleSet
+from rulekit.learners.mcmc.literals import Literals, RowBits
+from rulekit.learners.mcmc.moves import RuleMoves
+from rulekit.learners.mcmc.posterior import GRID, Clauses, Posterior, WalkedRules
 from rulekit.numbers import short_probability, strength_of
 from rulekit.sampling.walks import Chain, Floats, along, kept
 
@@ -60,7 +60,7 @@ class Sampled:
     """Walks of one question, and the log probability that they walk by."""
 
     posterior: Posterior
-    chains: tuple[Chain[RuleSet], ...]
+    chains: tuple[Chain[WalkedRules], ...]
 
     def walk(self, steps: int, tell: Callable[[float], object]) -> None:
         """Walk on; tell: is called with the share that is done, and ends the walks where it returns true."""
@@ -75,11 +75,11 @@ class Sampled:
         places = zip(self.chains, kept(self.chains), strict=True)
         return np.stack([np.array(chain.scores)[own] for chain, own in places])
 
-    def along(self, function: Callable[[RuleSet], float]) -> Floats:
+    def along(self, function: Callable[[WalkedRules], float]) -> Floats:
         """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
         return along(self.chains, function)
 
-    def parts(self, of: Callable[[RuleSet], Collection[Part]], most: int) -> list[tuple[Part, list[float]]]:
+    def parts(self, of: Callable[[WalkedRules], Collection[Part]], most: int) -> list[tuple[Part, list[float]]]:
         """The most probable parts of rule sets, with the share of the steps of each walk in which they stand."""
         counts = [Counter[Part]() for _ in self.chains]
         for chain, places, own in zip(self.chains, kept(self.chains), counts, strict=True):
@@ -91,16 +91,16 @@ class Sampled:
         steps = len(kept(self.chains)[0])
         return [(part, [own[part] / steps for own in counts]) for part in found]
 
-    def best(self, of: Callable[[RuleSet], Kind]) -> dict[Kind, tuple[float, RuleSet]]:
+    def best(self, of: Callable[[WalkedRules], Kind]) -> dict[Kind, tuple[float, WalkedRules]]:
         """The most probable state of each kind behind its log probability; of: says which kind a state is."""
-        best: dict[Kind, tuple[float, RuleSet]] = {}
+        best: dict[Kind, tuple[float, WalkedRules]] = {}
         for chain in self.chains:
             for found in zip(chain.scores, chain.visited, strict=True):
                 kind = of(found[1])
                 best[kind] = max(best.get(kind, found), found)
         return best
 
-    def model(self, state: RuleSet) -> NoisyRules:
+    def model(self, state: WalkedRules) -> NoisyRules:
         """A state as a model; of two rates those that are expected."""
         own, grid = [self.posterior.literals.clause(clause) for clause in state.clauses], self.posterior.grid
         if len(grid) > 1:
@@ -120,18 +120,18 @@ def walks_of(question: Question) -> Sampled:
     """
     problem, settings = question.problem, question.settings
     literals, grid = Literals.of(problem), GRID if settings.likelihood == "noisy-logical" else (0.0,)
-    count, random, chains = len(literals.rows), Random(question.seed), list[Chain[RuleSet]]()
+    count, random, chains = len(literals.rows), Random(question.seed), list[Chain[WalkedRules]]()
     price = math.log(4 * max(1, count)) if settings.price is None else settings.price  # docs/sampling.md
-    posterior = Posterior(literals, Rows.of(problem), price, settings.n_literals, grid)
+    posterior = Posterior(literals, RowBits.of(problem), price, settings.n_literals, grid)
     flattest = min(_FLAT, _FEW / max(problem.total, 1.0))
     beside = math.ceil(-2.0 * math.log(flattest))
     powers = tuple(flattest ** ((k / beside) ** 1.3) for k in range(1, beside + 1))
     given = literals.numbers(problem, question.plan or ())
     given = given if sum(map(len, given)) <= settings.n_literals else ()
-    moves = Moves(literals.siblings, len(grid), given)
+    moves = RuleMoves(literals.siblings, len(grid), given)
     for number in range(settings.n_chains if count else 0):
         few = random.sample(range(count), min(3, settings.n_literals, count))
         clauses = [given, (), *[tuple((each,) for each in sorted(few))] * number][number]
-        start = RuleSet(tuple((clause, len(grid) // 2) for clause in clauses), 0)
+        start = WalkedRules(tuple((clause, len(grid) // 2) for clause in clauses), 0)
         chains.append(Chain(start, posterior, moves, random.randrange(1 << 62), powers))
     return Sampled(posterior, tuple(chains))

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from rulekit.learners.mcmc.learner import MCMCClassifier
-from rulekit.learners.mcmc.literals import Literals, Rows, bits_of
-from rulekit.learners.mcmc.moves import KINDS, Moves
-from rulekit.learners.mcmc.posterior import Clauses, Posterior, RuleSet
+from rulekit.learners.mcmc.literals import Literals, RowBits, bits_of
+from rulekit.learners.mcmc.moves import KINDS, RuleMoves
+from rulekit.learners.mcmc.posterior import Clauses, Posterior, WalkedRules
 from rulekit.sampling.walks import Chain, Drawn, acceptance
 
 GRIDS = {"bernoulli": (0.0,), "noisy-logical": (0.1, 0.5, 0.9)}
@@ -27,11 +27,11 @@ def _posterior(grid: tuple[float, ...], most: int = 3, seed: int = 0) -> Posteri
     rows = [truth[:, 0], ~truth[:, 0], truth[:, 1], truth[:, 2]]
     literals = Literals((), tuple(map(bits_of, rows)), ((0, 1), (0, 1), (2,), (3,)))
     everyone, positive = (1 << 40) - 1, bits_of(yes)
-    weighted = Rows(everyone, positive, everyone ^ positive, ((1.0, everyone), (2.0, 0b1011)))
+    weighted = RowBits(everyone, positive, everyone ^ positive, ((1.0, everyone), (2.0, 0b1011)))
     return Posterior(literals, weighted, 0.7, most, grid)
 
 
-def _every(posterior: Posterior) -> list[RuleSet]:
+def _every(posterior: Posterior) -> list[WalkedRules]:
     """All states that have a probability."""
     clauses = [c for size in range(1, posterior.most + 1) for c in combinations(range(4), size)]
     sets = [
@@ -39,7 +39,7 @@ def _every(posterior: Posterior) -> list[RuleSet]:
     ]
     levels = range(len(posterior.grid))
     states = [
-        RuleSet(tuple(sorted(zip(s, places, strict=True))), leak)
+        WalkedRules(tuple(sorted(zip(s, places, strict=True))), leak)
         for s in sets
         for places in product(levels, repeat=len(s))
         for leak in levels
@@ -47,7 +47,9 @@ def _every(posterior: Posterior) -> list[RuleSet]:
     return [state for state in states if posterior(state) > -math.inf]
 
 
-def _draws(propose: Callable[..., Drawn[RuleSet]], state: RuleSet) -> Iterator[tuple[float, Drawn[RuleSet]]]:
+def _draws(
+    propose: Callable[..., Drawn[WalkedRules]], state: WalkedRules
+) -> Iterator[tuple[float, Drawn[WalkedRules]]]:
     """Everything that a proposal may draw, with its exact probability: each of its choices is made in every way."""
     waiting: list[tuple[int, ...]] = [()]
     while waiting:
@@ -75,11 +77,11 @@ class _Scripted:
 @pytest.mark.parametrize("kind", sorted(set(KINDS), key=lambda kind: kind.__name__))
 @pytest.mark.parametrize("known", [(), ((0, 2), (3,))])
 def test_each_move_is_in_detailed_balance(
-    kind: Callable[..., Drawn[RuleSet]], grid: tuple[float, ...], known: Clauses
+    kind: Callable[..., Drawn[WalkedRules]], grid: tuple[float, ...], known: Clauses
 ) -> None:
     posterior = _posterior(grid, 3 if len(grid) == 1 else 2)
-    moves, states = Moves(posterior.literals.siblings, len(grid), known), _every(posterior)
-    flow: dict[tuple[RuleSet, RuleSet], float] = defaultdict(float)
+    moves, states = RuleMoves(posterior.literals.siblings, len(grid), known), _every(posterior)
+    flow: dict[tuple[WalkedRules, WalkedRules], float] = defaultdict(float)
     for state in states:
         total = 0.0
         for chance, drawn in _draws(lambda s, below: kind(moves, s, below), state):
@@ -90,7 +92,7 @@ def test_each_move_is_in_detailed_balance(
                 flow[state, there] += chance * math.exp(here) * acceptance(here, posterior(there), ratio)
         assert total == pytest.approx(1.0)
     moved = {pair for pair, mass in flow.items() if mass > 0.0}
-    assert moved or (kind is Moves.strength and len(grid) == 1)
+    assert moved or (kind is RuleMoves.strength and len(grid) == 1)
     for here, there in moved:
         assert flow[here, there] == pytest.approx(flow[there, here], rel=1e-9)
 
@@ -100,7 +102,7 @@ def test_walks_draw_from_the_exact_posterior(grid: tuple[float, ...]) -> None:
     posterior = _posterior(grid, 3 if len(grid) == 1 else 2)
     states = _every(posterior)
     mass = np.exp([posterior(state) for state in states])
-    chain = Chain(RuleSet(), posterior, Moves(posterior.literals.siblings, len(grid)), 1, (0.4,))
+    chain = Chain(WalkedRules(), posterior, RuleMoves(posterior.literals.siblings, len(grid)), 1, (0.4,))
     chain.walk(120_000)
     seen = np.bincount(chain.places, minlength=len(chain.visited)) / len(chain.places)
     shares = dict(zip(chain.visited, seen, strict=True))
@@ -116,7 +118,7 @@ def test_walks_draw_from_the_exact_posterior(grid: tuple[float, ...]) -> None:
 
 def test_likelihoods_are_those_of_the_rows_one_by_one() -> None:
     grid, plain = GRIDS["noisy-logical"], _posterior((0.0,))
-    state = RuleSet((((0, 2), 2), ((3,), 1)), 0)
+    state = WalkedRules((((0, 2), 2), ((3,), 1)), 0)
     noisy = _posterior(grid)
     total = 0.0
     weights = [1 + 2 * (0b1011 >> row & 1) for row in range(40)]
@@ -125,7 +127,7 @@ def test_likelihoods_are_those_of_the_rows_one_by_one() -> None:
         stays = (1 - grid[0]) * (1 - grid[2]) ** held[0] * (1 - grid[1]) ** held[1]
         total += weights[row] * math.log(1 - stays if noisy.rows.yes >> row & 1 else stays)
     assert noisy(state) == pytest.approx(total - 3 * 0.7 - 3 * math.log(3))
-    yes, no, other_yes, other_no = plain.counts(RuleSet((((0, 2), 0),)))
+    yes, no, other_yes, other_no = plain.counts(WalkedRules((((0, 2), 0),)))
     assert yes + no + other_yes + other_no == sum(weights)
     # the integral of t^yes (1 - t)^no over [0, 1]
     areas = [
@@ -133,14 +135,14 @@ def test_likelihoods_are_those_of_the_rows_one_by_one() -> None:
         for t in [np.linspace(0, 1, 200_001)]
         for a, b in ((yes, no), (other_yes, other_no))
     ]
-    assert plain(RuleSet((((0, 2), 0),))) == pytest.approx(sum(map(math.log, areas)) - 2 * 0.7, abs=1e-3)
+    assert plain(WalkedRules((((0, 2), 0),))) == pytest.approx(sum(map(math.log, areas)) - 2 * 0.7, abs=1e-3)
 
 
 def test_a_literal_that_follows_from_another_makes_no_rule_set() -> None:
     posterior = _posterior((0.0,))
-    assert posterior(RuleSet((((0, 1), 0),))) == -math.inf, "contrary literals"
+    assert posterior(WalkedRules((((0, 1), 0),))) == -math.inf, "contrary literals"
     nested = Literals((), (0b1111, 0b0011), ((0, 1), (0, 1)))
-    assert Posterior(nested, posterior.rows, 0.7, 3)(RuleSet((((0, 1), 0),))) == -math.inf
+    assert Posterior(nested, posterior.rows, 0.7, 3)(WalkedRules((((0, 1), 0),))) == -math.inf
 
 
 def _noisy_table(seed: int, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
