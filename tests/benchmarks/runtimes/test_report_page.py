@@ -132,7 +132,7 @@ def test_it_is_read_without_scripts(page: Page, address: str) -> None:
     try:
         page.open(address)
         counted = "document.querySelectorAll('main section').length"
-        assert page.value(counted) == 19
+        assert page.value(counted) == 20
         assert page.value("document.getElementById('scorer').hidden")
         assert page.value("document.querySelectorAll('main table').length") > 15
     finally:
