@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
     from rulekit.learners.mcmc.learner import MCMCClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
+    from rulekit.learners.rules.estimator import RulesClassifier
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
     from rulekit.tables.reading import read_table
@@ -31,6 +32,7 @@ _LAZY = {
     "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
+    "RulesClassifier": "rulekit.learners.rules.estimator",
     "Feature": "rulekit.schema",
     "GramressionClassifier": "rulekit.learners.gramression.estimator",
     "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
@@ -59,6 +61,7 @@ __all__ = [
     "MadalineClassifier",
     "NoisyOrClassifier",
     "RuleGraph",
+    "RulesClassifier",
     "Schema",
     "Table",
     "load",

@@ -147,12 +147,12 @@ Time = Annotated[
 TimeShown = Annotated[
     str | None, typer.Option("--time", metavar="COL", help="Also show the error by blocks of this column of time.")
 ]
-Form = Annotated[
+Report = Annotated[
     str | None,
     typer.Option(
-        "--form",
-        metavar="rules|formula",
-        help="What decides: plain rules (default), or a nested formula's probability.",
+        "--report",
+        metavar="rules|all|rates",
+        help="The probability: a card over the columns of the rules (default), over all, or a rate for each rule.",
     ),
 ]
 Ignore = Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")]
@@ -203,7 +203,7 @@ Precision = Annotated[
 
 Learner = Annotated[str, typer.Option("--learner", help="Which learner; `--learner NAME --help` lists its parameters.")]
 Param = Annotated[
-    Texts, typer.Option("--param", metavar="K=V", help="A parameter of the learner, for example n_units=10.")
+    Texts, typer.Option("--param", metavar="K=V", help="A parameter of the learner, for example max_rules=4.")
 ]
 Smallest = Annotated[
     bool, typer.Option("--smallest", help="Take the smallest model that is not worse than the best one.")

@@ -18,10 +18,10 @@ def train(
     data: options.Data,
     target: options.Target,
     output: options.ModelOutput,
-    learner: options.Learner = "cnll",
+    learner: options.Learner = "rules",
     positive: options.Positive = None,
     label_separator: options.LabelSeparator = None,
-    form: options.Form = None,
+    report: options.Report = None,
     param: options.Param = None,
     smallest: options.Smallest = False,
     size: options.Size = None,
@@ -73,7 +73,7 @@ def train(
       rulekit train news.csv --target topics --label-separator ";" -o topics
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
-      rulekit train big.parquet --target y --param n_units=10 --param stopping=none --time-limit 60 -o model.json
+      rulekit train big.parquet --target y --param max_rules=4 --param stopping=none --time-limit 60 -o model.json
     """
     given: dict[str, Any] = locals()  # the options by name, as TrainingRequest and ReadingOptions name them
     from rulekit.work.learning import parse_parameters
@@ -82,7 +82,7 @@ def train(
     from rulekit_cli.label_models import train_each_label
     from rulekit_cli.progress import bounded, shown_progress
 
-    asked = [*(param or []), *([] if form is None else [f"form={form}"])]
+    asked = [*(param or []), *([] if report is None else [f"report={report}"])]
     given |= {
         "reading": options.reading(given),
         "parameters": {**parse_parameters(learner, asked), **options.constraints(given)},

@@ -27,7 +27,7 @@ SELDOM = 1.0 / 3.0
 FEW = 500
 LOWEST_COST = 5
 """The cost where the best rule pays at any: a learner that adds conditions one by one needs parts of it to pay."""
-RULES = "cnll"
+RULES = "rules"
 """The learner of rules with several conditions."""
 
 

@@ -64,7 +64,7 @@ class TrainingRequest:
 
     data: Path
     reading: ReadingOptions
-    learner: str = "cnll"
+    learner: str = "rules"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     smallest: bool = False
     size: int | None = None

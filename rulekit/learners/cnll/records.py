@@ -122,9 +122,7 @@ class Account:
         """For the chosen candidate, or the last formula behind a plain form."""
         problem, grown = run.question.problem, [made.model for made in run.grown]
         formulas = [model for model in grown if isinstance(model, LearnedFormula)]
-        if run.question.plan.rules is not None:
-            place = len(formulas)
-        elif formulas and formulas[0].start is not None:
+        if formulas and formulas[0].start is not None:
             place = max(place, 1)
         kept = run.question.label, problem.columns, formulas[-1].steps if formulas else (), problem.total
         if not place:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from rulekit.errors import InputError
 from rulekit.learners.binned.binning import least_side
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.split_search import Weak
-from rulekit.learners.cnll.plain.rule_paths import RuleSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
-from rulekit.learners.cnll.start.continuation import has_plain_rules
 from rulekit.learners.contract import setting
 from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
 from rulekit.learners.fitting.settings import StartSettings
 from rulekit.learners.fitting.sizes.path import SizeLimits
-
-_MOST_RULES = 8
 
 
 @dataclass(frozen=True)
@@ -42,11 +37,6 @@ class CNLLSettings(StartSettings):
     )
     beta: Literal["free", "zero"] = setting("free", one_of("free", "zero"), "zero: no bit fires without its condition")
     init: Literal["or", "and"] = setting("or", one_of("or", "and"), "clauses are joined by or, or by and")
-    form: Literal["auto", "rules", "formula"] = setting(
-        "auto",
-        or_automatic(one_of("rules", "formula")),
-        "rules: plain conjunctions decide, at most max_clauses (None: 8) for each class; formula: its probability does",
-    )
     refit: Any = setting("auto", or_automatic(whole(0)), "sweeps over all strengths after each step")
     backfit: Any = setting(
         "auto", or_automatic(whole(0)), "every so many steps, better conditions for all bits (0: never)"
@@ -91,8 +81,6 @@ def resolved(settings: CNLLSettings, rows: float) -> CNLLSettings:
     found: dict[str, Any] = dict(_TREE if settings.algorithm == "tree" else _PAPER)
     if settings.ridge != "auto":
         found["ridge_scale"] = "none"
-    if settings.form == "auto":
-        found["form"] = "formula" if _asks_for_a_formula(settings) else "rules"
     found |= {name: value for name in found if (value := getattr(settings, name)) != "auto"}
     if found["min_rows"] is None:
         found["min_rows"] = least_side(rows)
@@ -100,14 +88,8 @@ def resolved(settings: CNLLSettings, rows: float) -> CNLLSettings:
     return replace(settings, **found)
 
 
-def _asks_for_a_formula(settings: CNLLSettings) -> bool:
-    """Whether something is set that plain rules cannot have: an algorithm of the paper, or what it starts from."""
-    paper = settings.algorithm != "tree" or settings.weak != "threshold" or settings.init == "and"
-    return paper or (settings.start is not None and not has_plain_rules(settings.start))
-
-
 def objective_of(settings: CNLLSettings) -> Objective:
-    """What is minimised; of a plain form the squared error."""
+    """What is minimised."""
     weights = {"error": (1.0, 0.0), "error+brier": (1.0, settings.brier_weight), "brier": (0.0, 1.0)}
     error, brier = weights[settings.objective]
     return Objective(error, float(brier), float(settings.ridge))
@@ -117,11 +99,7 @@ def growth_settings(settings: CNLLSettings, seed: int, n_threads: int, n_columns
     """What the parameters, with nothing left to be "auto", ask of growth."""
     objective = objective_of(settings)
     search = SearchSettings(objective, settings.weak, settings.beta == "zero", float(settings.min_rows), n_threads)
-    sizes, rules = SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals), None
-    if settings.form == "rules":
-        most = _MOST_RULES if settings.max_clauses is None else int(settings.max_clauses)
-        rules = RuleSettings(most, settings.max_literals, settings.max_features is None, objective.ridge)
-        sizes = SizeLimits(settings.max_features)  # clauses and literals are those of the rules
+    sizes = SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals)
     share, sample = settings.column_sample, None
     if share is not None:
         sample = max(1, int(share * n_columns)) if isinstance(share, float) else int(share)
@@ -136,15 +114,5 @@ def growth_settings(settings: CNLLSettings, seed: int, n_threads: int, n_columns
         seed,
         sizes,
         columns=range(n_columns),
-        rules=rules,
         ridge_by_noise=settings.ridge_scale == "noise",
     )
-
-
-def refuse_for_rules(settings: CNLLSettings) -> None:
-    """Raise InputError for what makes no plain rules."""
-    if settings.form == "rules" and settings.weak != "threshold":
-        why = f"weak={settings.weak!r} makes no plain conditions"
-        raise InputError(why, where="form='rules'", fix="form='formula'")
-    if settings.form == "rules" and settings.start is not None and not has_plain_rules(settings.start):
-        raise InputError("the start decides by a probability", where="form='rules'", fix="form='formula'")

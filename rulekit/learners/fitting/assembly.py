@@ -176,7 +176,7 @@ def deciding_node(score: Score) -> Node:
 def _reported(score: Score, odds: float) -> Node:
     """The probability of yes among the rows as they are, whatever their classes weighed."""
     node = Probability(score.node) if score.probability is None else score.probability
-    if odds != 1.0 and score.node.family is not Family.BOOLEAN:
+    if odds != 1.0 and (score.probability is not None or score.node.family is not Family.BOOLEAN):
         node = Rescaled(node, odds)
     if not score.sided:
         return node
@@ -195,7 +195,7 @@ def _reported_of_sets(frame: Frame, scores: Sequence[Score], decided: Sequence[N
     """The probability of each class on the side of what is decided; of plain rules alone it is that."""
     return [
         Probability(rule)
-        if score.node.family is Family.BOOLEAN
+        if score.node.family is Family.BOOLEAN and score.probability is None
         else _reported(replace(score, rule=rule, sided=True), odds)
         for score, rule, odds in zip(scores, decided, frame.odds, strict=True)
     ]

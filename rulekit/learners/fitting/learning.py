@@ -359,7 +359,7 @@ class _Group:
                 raise LearnerError(f"preferred of finish is {variant!r}, and there are {len(variants.paths)} paths")
             run.path = tuple(run.course.checked(self._final(variants, variant, why)))
             run.nothing = None if variants.nothing is None else variants.nothing()
-            run.all_stay = not (variants.sizes_by_loss or variants.shared)
+            run.all_stay = not (variants.sizes_by_loss or variants.shared or variants.least)
         run.longest = run.chosen = len(run.path)
         alone = variants is None or not variants.shared
         if run.curve is not None and self.plan.joint and alone and (run.curve.rare or not run.all_stay):

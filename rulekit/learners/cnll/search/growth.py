@@ -18,7 +18,6 @@ from rulekit.learners.binned.problem import FixedColumn, Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
-from rulekit.learners.cnll.plain.rule_paths import RuleSettings
 from rulekit.learners.cnll.search.best_step import SearchSettings, Step, best_replacements, best_step
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
@@ -76,8 +75,7 @@ class GrowthSettings:
     """algorithm I, II or tree; at most n_units bits; refit: sweeps a step; backfit: a sweep every so many bits.
 
     column_sample: how many columns, drawn by `seed`, a step looks at; sizes: limits on the model; columns: those that
-    may be used (None: all of the problem); start: the formula to go on from, whose free bits count among n_units;
-    rules: what plain rules may be that decide in place of the formula (None: it decides).
+    may be used (None: all of the problem); start: the formula to go on from, whose free bits count among n_units.
     """
 
     search: SearchSettings
@@ -91,7 +89,6 @@ class GrowthSettings:
     sizes: SizeLimits = NO_LIMITS
     columns: Sequence[int] | None = None
     start: Start | None = None
-    rules: RuleSettings | None = None
     ridge_by_noise: bool = False
 
 

@@ -43,11 +43,8 @@ from rulekit.learners.fitting.given.starts import (
     Freeze,
     check_classes,
     clauses_of,
-    given_rules,
     staying,
-    with_given,
 )
-from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -88,22 +85,6 @@ def known_rules(graph: RuleGraph, freeze: Freeze, table: Table) -> list[KnownRul
     formulas = _formulas(graph)
     stays = staying(graph, freeze)
     return [_rules_of_formula(formula, stays, graph.schema, table) for formula in formulas]
-
-
-def has_plain_rules(graph: RuleGraph) -> bool:
-    """Whether every part of the decision is Boolean rules joined by or."""
-    return all(part.score.family is Family.BOOLEAN for part in graph.decision.parts)
-
-
-def plain_starts(
-    graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], problem: Problem, table: Table
-) -> tuple[Problem, list[tuple[tuple[Clause, ...], tuple[Clause, ...]]]]:
-    """The problem with the rules that stay as columns of their own, and by class these and those to begin with.
-
-    classes, table: as of `starts_of`. A rule that need not stay is one clause of its conditions.
-    """
-    rules = [clauses_of(part.score) for part in graph.decision.parts]
-    return with_given(problem, given_rules(graph, freeze, classes, rules), table)
 
 
 # Which formulas there are ------------------------------------------------------------------------------------------

@@ -28,8 +28,9 @@ class Curve:
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
-    cost: what reading the largest costs, as an error rate, on the mean of the folds. macro_f1 [T]: of all held-out rows
-    (None: not known). rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
+    cost [T]: what reading each place costs, as an error rate, on the mean of the folds (None: nothing); least: the
+    place of least error and cost is taken, which is not smoothed. macro_f1 [T]: of all held-out rows (None: not known).
+    rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
     by a loss, and not by its errors. lost [F, 1 + T]: the weighted loss without any rule and at each place, where
     places are compared by it (None: by their errors). errors_first: the loss only tells
     apart places with as many errors.
@@ -40,13 +41,14 @@ class Curve:
     variant: int = 0
     cut: bool = False
     nothing: Floats | None = None
-    cost: float = 0.0
+    cost: Floats | None = None
     macro_f1: Floats | None = None
     rare: bool = False
     classes: int = 2
     by_loss: bool = False
     lost: Floats | None = None
     errors_first: bool = False
+    least: bool = False
 
     @property
     def folds(self) -> int:
@@ -66,7 +68,12 @@ class Curve:
 
     @property
     def smooth(self) -> Floats:
-        return smoothed(self.error)
+        return self.error if self.least else smoothed(self.error)
+
+    @property
+    def paid(self) -> Floats:
+        """The error of each place with what reading it costs [T]."""
+        return self.error if self.cost is None else np.asarray(self.error + self.cost)
 
     def at(self, place: int) -> tuple[float | None, float | None, float | None]:
         """Error, standard error and smoothed error of a place from 1; None beyond the last that was checked."""
@@ -88,7 +95,7 @@ class Curve:
         Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
         two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
         """
-        total, by_fold = self.smooth, smoothed(self.by_fold)
+        total, by_fold = (self.paid, self.by_fold) if self.least else (self.smooth, smoothed(self.by_fold))
         if self.lost is not None:
             lost = self.lost[:, 1:] / self.weights[:, None]
             share = _TELLS_APART if self.errors_first else 1.0
@@ -172,13 +179,14 @@ def _over_folds(values: Floats) -> Floats:
 
 
 def cheapest(curves: Sequence[Curve]) -> Curve:
-    """The curve with the least held-out error and cost at its largest size; of equal ones the first.
+    """The curve with the least held-out error and cost, at its largest size or at any; of equal ones the first.
 
     Where a class is rare, that of the largest macro F1.
     """
 
     def worse(curve: Curve) -> tuple[float, float]:
-        return -curve.finds_most()[1] if curve.rare else 0.0, float(curve.error[-1]) + curve.cost
+        f1 = -curve.finds_most()[1] if curve.rare else 0.0
+        return f1, float(curve.paid.min() if curve.least else curve.paid[-1])
 
     return min(curves, key=worse)
 

@@ -116,8 +116,7 @@ class Fold:
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
     losses: of the held-out rows, where variants are compared by it. lost: by variant the weighted loss [1 + T] without
-    any candidate and of each, where sizes are taken by it; errors_first: see
-    Variants.
+    any candidate and of each, where sizes are taken by it; errors_first, least: see Variants.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -129,6 +128,7 @@ class Fold:
     losses: Losses | None = None
     lost: tuple[Floats, ...] = ()
     errors_first: bool = False
+    least: bool = False
 
 
 def fold_of(
@@ -178,6 +178,7 @@ def fold_of(
         unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
         losses = Losses(each, of_rows, unit, variants.bold)
     fold = Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
+    fold = replace(fold, least=variants is not None and variants.least)
     return replace(fold, lost=lost, errors_first=variants.errors_first) if variants is not None and by_loss else fold
 
 
@@ -197,7 +198,7 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
     true = np.sum([fold.totals for fold in folds], axis=0)
     for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
         if all(each.shape[-1] for each in errors):
-            cost = float(np.mean([fold.paths[v][-1].cost if fold.paths[v] else 0.0 for fold in folds]))
+            cost = _aligned([np.array([each.cost for each in fold.paths[v]] or [0.0]) for fold in folds]).mean(axis=0)
             wrong = _aligned(errors)
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
@@ -205,7 +206,7 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
             errors_of_each = wrong.sum(axis=1)
             each = Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost)
-            curves.append(replace(each, errors_first=folds[0].errors_first))
+            curves.append(replace(each, errors_first=folds[0].errors_first, least=folds[0].least))
     return curves
 
 
@@ -213,7 +214,7 @@ def best_curve(curves: Sequence[Curve], folds: Sequence[Fold]) -> Curve:
     """The curve of the variant that is taken: the cheapest; by losses, of those as good as the best within an error."""
     if folds[0].losses is not None:
         likely = likely_best(_losses(folds), errors=1.0)
-        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: curve.cost)
+        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: float(curve.paid[-1] - curve.error[-1]))
     return cheapest(curves)
 
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 
 _MOST_CONDITIONS = 16
 

@@ -17,7 +17,10 @@ import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import Codes
-from rulekit.learners.cnll.plain.clause_changes import (
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
+from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.learners.rules.clause_changes import (
     add_by_code,
     add_by_failing,
     best_change,
@@ -25,9 +28,6 @@ from rulekit.learners.cnll.plain.clause_changes import (
     gain_of,
     mark_covered,
 )
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
-from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _ROUNDS = 30

@@ -1,1 +1,0 @@
-"""Plain disjunctive normal forms: the local search over clauses."""

@@ -1,0 +1,132 @@
+"""The learner rules: at most eight conjunctions of each class decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+from rulekit.errors import InputError
+from rulekit.graph.ladder import RARE
+from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.given.constraints import refuse_broken, required_of
+from rulekit.learners.fitting.given.starts import check_classes, clauses_of, given_rules, with_given
+from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.fitting.rule_sets import clause_node
+from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.rules.models import candidates_of
+from rulekit.learners.rules.rule_paths import Rules, RuleSettings, raced_variant, rule_path
+from rulekit.learners.rules.score_cards import Cards
+from rulekit.learners.rules.settings import RulesSettings
+from rulekit.schema import Schema
+
+
+class PlainRules(RuleLearner):
+    """A few conjunctions that decide, and a score card; see RulesClassifier."""
+
+    word = "rules"
+    estimator = "rulekit.learners.rules.estimator:RulesClassifier"
+    settings = RulesSettings
+    noun = "rule"
+    size_parameter = "max_rules"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        (
+            *("missing", "categories", "start", "memory", "several", "ranked", "weights"),
+            *("monotone", "apart", "require", "missing_never_helps"),
+        )
+    )
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions with given and required rules as further columns, and what each search begins with."""
+        settings: RulesSettings = questions[0].settings
+        self._cards = Cards.of(settings, data, classes)
+        most = settings.max_rules if settings.max_clauses is None else min(settings.max_rules, settings.max_clauses)
+        known: Sequence[tuple[Rules, Rules]] = [((), ())] * len(questions)
+        if settings.start is not None:
+            check_classes(settings.start, classes, settings.ordered is not None)
+            rules = [clauses_of(part.score) for part in settings.start.decision.parts]
+            given = given_rules(settings.start, settings.freeze, classes, rules)
+            problem, known = with_given(problem, given, data.table)
+        rare = are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        plans = [
+            RuleSettings(most, settings.max_literals, kept, begun, rare=each)
+            for (kept, begun), each in zip(known, rare, strict=True)
+        ]
+        problem, plans = with_promises(problem, plans, data, settings, classes)
+        return [
+            replace(question, problem=replace(problem, labels=question.problem.labels), plan=plan)
+            for question, plan in zip(questions, plans, strict=True)
+        ]
+
+    def learn(self, question: Question) -> Learning:
+        """The rules of every size by the first variant of the search."""
+        yield from _path(question, 0)
+        return None
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
+        """The same by every variant."""
+        plan: RuleSettings = question.plan
+        others = [partial(_path, question, variant) for variant in range(1, len(plan.variants))]
+        race = partial(raced_variant, question.problem, plan, question.groups, question.seed)
+        return Variants([lambda: candidates, *others], race, rare=plan.rare, least=True)
+
+    def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
+        """Give each size the score card that predicts its probability."""
+        for run in runs:
+            run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
+
+    def _reported(self, question: Question, candidate: Candidate) -> Candidate:
+        columns = sorted({column for rule in candidate.model.rules for column in rule})
+        return replace(candidate, model=replace(candidate.model, card=self._cards.fitted(question, columns)))
+
+
+def _path(question: Question, variant: int) -> list[Candidate]:
+    plan: RuleSettings = question.plan
+    path = rule_path(question.problem, plan, plan.variants[variant])
+    return candidates_of(question.problem, path, len(plan.kept))
+
+
+def are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:
+    """By question, of the positive rows [Q], whether its class is rare; no cut of ordered classes is.
+
+    Where there are many classes, all may have few rows: rare are those of less than half of the most frequent one.
+    """
+    if len(shares) == 1:
+        return [min(shares[0], 1.0 - shares[0]) < RARE]
+    return [not ordered and share < min(RARE, 0.5 * max(shares)) for share in shares]
+
+
+def with_promises(
+    problem: Problem, plans: Sequence[RuleSettings], data: TrainingData, settings: Any, classes: tuple[Any, ...]
+) -> tuple[Problem, list[RuleSettings]]:
+    """The problem with required rules as columns, and by question the rules that must stand and those that are allowed.
+
+    classes: in the graph's order. Raises InputError where a class is required that no rule speaks for, and where rules
+    that must stand break what is promised.
+    """
+    table = data.table
+    schema = Schema(table.features, settings.target, constraints=table.constraints)
+    required = required_of(settings.require or (), schema, classes)
+    if not required and Allowed.of(problem.columns, table.constraints).free:
+        return problem, list(plans)
+    if any(promise.class_index != 1 or len(classes) != 2 for promise in required):
+        why = "rules speak for the positive one of two classes, so a row can be required to be of that class alone"
+        raise InputError(why, where="require", fix="name the class positive (--positive), or leave the promise out")
+    nodes = list(dict.fromkeys(promise.condition for promise in required))
+    standing = tuple({len(problem.columns) + place: HOLDS} for place in range(len(nodes)))
+    problem = with_fixed(problem, nodes, table, schema)
+    allowed = Allowed.of(problem.columns, table.constraints)
+    found = []
+    for plan in plans:
+        kept = (*standing, *plan.kept)
+        if not allowed.free:
+            refuse_broken([clause_node(clause, problem.columns) for clause in kept], schema)
+        found.append(replace(plan, kept=kept, allowed=None if allowed.free else allowed))
+    return problem, found

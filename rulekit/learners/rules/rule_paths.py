@@ -1,0 +1,289 @@
+"""At most eight conjunctions that alone decide: paths of 1, 2, ... rules, searched on the labels.
+
+Rules are begun in two ways: as the purest cover of the positive rows, and grown from nothing, each for the rows that
+those before it leave. Then conditions are exchanged, dropped, added and cut anew on the training rows. Then the rule
+whose loss costs least is left out, the others are improved, and so on: a path of sizes, each of which has been searched
+for as a whole.
+
+A row is worth 1 where its label is positive and -1 where it is not, times its weight. A literal must gain a part of the
+standard deviation of the number of positive rows: with that grows what chance can promise. Which part is said by
+cross-validation, or by a race on a third of the training rows (`raced_price`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.binned.problem import Problem
+from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.fitting.given.allowed import Allowed
+from rulekit.learners.fitting.rows.folds import fold_of_rows
+from rulekit.learners.fitting.rows.in_order import InOrder
+from rulekit.learners.fitting.rule_sets import Clause, covered, covered_by_some
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
+from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.tables.kinds.hints import steps_of
+
+Rules = tuple[Clause, ...]
+
+_STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
+_SEARCHED_ROWS = 1 << 14  # evenly spread ones; on five tables of 15,000 to 60,000 rows all of them found nothing better
+_LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
+_NEAR = 0.7  # of what the rules are worth that are grown from nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How rules are searched: what a literal costs, and from which share of a rare class rows are worth being found.
+
+    price: in standard deviations of the number of positive rows.
+    """
+
+    price: float
+    at: float = 0.5
+
+
+VARIANTS = (Variant(0.15), Variant(0.05), Variant(0.3))
+_EAGER = (Variant(0.05, 0.3), Variant(0.05, 0.2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleSettings:
+    """The most rules and literals (None: any) of a class.
+
+    kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
+    constraints (None: all). rare: whether a class is so rare that it is worth more errors to find its rows.
+    """
+
+    rules: int = 8
+    literals: int | None = None
+    kept: Rules = ()
+    begun: Rules = ()
+    allowed: Allowed | None = None
+    rare: bool = False
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants of the search that are compared on held-out rows."""
+        return VARIANTS + _EAGER if self.rare else VARIANTS
+
+
+def rule_path(problem: Problem, settings: RuleSettings, variant: Variant) -> list[Rules]:
+    """The rules of every size by one variant, the smallest (those that are kept) first."""
+    orders = level_orders(problem.columns)
+    whole, sample = problem, _evenly_spread(len(problem.labels), _SEARCHED_ROWS)
+    share = 1.0
+    if sample is not None:
+        share, problem = len(sample) / len(problem.labels), problem.take(sample)
+    searched = np.arange(len(problem.columns), dtype=np.int64)
+    if settings.allowed is not None:
+        searched = searched[settings.allowed.usable[searched]]
+    if not len(searched):
+        return [settings.kept]
+    deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
+    kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
+    gain = np.where(kept, 0.0, row_gains(problem, variant))
+    price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
+    search = ClauseSearch.over(problem.columns, problem.codes, searched, settings.allowed).with_gain(gain, price)
+    sizes = _sizes(search, settings)
+    return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
+
+
+def row_gains(problem: Problem, variant: Variant) -> Floats:
+    """What a row [n] is worth to the rules that cover it: its weight times 2 (label - at), in whole steps."""
+    at = variant.at if problem.share < 0.5 else 1.0 - variant.at
+    return np.asarray(problem.weights * np.rint(2.0 * (problem.labels - at) * _STEPS))
+
+
+def _evenly_spread(n: int, most: int) -> Ints | None:
+    """So many of n rows, evenly spread; None where there are no more."""
+    return None if n <= most else (np.arange(most, dtype=np.int64) * n) // most
+
+
+# One variant -------------------------------------------------------------------------------------------------------
+
+
+def _sizes(search: ClauseSearch, settings: RuleSettings) -> list[Rules]:
+    """The rules that are kept with 0, 1, 2, ... further ones."""
+    columns, kept = search.columns, settings.kept
+    most = max(0, settings.rules - len(kept))
+    room = math.inf
+    if settings.literals is not None:
+        room = max(0.0, settings.literals - sum(clause_literals(clause, columns) for clause in kept))
+    found = _found(search, settings, most, room) if most else []
+    path: list[Rules] = []
+    while found:
+        path.append((*kept, *_by_gain(search, search.tightened(found))))
+        found = search.run(_without_least(search, found), room)
+    return [kept, *reversed(path)]
+
+
+def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float) -> list[Clause]:
+    """At most so many rules, the best that are found: grown from nothing, begun as the purest cover, or as given ones.
+
+    From nothing half as many again are grown, and those that are worth least left out.
+    """
+    found = _more(search, [], most + most // 2, room)
+    while len(found) > most:
+        found = search.run(_without_least(search, found), room)
+    others = [[dict(clause) for clause in settings.begun][:most]] if settings.begun and search.allowed.free else []
+    cover = purest_cover(search, most, room, _NEAR * search.total(found))
+    others += [cover] if cover else []
+    for begun in others:
+        found = max(found, _more(search, search.run(begun, room), most, room), key=search.total)
+    return found
+
+
+def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
+    """All clauses but the one without which they are worth most."""
+    rows = [search.rows_of(clause) for clause in clauses]
+    times = np.sum(rows, axis=0, dtype=np.int16)
+    alone = [float(search.gain[held & (times == 1)].sum()) for held in rows]
+    lost = [own - search.price(clause) for own, clause in zip(alone, clauses, strict=True)]
+    least = int(np.argmin(lost))
+    return [dict(clause) for place, clause in enumerate(clauses) if place != least]
+
+
+def _by_gain(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
+    """The clauses, each the one that adds most gain to those before it."""
+    left = [(clause, search.rows_of(clause)) for clause in clauses]
+    free = np.ones(len(search.gain), dtype=bool)
+    ordered = []
+    while left:
+        added = [float(search.gain[rows & free].sum()) for _, rows in left]
+        clause, rows = left.pop(int(np.argmax(added)))
+        ordered.append(clause)
+        free &= ~rows
+    return ordered
+
+
+def _more(search: ClauseSearch, clauses: list[Clause], most: int, room: float) -> list[Clause]:
+    """Further clauses for the rows that are left, each begun as no condition at all."""
+    free = np.ones(len(search.gain), dtype=bool)
+    for clause in clauses:
+        free &= ~search.rows_of(clause)
+    grown = False
+    while len(clauses) < most:
+        left = room - sum(clause_literals(clause, search.columns) for clause in clauses)
+        clause, value = search.improved({}, free, left)
+        if value <= 0.0:
+            break
+        clauses.append(clause)
+        free &= ~search.rows_of(clause)
+        grown = True
+    return search.run(clauses, room) if grown else clauses
+
+
+# Which variant ------------------------------------------------------------------------------------------------------
+
+
+_PARTS = 3
+_MANY = 1000.0  # held-out rows; on fewer, one standard error is passed by chance too often
+_RACED_ROWS = 1 << 15
+
+
+def raced_variant(
+    problem: Problem, settings: RuleSettings, groups: npt.NDArray[np.int64] | InOrder | None = None, seed: int = 0
+) -> int:
+    """The number of a variant: the first, or one that is better by a standard error.
+
+    A standard error of the difference over the held-out rows; of more than 32,768 rows evenly spread ones are taken.
+    """
+    rows = _evenly_spread(len(problem.labels), _RACED_ROWS)
+    if rows is not None:
+        problem, groups = problem.take(rows), None if groups is None else groups[rows]
+    fold = fold_of_rows(problem, _PARTS, groups, seed)
+    if int(fold.max(initial=0)) == 0:
+        return 0
+    training, held = problem.take(fold != 0), problem.take(fold == 0)
+    best, least = 0, np.zeros(0, dtype=bool)
+    for number, variant in enumerate(VARIANTS):
+        wrong = _wrong(rule_path(training, settings, variant)[-1], held)
+        if number == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
+            best, least = number, wrong
+    return best
+
+
+def _wrong(rules: Rules, held: Problem) -> Bools:
+    """The held-out rows [n] that rules decide wrongly."""
+    positive = covered_by_some(rules, held.codes, len(held.labels))
+    return np.asarray(positive != (held.labels == 1))
+
+
+def clearly_fewer(wrong: Bools, other: Bools, weights: Ints, unit: float) -> bool:
+    """Whether errors [n] weigh less than others by a standard error of the difference, or two where rows are few.
+
+    weights [n], in whole multiples of `unit` rows.
+    """
+    total = int(weights.sum())
+    fewer = int(weights[other].sum()) - int(weights[wrong].sum())
+    apart = int(weights[other != wrong].sum())
+    if total == 0 or fewer <= 0:
+        return False
+    mean = fewer / total
+    errors = 1.0 if total * unit >= _MANY else 2.0
+    return mean > errors * math.sqrt(max(apart / total - mean * mean, 0.0) / (total * unit))
+
+
+def level_orders(columns: Sequence[BinnedColumn]) -> dict[int, Ints]:
+    """By column of levels in a known order their codes, from low to high; levels without a code of their own are none.
+
+    The order is the declared one, or that of bands, scales and numbers that the levels name.
+    """
+    found = {}
+    for place, column in enumerate(columns):
+        if column.feature.kind == "categorical" and column.index >= 0:
+            steps = column.levels if column.feature.ordered else steps_of(column.levels)
+            if len(steps) > 2:
+                code_of = {level: code for code, level in enumerate(column.levels, start=FIRST_LEVEL_CODE)}
+                found[place] = np.array([code_of[level] for level in steps])
+    return found
+
+
+def without_holes(
+    problem: Problem, rules: Sequence[Clause], gain: Floats, orders: Mapping[int, Ints], kept: int
+) -> tuple[Clause, ...]:
+    """The rules with the holes closed that no row speaks for; the first `kept` stay as they are.
+
+    A hole is closed where its levels have no rows on which the other conditions of the rule hold and no other rule
+    does, or where those rows are worth nothing or more.
+
+    gain [n]: what each row is worth to the rules that cover it. What the rules are worth never falls.
+    """
+    clauses = list(rules)
+    if not any(
+        _holes(clause[place], orders[place]) for clause in clauses[kept:] for place in clause if place in orders
+    ):
+        return tuple(clauses)
+    n = len(gain)
+    held = [covered(clause, problem.codes, n) for clause in clauses]
+    times = np.sum(held, axis=0, dtype=np.int16)
+    for k, clause in enumerate(clauses[kept:], start=kept):
+        free = times == held[k]
+        for place in [place for place in clause if place in orders]:
+            others = {column: condition for column, condition in clause.items() if column != place}
+            rows = np.flatnonzero(free & covered(others, problem.codes, n))
+            codes = problem.codes[place][rows]
+            worth = np.bincount(codes, gain[rows], len(clause[place]))
+            closed = clause[place].copy()
+            for hole in _holes(closed, orders[place]):
+                closed[hole] = worth[hole].sum() >= 0
+            clause = clauses[k] = {**clause, place: closed}
+        times -= held[k]
+        held[k] = covered(clause, problem.codes, n)
+        times += held[k]
+    return tuple(clauses)
+
+
+def _holes(condition: Bools, order: Ints) -> list[Ints]:
+    """The runs of codes between two that the condition holds for."""
+    held = np.flatnonzero(condition[order])
+    return [order[a + 1 : b] for a, b in itertools.pairwise(held) if b > a + 1]
