@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
+from rulekit.graph.nodes import Family
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.given.constraints import refuse_broken, required_of
-from rulekit.learners.fitting.given.starts import check_classes, clauses_of, given_rules, with_given
+from rulekit.learners.fitting.given.starts import WHERE, check_classes, clauses_of, given_rules, with_given
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
@@ -51,6 +52,9 @@ class PlainRules(RuleLearner):
         known: Sequence[tuple[Rules, Rules]] = [((), ())] * len(questions)
         if settings.start is not None:
             check_classes(settings.start, classes, settings.ordered is not None)
+            if any(part.score.family is not Family.BOOLEAN for part in settings.start.decision.parts):
+                fix = "start from rules, or take the learner that made it (--learner)"
+                raise InputError("the start decides by a probability or a sum", where=WHERE, fix=fix)
             rules = [clauses_of(part.score) for part in settings.start.decision.parts]
             given = given_rules(settings.start, settings.freeze, classes, rules)
             problem, known = with_given(problem, given, data.table)

@@ -46,7 +46,7 @@ class Cards:
             monotone=settings.monotone,
             missing_never_helps=settings.missing_never_helps,
         )
-        return cls(learner, own, data, classes)
+        return cls(learner, own, data, classes[:2])  # each question has a card of its own: yes or no
 
     def fitted(self, question: Question, columns: Sequence[int]) -> ScoreCard | None:
         """The card over some columns for the rows of a question; None where it has no point."""

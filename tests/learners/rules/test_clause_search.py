@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.cnll.plain.clause_growth import purest_cover
-from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rule_sets import Clause, covered
 from rulekit.schema import Constraints

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.cnll.plain.rule_paths import level_orders, without_holes
+from rulekit.learners.rules.rule_paths import level_orders, without_holes
 from rulekit.learners.fitting.rule_sets import covered
 from rulekit.schema import Feature
 
