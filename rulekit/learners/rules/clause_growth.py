@@ -20,8 +20,6 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 
-_MOST_CONDITIONS = 16
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Orders:
@@ -35,8 +33,10 @@ class _Orders:
     by_purity: Bools
 
 
-def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) -> list[Clause]:
+def purest_cover(search: ClauseSearch, most: int, room: float, enough: float, longest: int) -> list[Clause]:
     """At most `most` clauses with at most `room` literals together, each grown for the rows that those before leave.
+
+    longest: the most conditions of a clause.
 
     None where they are not worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one
     is no larger than those before it, so that this is soon known.
@@ -46,7 +46,7 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float) ->
     clauses: list[Clause] = []
     worth, most_worth = 0.0, 0.0
     while len(clauses) < most:
-        clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), room), free)
+        clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), min(longest, room)), free)
         literals = clause_literals(clause, search.columns)
         # Levels come by purity here, also those that the search will leave out: they cost nothing yet.
         value = search.value(clause, free) + search.price(clause) - search.cost * literals
@@ -85,7 +85,7 @@ def _orders(search: ClauseSearch) -> _Orders:
 def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Clause:
     """A clause grown for some rows, condition by condition."""
     clause: Clause = {}
-    while len(clause) < min(_MOST_CONDITIONS, room):
+    while len(clause) < room:
         found = _purest_condition(search, orders, rows, clause)
         if found is None:
             break

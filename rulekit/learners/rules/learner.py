@@ -20,8 +20,8 @@ from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.rules.models import candidates_of
-from rulekit.learners.rules.rule_paths import Rules, RuleSettings, raced_variant, rule_path
+from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
+from rulekit.learners.rules.rule_paths import Rules, RuleSettings, few_columns, raced_variant, rule_path
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
@@ -64,6 +64,10 @@ class PlainRules(RuleLearner):
             for (kept, begun), each in zip(known, rare, strict=True)
         ]
         problem, plans = with_promises(problem, plans, data, settings, classes)
+        if settings.max_features is not None:
+            own = [replace(problem, labels=question.problem.labels) for question in questions]
+            columns = few_columns(own, plans, settings.max_features)
+            plans = [replace(plan, columns=columns) for plan in plans]
         return [
             replace(question, problem=replace(problem, labels=question.problem.labels), plan=plan)
             for question, plan in zip(questions, plans, strict=True)
@@ -82,13 +86,29 @@ class PlainRules(RuleLearner):
         return Variants([lambda: candidates, *others], race, rare=plan.rare, least=True)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
-        """Give each size the score card that predicts its probability."""
+        """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
+            if run.question.settings.report == "all":  # a card over all columns needs no rule
+                run.nothing = self._reported(run.question, self._always(run.question))
 
     def _reported(self, question: Question, candidate: Candidate) -> Candidate:
-        columns = sorted({column for rule in candidate.model.rules for column in rule})
-        return replace(candidate, model=replace(candidate.model, card=self._cards.fitted(question, columns)))
+        model, problem = candidate.model, question.problem
+        assert isinstance(model, DecidingRules)
+        if question.settings.report == "rates":
+            return replace(candidate, model=replace(model, report=Rates.of(problem, model.rules)))
+        columns = {column for rule in model.rules for column in rule}
+        if question.settings.report == "all":
+            columns |= set(range(len(problem.columns)))
+        return replace(
+            candidate, model=replace(model, report=self._cards.fitted(question, model.rules, sorted(columns)))
+        )
+
+    @staticmethod
+    def _always(question: Question) -> Candidate:
+        """No rule: the more frequent answer decides."""
+        problem = question.problem
+        return replace(candidate_of(problem, ({},) if problem.share > 0.5 else ()), size=0)
 
 
 def _path(question: Question, variant: int) -> list[Candidate]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rulekit.graph.nodes import TRUE, Hidden, Node, Or, Probability
 from rulekit.learners.binned.codes import Codes
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Score
 from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.additive import ScoreCard
-from rulekit.learners.fitting.rule_sets import covered_by_some, rule_of
+from rulekit.learners.fitting.rule_sets import clause_node, covered, covered_by_some, rule_of
 from rulekit.learners.rules.clause_search import clause_price
 from rulekit.learners.rules.rule_paths import Rules
+from rulekit.learners.rules.score_cards import RuleCard
+from rulekit.numbers import short_probability, strength_of
 
-COST_OF_A_LITERAL = 0.0005
+COST_OF_A_LITERAL = 0.0002
 """By how much, as a rate, a literal must lower the held-out error to be worth reading (docs/rules.md)."""
 
 _ROWS = 2.0
@@ -22,8 +24,45 @@ _ROWS = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """A rate [rules] of yes for the rows on which each rule holds, and one for those on which none does.
+
+    Where several rules hold, each may be right by itself (a noisy-or).
+    """
+
+    rules: Rules
+    rates: tuple[float, ...]
+    otherwise: float
+
+    @classmethod
+    def of(cls, problem: Problem, rules: Rules) -> Rates:
+        """The rates of the rows of a problem, with some further rows of the share of all."""
+        n = len(problem.labels)
+
+        def rate(rows: Bools) -> float:
+            held = float(problem.weights[rows].sum()) * problem.weight_unit
+            right = float(problem.weights[rows & (problem.labels == 1)].sum()) * problem.weight_unit
+            return (right + _ROWS * problem.share) / (held + _ROWS)
+
+        return cls(
+            rules,
+            tuple(rate(covered(rule, problem.codes, n)) for rule in rules),
+            rate(~covered_by_some(rules, problem.codes, n)),
+        )
+
+    def probability(self, frame: Frame, prefix: str) -> Node:
+        """The noisy-or of the rules and of what holds without any."""
+        bits: list[Node] = [Hidden(f"{prefix}0", TRUE, strength_of(short_probability(self.otherwise)), 0.0)]
+        for k, (rule, rate) in enumerate(zip(self.rules, self.rates, strict=True), start=1):
+            alone = 1.0 - (1.0 - rate) / (1.0 - self.otherwise)
+            strength = strength_of(short_probability(min(max(alone, 0.0), 1.0)))
+            bits.append(Hidden(f"{prefix}{k}", clause_node(rule, frame.columns), strength, 0.0))
+        return Probability(Or(bits) if len(bits) > 1 else bits[0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DecidingRules:
-    """Rules, and the score card of the probability (None: the rules alone are reported).
+    """Rules, and what predicts the probability (None: it is that of the rules themselves).
 
     share: of the positive rows; held, right: the weight of the rows on which rules hold, and of the positive ones of
     them. stays: some rules were given and must stand in the model.
@@ -33,7 +72,7 @@ class DecidingRules:
     share: float
     held: float
     right: float
-    card: ScoreCard | None = None
+    report: RuleCard | Rates | None = None
     stays: bool = False
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
@@ -41,25 +80,26 @@ class DecidingRules:
         return covered_by_some(self.rules, codes, n_rows)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The rules, and the probability of the card on their side."""
-        rule = rule_of(self.rules, frame.columns)
-        known = self.card is not None and not frame.unreported
-        probability = self.card.score(frame, prefix).probability if known and self.card is not None else None
-        return Score(rule, rule, probability, sided=known, precedence=self._precedence, stays=self.stays)
+        """The rules, and the predicted probability on their side."""
+        rule, probability = rule_of(self.rules, frame.columns), None
+        if self.report is not None and not frame.unreported:
+            probability = self.report.probability(frame, prefix)
+        sided, silent = probability is not None, not self.rules
+        return Score(rule, rule, probability, silent, sided=sided, precedence=self._precedence, stays=self.stays)
 
     @property
     def _precedence(self) -> float:
         """The squared odds of a row on which rules hold to be positive, over those of any row.
 
-        So half of what a class is rarer, in odds, makes up for being less often right (docs/cnll-notes.md).
+        So half of what a class is rarer, in odds, makes up for being less often right (docs/rules.md).
         """
-        if not self.rules:
+        if not self.held:
             return -1.0
         wrong = max(self.held - self.right, 0.0) + _ROWS * (1.0 - self.share)
         return float(((self.right + _ROWS * self.share) / wrong) ** 2 / (self.share / (1.0 - self.share)))
 
 
-def candidate_of(problem: Problem, rules: Rules, kept: int) -> Candidate:
+def candidate_of(problem: Problem, rules: Rules, kept: int = 0) -> Candidate:
     """The candidate of some rules, of which the first `kept` were given."""
     holds, unit = covered_by_some(rules, problem.codes, len(problem.labels)), problem.weight_unit
     held = float(problem.weights[holds].sum()) * unit

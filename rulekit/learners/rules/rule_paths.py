@@ -36,23 +36,27 @@ Rules = tuple[Clause, ...]
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
 _SEARCHED_ROWS = 1 << 14  # evenly spread ones; on five tables of 15,000 to 60,000 rows all of them found nothing better
+_BEGUN_ROWS = 1 << 12  # of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
 _NEAR = 0.7  # of what the rules are worth that are grown from nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How rules are searched: what a literal costs, and from which share of a rare class rows are worth being found.
+    """How rules are searched: what a literal costs, from how many covers, and which rows of a rare class are worth it.
 
-    price: in standard deviations of the number of positive rows.
+    price: in standard deviations of the number of positive rows. covers: the most conditions of the rules of each cover
+    that the search begins with. at: the share from which rows of the rare class are worth being found.
     """
 
     price: float
+    covers: tuple[int, ...]
     at: float = 0.5
 
 
-VARIANTS = (Variant(0.15), Variant(0.05), Variant(0.3))
-_EAGER = (Variant(0.05, 0.3), Variant(0.05, 0.2))
+_FEW, _MANY_COVERS = (16,), (2, 3, 4, 6, 16)
+VARIANTS = (Variant(0.15, _FEW), Variant(0.05, _FEW), Variant(0.15, _MANY_COVERS), Variant(0.05, _MANY_COVERS))
+_EAGER = (Variant(0.05, _FEW, 0.3), Variant(0.05, _FEW, 0.2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +64,8 @@ class RuleSettings:
     """The most rules and literals (None: any) of a class.
 
     kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
-    constraints (None: all). rare: whether a class is so rare that it is worth more errors to find its rows.
+    constraints (None: all); columns: in which rules are looked for (None: all). rare: whether a class is so rare
+    that it is worth more errors to find its rows.
     """
 
     rules: int = 8
@@ -68,6 +73,7 @@ class RuleSettings:
     kept: Rules = ()
     begun: Rules = ()
     allowed: Allowed | None = None
+    columns: tuple[int, ...] | None = None
     rare: bool = False
 
     @property
@@ -79,22 +85,46 @@ class RuleSettings:
 def rule_path(problem: Problem, settings: RuleSettings, variant: Variant) -> list[Rules]:
     """The rules of every size by one variant, the smallest (those that are kept) first."""
     orders = level_orders(problem.columns)
-    whole, sample = problem, _evenly_spread(len(problem.labels), _SEARCHED_ROWS)
-    share = 1.0
-    if sample is not None:
-        share, problem = len(sample) / len(problem.labels), problem.take(sample)
-    searched = np.arange(len(problem.columns), dtype=np.int64)
-    if settings.allowed is not None:
-        searched = searched[settings.allowed.usable[searched]]
-    if not len(searched):
+    whole, sample = problem, evenly_spread(len(problem.labels), _SEARCHED_ROWS)
+    problem = problem if sample is None else problem.take(sample)
+    if not usable_columns(problem, settings):
         return [settings.kept]
+    search = _search(problem, whole, settings, variant)
+    few = evenly_spread(len(problem.labels), _BEGUN_ROWS)
+    begun = search if few is None else _search(problem.take(few), whole, settings, variant)
+    sizes = _sizes(search, begun, settings, variant.covers)
+    gain = search.gain
+    return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
+
+
+def few_columns(problems: Sequence[Problem], plans: Sequence[RuleSettings], most: int) -> tuple[int, ...]:
+    """The columns of the first `most` features that rules of size 1, 2, ... read, those of all questions together."""
+    paths = [rule_path(problem, plan, VARIANTS[0]) for problem, plan in zip(problems, plans, strict=True)]
+    columns = problems[0].columns
+    names: dict[str, None] = {}
+    for size in range(1, max(map(len, paths))):
+        for path in paths:
+            for rule in path[min(size, len(path) - 1)]:
+                names |= dict.fromkeys(columns[column].feature.name for column in rule)
+    kept = set(list(names)[:most])
+    return tuple(place for place, column in enumerate(columns) if column.feature.name in kept)
+
+
+def usable_columns(problem: Problem, settings: RuleSettings) -> list[int]:
+    """The columns in which rules are looked for."""
+    columns = range(len(problem.columns)) if settings.columns is None else settings.columns
+    return [column for column in columns if settings.allowed is None or settings.allowed.usable[column]]
+
+
+def _search(problem: Problem, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
+    """A search on some rows of the whole, in which literals cost in proportion."""
     deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
+    share = len(problem.labels) / len(whole.labels)
+    price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
     kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
     gain = np.where(kept, 0.0, row_gains(problem, variant))
-    price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
-    search = ClauseSearch.over(problem.columns, problem.codes, searched, settings.allowed).with_gain(gain, price)
-    sizes = _sizes(search, settings)
-    return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
+    columns = np.array(usable_columns(problem, settings), dtype=np.int64)
+    return ClauseSearch.over(problem.columns, problem.codes, columns, settings.allowed).with_gain(gain, price)
 
 
 def row_gains(problem: Problem, variant: Variant) -> Floats:
@@ -103,7 +133,7 @@ def row_gains(problem: Problem, variant: Variant) -> Floats:
     return np.asarray(problem.weights * np.rint(2.0 * (problem.labels - at) * _STEPS))
 
 
-def _evenly_spread(n: int, most: int) -> Ints | None:
+def evenly_spread(n: int, most: int) -> Ints | None:
     """So many of n rows, evenly spread; None where there are no more."""
     return None if n <= most else (np.arange(most, dtype=np.int64) * n) // most
 
@@ -111,14 +141,16 @@ def _evenly_spread(n: int, most: int) -> Ints | None:
 # One variant -------------------------------------------------------------------------------------------------------
 
 
-def _sizes(search: ClauseSearch, settings: RuleSettings) -> list[Rules]:
-    """The rules that are kept with 0, 1, 2, ... further ones."""
+def _sizes(search: ClauseSearch, begun: ClauseSearch, settings: RuleSettings, covers: Sequence[int]) -> list[Rules]:
+    """The rules that are kept with 0, 1, 2, ... further ones; begun: a search on fewer rows, to begin with."""
     columns, kept = search.columns, settings.kept
     most = max(0, settings.rules - len(kept))
     room = math.inf
     if settings.literals is not None:
         room = max(0.0, settings.literals - sum(clause_literals(clause, columns) for clause in kept))
-    found = _found(search, settings, most, room) if most else []
+    found = _found(begun, settings, most, room, covers) if most else []
+    if begun is not search:
+        found = _more(search, search.run(found, room), most, room)
     path: list[Rules] = []
     while found:
         path.append((*kept, *_by_gain(search, search.tightened(found))))
@@ -126,19 +158,29 @@ def _sizes(search: ClauseSearch, settings: RuleSettings) -> list[Rules]:
     return [kept, *reversed(path)]
 
 
-def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float) -> list[Clause]:
-    """At most so many rules, the best that are found: grown from nothing, begun as the purest cover, or as given ones.
+def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float, covers: Sequence[int]) -> list[Clause]:
+    """At most so many rules, the best that are found: grown from nothing, begun as covers, or as given ones.
 
-    From nothing half as many again are grown, and those that are worth least left out.
+    From nothing and from covers of short rules half as many again are grown, and those that are worth least left out.
     """
-    found = _more(search, [], most + most // 2, room)
+    more = most + most // 2
+    found = _fewer(search, _more(search, [], more, room), most, room)
+    others = [[dict(clause) for clause in settings.begun][:most]] if settings.begun and search.allowed.free else []
+    for longest in covers:
+        short = longest < max(covers)
+        least = -math.inf if short else _NEAR * search.total(found)
+        others.append(purest_cover(search, more if short else most, room, least, longest))
+    for begun in others:
+        if begun:
+            tried = _fewer(search, _more(search, search.run(begun, room), more, room), most, room)
+            found = max(found, tried, key=search.total)
+    return found
+
+
+def _fewer(search: ClauseSearch, found: list[Clause], most: int, room: float) -> list[Clause]:
+    """Without the rules that are worth least, until there are at most so many."""
     while len(found) > most:
         found = search.run(_without_least(search, found), room)
-    others = [[dict(clause) for clause in settings.begun][:most]] if settings.begun and search.allowed.free else []
-    cover = purest_cover(search, most, room, _NEAR * search.total(found))
-    others += [cover] if cover else []
-    for begun in others:
-        found = max(found, _more(search, search.run(begun, room), most, room), key=search.total)
     return found
 
 
@@ -197,7 +239,7 @@ def raced_variant(
 
     A standard error of the difference over the held-out rows; of more than 32,768 rows evenly spread ones are taken.
     """
-    rows = _evenly_spread(len(problem.labels), _RACED_ROWS)
+    rows = evenly_spread(len(problem.labels), _RACED_ROWS)
     if rows is not None:
         problem, groups = problem.take(rows), None if groups is None else groups[rows]
     fold = fold_of_rows(problem, _PARTS, groups, seed)

@@ -214,7 +214,10 @@ def best_curve(curves: Sequence[Curve], folds: Sequence[Fold]) -> Curve:
     """The curve of the variant that is taken: the cheapest; by losses, of those as good as the best within an error."""
     if folds[0].losses is not None:
         likely = likely_best(_losses(folds), errors=1.0)
-        return min((curve for curve in curves if curve.variant in likely), key=lambda curve: float(curve.paid[-1] - curve.error[-1]))
+        return min(
+            (curve for curve in curves if curve.variant in likely),
+            key=lambda curve: float(curve.paid[-1] - curve.error[-1]),
+        )
     return cheapest(curves)
 
 
