@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.rules.clause_growth import purest_cover
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import covered
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 from rulekit.tables.kinds.inference import infer
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.rules.clause_growth import purest_cover
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
 
