@@ -96,7 +96,7 @@ def test_no_search_leaves_the_constraints(seed: int) -> None:
 
     begun = [search.allowed.relaxed(clause) for clause in wild]
     found = search.run([dict(clause) for clause in begun], np.inf)
-    grown = purest_cover(search, 6, np.inf, 0.0)
+    grown = purest_cover(search, 6, np.inf, 0.0, 16)
 
     assert all(keeps(search, clause) for clause in (*begun, *found, *grown, *search.tightened(list(found))))
     assert found

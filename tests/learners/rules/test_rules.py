@@ -83,7 +83,7 @@ def test_the_path_is_by_clauses() -> None:
 
 def test_the_probability_is_a_card_of_whole_points_on_the_side_of_the_rules() -> None:
     X, y = loan_rows(600)
-    graph = RulesClassifier(1, positive="yes", stopping="none").fit(X, y).rule_graph_
+    graph = RulesClassifier(positive="yes", stopping="none").fit(X, y).rule_graph_
     (reported,) = graph.probability
     assert isinstance(reported, Sided)
     assert isinstance(reported.probability, Logistic)
