@@ -239,8 +239,8 @@ def test_what_has_expired_goes_on_to_decide_and_is_said(data: Path, tmp_path: Pa
 def test_an_estimator_keeps_the_overrides_of_its_start(model: Path, data: Path) -> None:
     import polars as pl
 
-    from rulekit import CNLLClassifier
+    from rulekit import RulesClassifier
 
     frame = pl.read_csv(data)
-    fitted = CNLLClassifier(n_units=3, stopping="none", start=load(model)).fit(frame.drop("label"), frame["label"])
+    fitted = RulesClassifier(n_units=3, stopping="none", start=load(model)).fit(frame.drop("label"), frame["label"])
     held(fitted.rule_graph_, data)

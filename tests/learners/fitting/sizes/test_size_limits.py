@@ -9,7 +9,7 @@ from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.graph.rules import counts, counts_by_class
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
@@ -48,7 +48,7 @@ def test_the_limits_hold(
     sizes = {"clauses": clauses, "literals": literals}
     limits = {"max_features": features} | {f"max_{'total_' * total}{name}": most for name, most in sizes.items()}
     ranks = sorted(set(y)) if ordered else None
-    model = CNLLClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
+    model = RulesClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
     graph = model.rule_graph_
     each = [counts(graph)] if total else list(counts_by_class(graph).values())
     assert features is None or len(graph.used_features) <= features
@@ -64,12 +64,12 @@ def test_the_limits_hold(
 def test_a_limit_is_reached_not_undercut() -> None:
     X, y = loan_rows()
     kind = {**TREE, "stopping": "none", "positive": "yes"}
-    free = CNLLClassifier(6, **kind).fit(X, y).rule_graph_
+    free = RulesClassifier(6, **kind).fit(X, y).rule_graph_
     assert (counts(free).rules, counts(free).literals, len(free.used_features)) == (3, 5, 5)
-    few = CNLLClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
+    few = RulesClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
     assert len(few.used_features) == 3
-    assert counts(CNLLClassifier(6, max_clauses=2, **kind).fit(X, y).rule_graph_).rules == 2
-    assert counts(CNLLClassifier(6, max_literals=3, **kind).fit(X, y).rule_graph_).literals == 3
+    assert counts(RulesClassifier(6, max_clauses=2, **kind).fit(X, y).rule_graph_).rules == 2
+    assert counts(RulesClassifier(6, max_literals=3, **kind).fit(X, y).rule_graph_).literals == 3
 
 
 def test_the_columns_of_several_classes_are_shared() -> None:
@@ -77,7 +77,7 @@ def test_the_columns_of_several_classes_are_shared() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((600, 6))
     y = np.where(X[:, 4] > 0.8, 2, np.where(X[:, 5] > 0.8, 1, 0))
-    model = CNLLClassifier(4, max_features=2, stopping="none").fit(X, y)
+    model = RulesClassifier(4, max_features=2, stopping="none").fit(X, y)
     assert model.rule_graph_.used_features == ("x4", "x5")
     assert model.score(X, y) > 0.97
 
@@ -87,8 +87,8 @@ def test_a_formula_without_units_speaks_for_no_class() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((300, 3))
     y = np.where(X[:, 0] > 0.7, 2, np.where(X[:, 1] > 0.6, 1, 0))
-    free = CNLLClassifier(1, stopping="none").fit(X, y)
-    limited = CNLLClassifier(1, stopping="none", max_total_clauses=1).fit(X, y)
+    free = RulesClassifier(1, stopping="none").fit(X, y)
+    limited = RulesClassifier(1, stopping="none", max_total_clauses=1).fit(X, y)
     assert counts(free.rule_graph_).rules == 2, "that of the default would change nothing"
     assert counts(limited.rule_graph_).rules == 1
     assert sum(limited.rule_graph_.provenance["units"]) == 1
