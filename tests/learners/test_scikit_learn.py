@@ -50,7 +50,7 @@ def test_scorers_and_wrappers_work_with_either_positive_class(positive: str) -> 
     assert auc.min() > 0.7
     held_out = cross_val_predict(learner, X, y, method="predict_proba", cv=2)
     assert roc_auc_score(y == "live", held_out[:, 1]) > 0.7
-    grid = GridSearchCV(learner, {"n_units": [1, 3]}, scoring="roc_auc", cv=2).fit(X, y)
+    grid = GridSearchCV(learner, {"max_rules": [1, 3]}, scoring="roc_auc", cv=2).fit(X, y)
     assert grid.best_score_ > 0.7
     for wrapped in (CalibratedClassifierCV(learner, cv=2), _stacked(learner)):
         shown = wrapped.fit(X, y).predict_proba(X)[:, 1]

@@ -13,8 +13,9 @@ from cnll_cases import TREE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit import RulesClassifier
+from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import Cancelled, InputError
+from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned import disk_codes, stored_binning
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
@@ -60,35 +61,44 @@ def blocks(rows: Mapping[str, Any], *names: str, size: int = 170) -> Iterator[tu
         yield rows["X"][part], rows["y"][part], *(rows[name][part] for name in names)
 
 
-def model_file(model: RulesClassifier, folder: Path, name: str) -> bytes:
+def model_file(model: RuleClassifier, folder: Path, name: str) -> bytes:
     model.rule_graph_.save(folder / name)
     return (folder / name).read_bytes()
 
 
-@pytest.mark.parametrize("options", [{"stopping": "none"}, {"n_folds": 2}, DEFAULT | {"stopping": "none"}])
+@pytest.mark.parametrize(
+    ("learner", "options"),
+    [
+        (RulesClassifier, {"stopping": "none"}),
+        (RulesClassifier, {"n_folds": 2}),
+        (CNLLClassifier, {"n_folds": 2}),
+        (CNLLClassifier, DEFAULT | {"stopping": "none"}),
+    ],
+)
 @pytest.mark.parametrize("given", [(), pytest.param(("weight",), marks=pytest.mark.long), ("weight", "groups")])
 def test_blocks_give_the_model_file_of_all_rows(
-    rows: dict[str, Any], tmp_path: Path, options: dict[str, Any], given: tuple[str, ...]
+    rows: dict[str, Any], tmp_path: Path, learner: type[RuleClassifier], options: dict[str, Any], given: tuple[str, ...]
 ) -> None:
     weight, groups = (rows[name] if name in given else None for name in ("weight", "groups"))
-    memory = RulesClassifier(5, **options).fit(rows["X"], rows["y"], weight, groups)
-    disk = RulesClassifier(5, memory="1GB", **options).fit(blocks(rows, *given))
+    memory = learner(5, **options).fit(rows["X"], rows["y"], weight, groups)
+    disk = learner(5, memory="1GB", **options).fit(blocks(rows, *given))
     assert model_file(disk, tmp_path, "disk") == model_file(memory, tmp_path, "memory")
     assert disk.history_ == memory.history_
-    assert disk.clauses_ == memory.clauses_
+    if isinstance(memory, CNLLClassifier) and isinstance(disk, CNLLClassifier):
+        assert disk.clauses_ == memory.clauses_
     assert disk.feature_names_in_.tolist() == memory.feature_names_in_.tolist()
 
 
 def test_rows_in_memory_with_a_budget_and_other_forms_of_blocks(rows: dict[str, Any], tmp_path: Path) -> None:
     options = DEFAULT | {"stopping": "none", "class_weight": "balanced"}
-    memory = RulesClassifier(4, **options).fit(rows["X"], rows["y"])
+    memory = CNLLClassifier(4, **options).fit(rows["X"], rows["y"])
     expected = model_file(memory, tmp_path, "memory")
-    budget = RulesClassifier(4, memory=10**9, **options).fit(rows["X"], rows["y"])
+    budget = CNLLClassifier(4, memory=10**9, **options).fit(rows["X"], rows["y"])
     assert model_file(budget, tmp_path, "budget") == expected
     for convert in (lambda frame: frame.to_dict(as_series=False), lambda frame: frame.to_pandas()):
         made = ((convert(X), y.tolist()) for X, y in blocks(rows))
-        assert model_file(RulesClassifier(4, **options).fit(made), tmp_path, "made") == expected
-    listed = RulesClassifier(4, **options).fit(list(blocks(rows)))
+        assert model_file(CNLLClassifier(4, **options).fit(made), tmp_path, "made") == expected
+    listed = CNLLClassifier(4, **options).fit(list(blocks(rows)))
     assert model_file(listed, tmp_path, "listed") == expected
 
 
@@ -98,19 +108,19 @@ def test_arrays_in_blocks_and_several_classes(tmp_path: Path) -> None:
     y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)
     for ordered in (None, (0, 1, 2)):
         options = DEFAULT | {"stopping": "none", "ordered": ordered}
-        memory = RulesClassifier(3, **options).fit(X, y)
-        disk = RulesClassifier(3, **options).fit((X[i : i + 100], y[i : i + 100]) for i in range(0, 600, 100))
+        memory = CNLLClassifier(3, **options).fit(X, y)
+        disk = CNLLClassifier(3, **options).fit((X[i : i + 100], y[i : i + 100]) for i in range(0, 600, 100))
         assert model_file(disk, tmp_path, "disk") == model_file(memory, tmp_path, "memory")
 
 
 def test_tables_in_blocks_keep_their_features(rows: dict[str, Any], tmp_path: Path) -> None:
     table = infer(rows["X"])
-    memory = RulesClassifier(3, stopping="none").fit(table, rows["y"])
+    memory = CNLLClassifier(3, stopping="none").fit(table, rows["y"])
     masks = [np.arange(N) % 3 == 0, np.arange(N) % 3 > 0]
     order = np.concatenate([np.flatnonzero(mask) for mask in masks])
-    disk = RulesClassifier(3, stopping="none").fit((table.take(mask), rows["y"][mask]) for mask in masks)
+    disk = CNLLClassifier(3, stopping="none").fit((table.take(mask), rows["y"][mask]) for mask in masks)
     assert disk.rule_graph_.schema == memory.rule_graph_.schema
-    again = RulesClassifier(3, stopping="none").fit(table.take(order), rows["y"][order])
+    again = CNLLClassifier(3, stopping="none").fit(table.take(order), rows["y"][order])
     assert model_file(disk, tmp_path, "disk") == model_file(again, tmp_path, "memory")
 
 
@@ -120,8 +130,8 @@ def test_a_file_on_disk_is_learned_as_in_memory(rows: dict[str, Any], tmp_path: 
     whole = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"))
     parts = read_labelled(path, ReadingOptions("y", group="g", cost="1:2"), Budget(10**9, bytes_per_block=3000))
     options = DEFAULT | {"n_folds": 3, "target": "y"}
-    memory = RulesClassifier(4, **options).fit(whole)
-    assert model_file(RulesClassifier(4, **options).fit(parts), tmp_path, "disk") == model_file(
+    memory = CNLLClassifier(4, **options).fit(whole)
+    assert model_file(CNLLClassifier(4, **options).fit(parts), tmp_path, "disk") == model_file(
         memory, tmp_path, "memory"
     )
 
@@ -129,9 +139,9 @@ def test_a_file_on_disk_is_learned_as_in_memory(rows: dict[str, Any], tmp_path: 
 def test_numbers_that_turn_out_to_be_text_are_the_text_of_all_rows(tmp_path: Path) -> None:
     cells: list[Any] = [None] * 5 + [1, 2.5, 3.0] * 8 + ["odd"] * 6
     y = ([0, 1] * len(cells))[: len(cells)]
-    memory = RulesClassifier(2, stopping="none").fit({"a": cells, "b": y}, y)
+    memory = CNLLClassifier(2, stopping="none").fit({"a": cells, "b": y}, y)
     made = (({"a": cells[i : i + 5], "b": y[i : i + 5]}, y[i : i + 5]) for i in range(0, len(cells), 5))
-    disk = RulesClassifier(2, stopping="none").fit(made)
+    disk = CNLLClassifier(2, stopping="none").fit(made)
     assert model_file(disk, tmp_path, "disk") == model_file(memory, tmp_path, "memory")
 
 
@@ -149,22 +159,22 @@ def test_numbers_that_turn_out_to_be_text_are_the_text_of_all_rows(tmp_path: Pat
 )
 def test_blocks_that_do_not_fit(made: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        RulesClassifier(2).fit(iter(made))
+        CNLLClassifier(2).fit(iter(made))
 
 
 def test_a_budget_below_the_process_is_refused(rows: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"need .* MB of memory, 50 MB are allowed"):
-        RulesClassifier(2, memory="50MB").fit(blocks(rows))
+        CNLLClassifier(2, memory="50MB").fit(blocks(rows))
 
 
 def test_reading_and_binning_are_reported_and_can_be_cancelled(rows: dict[str, Any]) -> None:
     events: list[Mapping[str, Any]] = []
-    RulesClassifier(2, stopping="none", callback=events.append).fit(blocks(rows))
+    CNLLClassifier(2, stopping="none", callback=events.append).fit(blocks(rows))
     stages = [event.get("stage", "learning") for event in events]
     assert stages == ["reading"] * 6 + ["binning"] * 5 + ["learning"] * stages.count("learning")
     assert [event["done"] for event in events if event.get("stage") == "reading"][-1] == N
     with pytest.raises(Cancelled):
-        RulesClassifier(2, callback=lambda event: "stage" in event).fit(blocks(rows))
+        CNLLClassifier(2, callback=lambda event: "stage" in event).fit(blocks(rows))
 
 
 def stored(values: np.typing.NDArray[Any]) -> StoredColumn:

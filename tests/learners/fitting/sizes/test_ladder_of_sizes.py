@@ -11,7 +11,7 @@ import pytest
 from cnll_cases import loan_rows
 from sklearn.metrics import f1_score
 
-from rulekit import RulesClassifier, load
+from rulekit import CNLLClassifier, RulesClassifier, load
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.ladder import resized
@@ -84,11 +84,11 @@ def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeyp
 
     monkeypatch.setattr(module, "joint_curve", kept)
     kind: dict[str, Any] = {"n_units": 3, "n_folds": 3, "max_bins": None, "backfit": 0, "min_rows": 1.0}
-    model = RulesClassifier(**kind).fit(X, y)
+    model = CNLLClassifier(**kind).fit(X, y)
     wrong, decided = np.zeros(len(rows)), np.zeros((len(rows), len(y)), dtype=y.dtype)
     for fold in range(3):
         held = model.folds_ == fold
-        alone = RulesClassifier(**kind, stopping="none").fit(X[~held], y[~held])
+        alone = CNLLClassifier(**kind, stopping="none").fit(X[~held], y[~held])
         for j, places in enumerate(rows):
             graph = alone.path_.graph(
                 [min(a, len(p.candidates)) for a, p in zip(places, alone.path_.paths, strict=True)]
@@ -105,20 +105,20 @@ def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeyp
 def test_a_fit_keeps_its_ladder_so_that_another_size_needs_no_training() -> None:
     X = np.round(np.random.default_rng(3).random((400, 4)), 2)
     y = np.where((X[:, 0] > 0.6) | (X[:, 1] * X[:, 2] > 0.5), "yes", "no")
-    kind: dict[str, Any] = {"n_units": 4, "positive": "yes", "n_folds": 3, "form": "formula"}
-    model = RulesClassifier(**kind).fit(X, y)
+    kind: dict[str, Any] = {"n_units": 4, "positive": "yes", "n_folds": 3}
+    model = CNLLClassifier(**kind).fit(X, y)
     ladder = model.rule_graph_.ladder
     assert ladder is not None
     assert ladder is model.ladder_
     assert ladder.at(ladder.chosen).model.statistics == model.rule_graph_.statistics
     least = ladder.sizes[0]
     assert resized(from_json(to_json(model.rule_graph_)), least) == model.path_.graph(model.path_.rows[least])
-    assert RulesClassifier(**kind, stopping="none").fit(X, y).rule_graph_.ladder is None
+    assert CNLLClassifier(**kind, stopping="none").fit(X, y).rule_graph_.ladder is None
 
     decided = np.full((len(ladder.sizes), len(y)), "", dtype=object)
     for fold in range(3):
         held = model.folds_ == fold
-        path = RulesClassifier(**kind, stopping="none").fit(X[~held], y[~held]).path_
+        path = CNLLClassifier(**kind, stopping="none").fit(X[~held], y[~held]).path_
         for j, size in enumerate(ladder.sizes):
             decided[j, held] = path.graph_at(min(size, len(path))).predict(X[held])
     told = [rung.macro_f1 for rung in ladder.rungs]
@@ -146,8 +146,8 @@ def test_a_ladder_says_where_there_is_no_rule_or_none_of_the_size_that_was_asked
     assert (small.sizes, small.why) == ((1,), "size 5 was asked for, the largest that was found is 1")
 
 
-@pytest.mark.long_from("seed", 55)
-@pytest.mark.parametrize("seed", [6, 14, 55])
+@pytest.mark.long_from("seed", 43)
+@pytest.mark.parametrize("seed", [6, 14, 43])
 def test_sizes_that_simplify_to_the_same_rules_are_one_row(seed: int) -> None:
     """A size whose second rule went in simplifying was once a row of two rules, beside the same row of one."""
     rng = np.random.default_rng(seed)

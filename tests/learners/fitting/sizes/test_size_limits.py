@@ -9,8 +9,9 @@ from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rulekit import RulesClassifier
+from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.graph.rules import counts, counts_by_class
+from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
 from rulekit.learners.fitting.sizes.path import SizeLimits, rule_count
@@ -20,6 +21,7 @@ SIZES = st.none() | st.integers(1, 6)
 
 
 @example(0, 3, False, None, None, None, False, ("tree", "brier"), ("threshold", "or"))
+@example(0, 3, False, 2, 1, 2, True, None, ("threshold", "or"))
 @settings(max_examples=6, deadline=None)
 @given(
     SEEDS,
@@ -29,7 +31,7 @@ SIZES = st.none() | st.integers(1, 6)
     SIZES,
     SIZES,
     st.booleans(),
-    st.sampled_from([("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
+    st.sampled_from([None, None, ("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
     st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
 )
 def test_the_limits_hold(
@@ -44,11 +46,15 @@ def test_the_limits_hold(
     shape: Any,
 ) -> None:
     X, y = small_table(seed, classes)
-    how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
     sizes = {"clauses": clauses, "literals": literals}
     limits = {"max_features": features} | {f"max_{'total_' * total}{name}": most for name, most in sizes.items()}
     ranks = sorted(set(y)) if ordered else None
-    model = RulesClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
+    shared = {"stopping": "none", "ordered": ranks, **limits}
+    if kind is None:
+        model: RuleClassifier = RulesClassifier(6, **shared).fit(X, y)
+    else:
+        how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
+        model = CNLLClassifier(6, refit=1, backfit=3, **how, **shared).fit(X, y)
     graph = model.rule_graph_
     each = [counts(graph)] if total else list(counts_by_class(graph).values())
     assert features is None or len(graph.used_features) <= features
@@ -64,12 +70,12 @@ def test_the_limits_hold(
 def test_a_limit_is_reached_not_undercut() -> None:
     X, y = loan_rows()
     kind = {**TREE, "stopping": "none", "positive": "yes"}
-    free = RulesClassifier(6, **kind).fit(X, y).rule_graph_
+    free = CNLLClassifier(6, **kind).fit(X, y).rule_graph_
     assert (counts(free).rules, counts(free).literals, len(free.used_features)) == (3, 5, 5)
-    few = RulesClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
+    few = CNLLClassifier(6, max_features=3, **kind).fit(X, y).rule_graph_
     assert len(few.used_features) == 3
-    assert counts(RulesClassifier(6, max_clauses=2, **kind).fit(X, y).rule_graph_).rules == 2
-    assert counts(RulesClassifier(6, max_literals=3, **kind).fit(X, y).rule_graph_).literals == 3
+    assert counts(CNLLClassifier(6, max_clauses=2, **kind).fit(X, y).rule_graph_).rules == 2
+    assert counts(CNLLClassifier(6, max_literals=3, **kind).fit(X, y).rule_graph_).literals == 3
 
 
 def test_the_columns_of_several_classes_are_shared() -> None:
