@@ -12,8 +12,8 @@ import pytest
 from command_line import Run
 
 from rulekit.errors import InputError
-from rulekit.learners.rules.estimator import RulesClassifier
 from rulekit.learners.fitting.rows.in_order import InOrder
+from rulekit.learners.rules.estimator import RulesClassifier
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
@@ -121,7 +121,7 @@ def rows_of(X: np.ndarray, y: np.ndarray) -> LabelledTable:
 
 def test_the_command_measures_on_the_last_rows_and_by_block(run: Run, table: Path) -> None:
     words = ("--target", "y", "--ignore", "number", "--ignore", "gap", "-o", "m.json", "--holdout", "0.25")
-    words = (*words, "--param", "n_units=3")
+    words = (*words, "--param", "max_rules=3")
     mixed, late = (run("train", "t.csv", *words, *more, "--json") for more in ((), ("--time", "day")))
     assert (mixed.status, late.status) == (0, 0), late.err
     assert json.loads(late.out)["accuracy"] < json.loads(mixed.out)["accuracy"] - 0.05

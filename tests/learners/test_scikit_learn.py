@@ -152,7 +152,9 @@ def test_an_estimator_reads_as_the_command_does(frame: Any) -> None:
     data = frame(cells)
     X, y = data[[name for name in cells if name != "kept"]], data["kept"]
     model = RulesClassifier(4, stopping="none", cost="1:2", **options).fit(X, y)
-    command = RulesClassifier(4, stopping="none").fit(split_labels(cells, ReadingOptions("kept", cost="1:2", **options)))
+    command = RulesClassifier(4, stopping="none").fit(
+        split_labels(cells, ReadingOptions("kept", cost="1:2", **options))
+    )
     assert model.rule_graph_ == command.rule_graph_
     assert model.rule_graph_.schema.target == "kept"
     assert model.n_features_in_ == 5

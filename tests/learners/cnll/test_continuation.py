@@ -213,9 +213,7 @@ def test_several_plain_rules_beside_hidden_bits_stay_rules_of_their_own() -> Non
     rng = np.random.default_rng(2)
     X = rng.random((300, 4))
     y = ((X[:, 0] > 0.95) | (X[:, 3] > 0.5) | (X[:, 1] < 0.3)).astype(int)
-    graph = saved(
-        CNLLClassifier(3, start=start, stopping="none", algorithm="tree", min_rows=5).fit(X, y)
-    )
+    graph = saved(CNLLClassifier(3, start=start, stopping="none", algorithm="tree", min_rows=5).fit(X, y))
     assert {*plain, bit} <= {rule.node for rule in rules_of(graph)}
     names = [node.name for node in graph.nodes() if isinstance(node, Hidden)]
     assert len(names) == len(set(names))
