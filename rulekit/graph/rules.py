@@ -286,8 +286,14 @@ def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
     if isinstance(score, Logistic | Rescaled | Difference):
         return tuple(term for child in score.children for term in _terms(child))
     if isinstance(score, Linear):
-        return score.terms
+        return inner_sum(score).terms
     return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, Strength) else ()
+
+
+def inner_sum(score: Linear) -> Linear:
+    """The sum whose points are read: of a sum that is only taken some times, that one."""
+    inner = score.terms[0][1] if len(score.terms) == 1 else None
+    return inner if isinstance(inner, Linear) else score
 
 
 def _summands(weight: float, node: Node) -> list[_Part]:

@@ -232,7 +232,7 @@ class Variants:
     are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
     by which variants are compared at their largest size (None: by its error and cost); bold: those that are taken only
     where they are clearly better by it. sizes_by_loss: the size is taken by it, too, and not by errors; errors_first:
-    by errors, and by the loss of sizes with as many. least: the path and the size of the least held-out error and cost
+    by errors, and by the loss of sizes with as many. by_error: the path and the size of the least held-out error and cost
     are taken, as they are and not smoothed. final: the path of the one that is taken, where more
     work is spent on that (None: as it was compared). shared: all questions have the same units, so that they have one
     size.
@@ -246,7 +246,7 @@ class Variants:
     bold: frozenset[int] = frozenset()
     sizes_by_loss: bool = False
     errors_first: bool = False
-    least: bool = False
+    by_error: bool = False
     final: Callable[[int], Sequence[Candidate]] | None = None
     shared: bool = False
 

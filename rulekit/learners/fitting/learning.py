@@ -284,7 +284,7 @@ class _Group:
     def _choose(self, run: Run, over: Stopped) -> Stopped:
         """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
         why = over
-        if self.plan.folds is not None and len(run.grown) > 1:
+        if self.plan.folds is not None and (len(run.grown) > 1 or self.plan.joint):
             if run.first is None and over not in _AT_ONCE:
                 self._begin_folds(run)
             if run.first is not None:
@@ -359,7 +359,7 @@ class _Group:
                 raise LearnerError(f"preferred of finish is {variant!r}, and there are {len(variants.paths)} paths")
             run.path = tuple(run.course.checked(self._final(variants, variant, why)))
             run.nothing = None if variants.nothing is None else variants.nothing()
-            run.all_stay = not (variants.sizes_by_loss or variants.shared or variants.least)
+            run.all_stay = not (variants.sizes_by_loss or variants.shared or variants.by_error)
         run.longest = run.chosen = len(run.path)
         alone = variants is None or not variants.shared
         if run.curve is not None and self.plan.joint and alone and (run.curve.rare or not run.all_stay):

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
@@ -64,10 +66,10 @@ class PlainRules(RuleLearner):
             own = [replace(problem, labels=question.problem.labels) for question in questions]
             columns = few_columns(own, plans, settings.max_features)
             plans = [replace(plan, columns=columns) for plan in plans]
-        return [
-            replace(question, problem=replace(problem, labels=question.problem.labels), plan=plan)
-            for question, plan in zip(questions, plans, strict=True)
-        ]
+        own = [replace(problem, labels=question.problem.labels) for question in questions]
+        if len(questions) > 1 and settings.ordered is None:
+            own, plans = _in_one_list(problem, own, plans, settings, classes)
+        return [replace(q, problem=each, plan=plan) for q, each, plan in zip(questions, own, plans, strict=True)]
 
     def learn(self, question: Question) -> Learning:
         """The rules of every size by the first variant of the search."""
@@ -79,17 +81,25 @@ class PlainRules(RuleLearner):
         plan: RuleSettings = question.plan
         others = [partial(_path, question, variant) for variant in range(1, len(plan.variants))]
         race = partial(raced_variant, question.problem, plan, question.groups, question.seed)
-        return Variants([lambda: candidates, *others], race, rare=plan.rare, least=True)
+        return Variants([lambda: candidates, *others], race, rare=plan.rare, by_error=True)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
         """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
             if run.question.settings.report == "all":  # a card over all columns needs no rule
-                run.nothing = self._reported(run.question, self._always(run.question))
+                run.nothing = self._reported(run.question, self.nothing(run.question))
+
+    def nothing(self, question: Question) -> Candidate:
+        """No rule; of two classes the more frequent one is decided."""
+        always = question.plan.weights is None and question.problem.share > 0.5
+        return replace(candidate_of(question.problem, ({},) if always else (), place=question.plan.place), size=0)
 
     def _reported(self, question: Question, candidate: Candidate) -> Candidate:
-        model, problem = candidate.model, question.problem
+        model, problem, weights = candidate.model, question.problem, question.plan.weights
+        if weights is not None:
+            problem = replace(problem, weights=weights)
+            question = replace(question, problem=problem)
         assert isinstance(model, DecidingRules)
         if question.settings.report == "rates":
             return replace(candidate, model=replace(model, report=Rates.of(problem, model.rules)))
@@ -100,17 +110,35 @@ class PlainRules(RuleLearner):
             candidate, model=replace(model, report=self._cards.fitted(question, model.rules, sorted(columns)))
         )
 
-    @staticmethod
-    def _always(question: Question) -> Candidate:
-        """No rule: the more frequent answer decides."""
-        problem = question.problem
-        return replace(candidate_of(problem, ({},) if problem.share > 0.5 else ()), size=0)
+
+def _in_one_list(
+    problem: Problem, own: Sequence[Problem], plans: Sequence[RuleSettings], settings: Any, classes: tuple[Any, ...]
+) -> tuple[list[Problem], list[RuleSettings]]:
+    """The questions as one list of classes, the rarest first, each against those after it (as RIPPER; Cohen, 1995).
+
+    Rows of the classes before it weigh nothing to a class: their own rules come first. The last class, of which the
+    model is where no rule holds, needs no rules.
+    """
+    weights = np.bincount(problem.labels, problem.weights, len(classes))
+    if settings.default is not None:
+        weights[classes.index(settings.default)] = np.inf
+    order = np.argsort(weights, kind="stable")
+    place = np.argsort(order)
+    problems, placed = [], []
+    for k, (each, plan) in enumerate(zip(own, plans, strict=True)):
+        before = place[problem.labels] < place[k]
+        last = place[k] == len(classes) - 1
+        problems.append(each if last else replace(each, weights=np.where(before, 0, problem.weights)))
+        placed.append(
+            replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), weights=problem.weights)
+        )
+    return problems, placed
 
 
 def _path(question: Question, variant: int) -> list[Candidate]:
     plan: RuleSettings = question.plan
     path = rule_path(question.problem, plan, plan.variants[variant])
-    return candidates_of(question.problem, path, len(plan.kept))
+    return candidates_of(question.problem, path, len(plan.kept), plan.place)
 
 
 def are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:

@@ -65,7 +65,8 @@ class RuleSettings:
 
     kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
     constraints (None: all); columns: in which rules are looked for (None: all). rare: whether a class is so rare
-    that it is worth more errors to find its rows.
+    that it is worth more errors to find its rows. place: of its class in the list of all classes; weights: of all rows
+    [n], where those of classes before it weigh nothing in its search (None: as they are).
     """
 
     rules: int = 8
@@ -75,6 +76,8 @@ class RuleSettings:
     allowed: Allowed | None = None
     columns: tuple[int, ...] | None = None
     rare: bool = False
+    place: int = 0
+    weights: Ints | None = None
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -28,7 +28,7 @@ class Curve:
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
-    cost [T]: what reading each place costs, as an error rate, on the mean of the folds (None: nothing); least: the
+    cost [T]: what reading each place costs, as an error rate, on the mean of the folds (None: nothing); by_error: the
     place of least error and cost is taken, which is not smoothed. macro_f1 [T]: of all held-out rows (None: not known).
     rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
     by a loss, and not by its errors. lost [F, 1 + T]: the weighted loss without any rule and at each place, where
@@ -48,7 +48,7 @@ class Curve:
     by_loss: bool = False
     lost: Floats | None = None
     errors_first: bool = False
-    least: bool = False
+    by_error: bool = False
 
     @property
     def folds(self) -> int:
@@ -68,7 +68,7 @@ class Curve:
 
     @property
     def smooth(self) -> Floats:
-        return self.error if self.least else smoothed(self.error)
+        return self.error if self.by_error else smoothed(self.error)
 
     @property
     def paid(self) -> Floats:
@@ -95,7 +95,7 @@ class Curve:
         Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
         two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
         """
-        total, by_fold = (self.paid, self.by_fold) if self.least else (self.smooth, smoothed(self.by_fold))
+        total, by_fold = (self.paid, self.by_fold) if self.by_error else (self.smooth, smoothed(self.by_fold))
         if self.lost is not None:
             lost = self.lost[:, 1:] / self.weights[:, None]
             share = _TELLS_APART if self.errors_first else 1.0
@@ -186,7 +186,7 @@ def cheapest(curves: Sequence[Curve]) -> Curve:
 
     def worse(curve: Curve) -> tuple[float, float]:
         f1 = -curve.finds_most()[1] if curve.rare else 0.0
-        return f1, float(curve.paid.min() if curve.least else curve.paid[-1])
+        return f1, float(curve.paid.min() if curve.by_error else curve.paid[-1])
 
     return min(curves, key=worse)
 

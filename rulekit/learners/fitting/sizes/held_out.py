@@ -116,7 +116,7 @@ class Fold:
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
     losses: of the held-out rows, where variants are compared by it. lost: by variant the weighted loss [1 + T] without
-    any candidate and of each, where sizes are taken by it; errors_first, least: see Variants.
+    any candidate and of each, where sizes are taken by it; errors_first, by_error: see Variants.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -128,7 +128,7 @@ class Fold:
     losses: Losses | None = None
     lost: tuple[Floats, ...] = ()
     errors_first: bool = False
-    least: bool = False
+    by_error: bool = False
 
 
 def fold_of(
@@ -178,7 +178,7 @@ def fold_of(
         unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
         losses = Losses(each, of_rows, unit, variants.bold)
     fold = Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
-    fold = replace(fold, least=variants is not None and variants.least)
+    fold = replace(fold, by_error=variants is not None and variants.by_error)
     return replace(fold, lost=lost, errors_first=variants.errors_first) if variants is not None and by_loss else fold
 
 
@@ -206,7 +206,7 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
             errors_of_each = wrong.sum(axis=1)
             each = Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost)
-            curves.append(replace(each, errors_first=folds[0].errors_first, least=folds[0].least))
+            curves.append(replace(each, errors_first=folds[0].errors_first, by_error=folds[0].by_error))
     return curves
 
 

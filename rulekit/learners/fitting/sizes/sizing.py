@@ -141,7 +141,7 @@ def _with_words(
         why = f"larger sizes make no fewer errors on held-out rows ({by})"
     elif curve is not None and curve.by_loss:  # its row of the ladder may have more errors, see Curve.taken
         why = f"larger sizes make no fewer errors on the training rows, or more on held-out rows ({by})"
-    elif curve is not None and curve.least:
+    elif curve is not None and curve.by_error:
         why = f"least error by {by}, and of two that are alike the smaller"
     else:
         why = f"least error by {by}, smoothed over neighbouring sizes"
@@ -187,11 +187,11 @@ def joint_curve(
     f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
     rare = any(run.curve is not None and run.curve.rare for run in runs)
     by_loss = all(run.curve is not None and run.curve.by_loss for run in runs)
-    least = any(run.curve is not None and run.curve.least for run in runs)
+    by_error = any(run.curve is not None and run.curve.by_error for run in runs)
     cost = np.mean([[_cost(runs, k, row) for row in rows] for k in range(n_folds)], axis=0)
     nothing, found = wrong[:, 0], wrong[:, 1:]
     known = {"nothing": nothing, "cost": cost, "macro_f1": f1}
-    return Curve(found, weights, **known, rare=rare, classes=n_classes, by_loss=by_loss, least=least)
+    return Curve(found, weights, **known, rare=rare, classes=n_classes, by_loss=by_loss, by_error=by_error)
 
 
 def _cost(runs: Sequence[Run], k: int, row: Sequence[int]) -> float:
