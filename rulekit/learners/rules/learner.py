@@ -22,7 +22,7 @@ from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
-from rulekit.learners.rules.rule_paths import Rules, RuleSettings, few_columns, raced_variant, rule_path
+from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, raced_variant, rule_path
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
@@ -73,15 +73,23 @@ class PlainRules(RuleLearner):
 
     def learn(self, question: Question) -> Learning:
         """The rules of every size by the first variant of the search."""
-        yield from _path(question, 0)
+        yield from self._of_variant(question, 0)
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every variant."""
         plan: RuleSettings = question.plan
-        others = [partial(_path, question, variant) for variant in range(1, len(plan.variants))]
-        race = partial(raced_variant, question.problem, plan, question.groups, question.seed)
+        others = [partial(self._of_variant, question, variant) for variant in range(1, len(plan.variants))]
+        race = partial(raced_variant, question.problem, plan, question.groups, question.seed, self._guide(question))
         return Variants([lambda: candidates, *others], race, rare=plan.rare, by_error=True)
+
+    def _of_variant(self, question: Question, variant: int) -> list[Candidate]:
+        plan: RuleSettings = question.plan
+        path = rule_path(question.problem, plan, plan.variants[variant], self._guide(question))
+        return candidates_of(question.problem, path, len(plan.kept), plan.place)
+
+    def _guide(self, question: Question) -> Guide:
+        return partial(self._cards.guide, question)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
         """Give each size what predicts its probability."""
@@ -133,12 +141,6 @@ def _in_one_list(
             replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), weights=problem.weights)
         )
     return problems, placed
-
-
-def _path(question: Question, variant: int) -> list[Candidate]:
-    plan: RuleSettings = question.plan
-    path = rule_path(question.problem, plan, plan.variants[variant])
-    return candidates_of(question.problem, path, len(plan.kept), plan.place)
 
 
 def are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:

@@ -5,7 +5,8 @@ those before it leave. Then conditions are exchanged, dropped, added and cut ane
 whose loss costs least is left out, the others are improved, and so on: a path of sizes, each of which has been searched
 for as a whole.
 
-A row is worth 1 where its label is positive and -1 where it is not, times its weight. A literal must gain a part of the
+A row is worth 1 where its label is positive and -1 where it is not, times its weight; where rows are few, the mean of
+that and of what a guide says counts. A literal must gain a part of the
 standard deviation of the number of positive rows: with that grows what chance can promise. Which part is said by
 cross-validation, or by a race on a third of the training rows (`raced_price`).
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,16 +86,23 @@ class RuleSettings:
         return VARIANTS + _EAGER if self.rare else VARIANTS
 
 
-def rule_path(problem: Problem, settings: RuleSettings, variant: Variant) -> list[Rules]:
+Guide = Callable[[Problem], Floats | None]
+"""The probability [n] of each row of a problem, as far as labels alone are too noisy."""
+
+
+def rule_path(problem: Problem, settings: RuleSettings, variant: Variant, guide: Guide | None = None) -> list[Rules]:
     """The rules of every size by one variant, the smallest (those that are kept) first."""
+    guided: Floats | None = None if guide is None else guide(problem)
+    target = np.asarray(problem.labels if guided is None else 0.5 * (problem.labels + guided), dtype=np.float64)
     orders = level_orders(problem.columns)
     whole, sample = problem, evenly_spread(len(problem.labels), _SEARCHED_ROWS)
-    problem = problem if sample is None else problem.take(sample)
+    if sample is not None:
+        problem, target = problem.take(sample), target[sample]
     if not usable_columns(problem, settings):
         return [settings.kept]
-    search = _search(problem, whole, settings, variant)
+    search = _search(problem, target, whole, settings, variant)
     few = evenly_spread(len(problem.labels), _BEGUN_ROWS)
-    begun = search if few is None else _search(problem.take(few), whole, settings, variant)
+    begun = search if few is None else _search(problem.take(few), target[few], whole, settings, variant)
     sizes = _sizes(search, begun, settings, variant.covers)
     gain = search.gain
     return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
@@ -119,21 +127,24 @@ def usable_columns(problem: Problem, settings: RuleSettings) -> list[int]:
     return [column for column in columns if settings.allowed is None or settings.allowed.usable[column]]
 
 
-def _search(problem: Problem, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
+def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
     """A search on some rows of the whole, in which literals cost in proportion."""
     deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
     share = len(problem.labels) / len(whole.labels)
     price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
     kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
-    gain = np.where(kept, 0.0, row_gains(problem, variant))
+    gain = np.where(kept, 0.0, row_gains(problem, target, variant))
     columns = np.array(usable_columns(problem, settings), dtype=np.int64)
     return ClauseSearch.over(problem.columns, problem.codes, columns, settings.allowed).with_gain(gain, price)
 
 
-def row_gains(problem: Problem, variant: Variant) -> Floats:
-    """What a row [n] is worth to the rules that cover it: its weight times 2 (label - at), in whole steps."""
+def row_gains(problem: Problem, target: Floats, variant: Variant) -> Floats:
+    """What a row [n] is worth to the rules that cover it: its weight times 2 (target - at), in whole steps.
+
+    target [n]: the labels, or the mean of them and of a probability.
+    """
     at = variant.at if problem.share < 0.5 else 1.0 - variant.at
-    return np.asarray(problem.weights * np.rint(2.0 * (problem.labels - at) * _STEPS))
+    return np.asarray(problem.weights * np.rint(2.0 * (target - at) * _STEPS))
 
 
 def evenly_spread(n: int, most: int) -> Ints | None:
@@ -236,7 +247,11 @@ _RACED_ROWS = 1 << 15
 
 
 def raced_variant(
-    problem: Problem, settings: RuleSettings, groups: npt.NDArray[np.int64] | InOrder | None = None, seed: int = 0
+    problem: Problem,
+    settings: RuleSettings,
+    groups: npt.NDArray[np.int64] | InOrder | None = None,
+    seed: int = 0,
+    guide: Guide | None = None,
 ) -> int:
     """The number of a variant: the first, or one that is better by a standard error.
 
@@ -251,7 +266,7 @@ def raced_variant(
     training, held = problem.take(fold != 0), problem.take(fold == 0)
     best, least = 0, np.zeros(0, dtype=bool)
     for number, variant in enumerate(VARIANTS):
-        wrong = _wrong(rule_path(training, settings, variant)[-1], held)
+        wrong = _wrong(rule_path(training, settings, variant, guide)[-1], held)
         if number == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
             best, least = number, wrong
     return best
