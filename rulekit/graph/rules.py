@@ -185,13 +185,23 @@ def firing(rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], n_rows: int)
     """`fired` of rules whose `rule_values` are known."""
     result = np.empty((n_rows, len(rules)), dtype=bool)
     for j, (rule, value) in enumerate(zip(rules, values, strict=True)):
-        result[:, j] = value > 0.5 if rule.nested else value != 0
+        result[:, j] = fires(rule, value)
     return result
+
+
+def fires(rule: Rule, value: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where a rule fires [n], by the value [n] of what is read of it."""
+    return np.asarray(value > 0.5 if rule.nested else value != 0)
+
+
+def read_of(rule: Rule) -> Node:
+    """The node whose value tells where a rule fires."""
+    return Probability(rule.node) if rule.nested else rule.node
 
 
 def rule_values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
     """Per rule [n]: its truth, the probability of a random rule, the number of a numeric term."""
-    read = [Probability(rule.node) if rule.nested else rule.node for rule in rules]
+    read = [read_of(rule) for rule in rules]
     values = evaluate_nodes(read, table)
     return [values[node] for node in read]
 

@@ -103,6 +103,11 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
                 )
 
 
+def labels_of(graph: RuleGraph, values: Values, n: int) -> npt.NDArray[np.int64]:
+    """Class index [n] of each row, by the values [n] of the roots of the decision."""
+    return np.asarray(_labels(graph.decision, graph.default, values, n), dtype=np.int64)
+
+
 # Decisions ---------------------------------------------------------------------------------------------------------
 
 
