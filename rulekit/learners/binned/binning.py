@@ -23,7 +23,7 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.counting.kernels import compiled, compiled_unless, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import Table
+from rulekit.tables.table import GATHERED, Table, gathered
 
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
@@ -71,31 +71,32 @@ def bin_table(
 ) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
     """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
     used = binned_features(table)
+    together = bool(used) and max_bins is not None and max_bins < _MOST_SMALL
+    matrix = np.empty((table.n_rows, len(used) if together else 0), dtype=np.uint8)
+    alone: dict[int, npt.NDArray[Any]] = {}
 
-    def binned(column: tuple[int, Feature]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
-        index, feature = column
-        return bin_column(feature, index, table.arrays[index], weights, max_bins, least_level)
+    def put(first: int) -> list[BinnedColumn]:
+        few, found = used[first : first + GATHERED], list[BinnedColumn]()
+        small: dict[int, npt.NDArray[Any]] = {}
+        for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
+            index, feature = used[place]
+            column, codes = bin_column(feature, index, array, weights, max_bins, least_level)
+            found.append(column)
+            (small if together and codes.dtype == np.uint8 else alone)[place] = codes
+        for rows in _parts(len(matrix) if small else 0):  # which stay in the processor's cache
+            for place, codes in small.items():
+                matrix[rows, place] = codes[rows]
+        return found
 
     threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
-    if not used or max_bins is None or max_bins >= _MOST_SMALL:
-        found = run_threads(binned, used, threads)
-        return tuple(column for column, _ in found), MemoryCodes(tuple(codes for _, codes in found))
-    matrix = np.empty((table.n_rows, len(used)), dtype=np.uint8)
-    wide: dict[int, npt.NDArray[Any]] = {}
-
-    def put(place: int) -> BinnedColumn:
-        column, codes = binned(used[place])
-        if codes.dtype == np.uint8:
-            matrix[:, place] = codes
-        else:
-            wide[place] = codes
-        return column
-
-    columns = tuple(run_threads(put, range(len(used)), threads))
-    if wide:  # then there is no matrix, and kernels take columns that lie together
-        alone = (wide[i] if i in wide else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
-        return columns, MemoryCodes(tuple(alone))
-    return columns, MemoryCodes.of_matrix(matrix)
+    groups = run_threads(put, range(0, len(used), GATHERED), threads)
+    columns = tuple(column for group in groups for column in group)
+    if together and not alone:
+        return columns, MemoryCodes.of_matrix(matrix)
+    # then there is no matrix, and kernels take columns that lie together
+    return columns, MemoryCodes(
+        tuple(alone[i] if i in alone else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
+    )
 
 
 def binned_features(table: Table) -> list[tuple[int, Feature]]:
@@ -163,12 +164,11 @@ def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDAr
         return
     bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
     shift = 8 * bits.itemsize - _LOOKED_UP_BITS
-    high = high + high.dtype.type(0)  # minus zero is zero
-    ends = _rising(high.view(bits)) >> shift
+    high = np.append(high, high.dtype.type(np.inf)) + high.dtype.type(0)  # minus zero is zero
+    ends = _rising(high[:-1].view(bits)) >> shift
     place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
     first = np.searchsorted(ends, place).astype(np.uint16)
-    last = np.searchsorted(ends, place, side="right").astype(np.uint16)
-    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
+    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, high, codes)
 
 
 _LOOKED_UP_BITS = 15
@@ -181,20 +181,18 @@ def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 @compiled
-def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high: Any, codes: Any) -> None:
+def _assign_bins(array: Any, bits: Any, shift: int, first: Any, high: Any, codes: Any) -> None:
     middle = len(first) // 2
     for i in range(len(array)):
         x = array[i]
-        if x != x:
-            codes[i] = 0
-            continue
         b = np.int64(bits[i]) >> shift
         # All bits of a negative float but the sign run the other way.
         place = middle + (b if b >= 0 else -middle - 1 - b)
-        at, end = first[place], last[place]
-        while at < end and high[at] < x:
+        at = np.int64(first[place])
+        at += high[at] < x  # one step without a branch, which would often be guessed wrong
+        while high[at] < x:
             at += 1
-        codes[i] = at + 1
+        codes[i] = at + 1 if x == x else 0
 
 
 def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
