@@ -26,8 +26,7 @@ Array = npt.NDArray[Any]
 
 PART = 1 << 18
 """Rows that are looked at together where a whole column is not needed."""
-GATHERED = 4
-"""Columns of one matrix that are copied together."""
+_GATHERED = 4  # columns of one matrix that are copied together
 _CACHED = 1 << 13  # rows of a matrix that stay in the processor's cache
 
 
@@ -406,8 +405,8 @@ def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
 
     To go through one column of a matrix takes as long as to go through all.
     """
-    for first in range(0, len(arrays), GATHERED):
-        few = list(arrays[first : first + GATHERED])
+    for first in range(0, len(arrays), _GATHERED):
+        few = list(arrays[first : first + _GATHERED])
         apart = {k: a for k, a in enumerate(few) if not isinstance(a, TokenSets) and not a.flags.c_contiguous}
         for k, array in apart.items():
             few[k] = np.empty_like(array, order="C")

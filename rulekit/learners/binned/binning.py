@@ -23,11 +23,12 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.counting.kernels import compiled, compiled_unless, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import GATHERED, Table, gathered
+from rulekit.tables.table import Table, gathered
 
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
 _MOST_SMALL = 256
+_TOGETHER = 2  # columns that are copied together
 _PART = 1 << 16  # values that whole arrays hold between their steps
 
 
@@ -76,7 +77,7 @@ def bin_table(
     alone: dict[int, npt.NDArray[Any]] = {}
 
     def put(first: int) -> list[BinnedColumn]:
-        few, found = used[first : first + GATHERED], list[BinnedColumn]()
+        few, found = used[first : first + _TOGETHER], list[BinnedColumn]()
         small: dict[int, npt.NDArray[Any]] = {}
         for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
             index, feature = used[place]
@@ -89,7 +90,7 @@ def bin_table(
         return found
 
     threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
-    groups = run_threads(put, range(0, len(used), GATHERED), threads)
+    groups = run_threads(put, range(0, len(used), _TOGETHER), threads)
     columns = tuple(column for group in groups for column in group)
     if together and not alone:
         return columns, MemoryCodes.of_matrix(matrix)
