@@ -280,7 +280,13 @@ def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray
     if max_bins is None or m <= max_bins:
         return np.arange(m, dtype=np.int64)
     counts = counts.astype(np.float64, copy=False)
-    cap, total = capped_total(lambda cap: _below(counts, cap), max_bins)
+    whole = float(counts.sum())
+
+    def below(cap: float) -> tuple[float, int]:
+        heavy = counts[counts > cap]
+        return whole - float(heavy.sum()), len(heavy)
+
+    cap, total = capped_total(below, max_bins)
     first = np.empty(max_bins, dtype=np.int64)
     return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
 
@@ -330,26 +336,6 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
             break  # nothing is heavier than the cap, and so it stays
         total = within + above * cap
     return cap, total
-
-
-def _below_at_once(counts: Any, cap: float) -> tuple[float, int]:
-    total, above = 0, 0
-    for part in _parts(len(counts)):
-        inside = counts[part] <= cap
-        total += int(counts[part][inside].astype(np.int64).sum())
-        above += len(inside) - int(np.count_nonzero(inside))
-    return float(total), above
-
-
-@compiled_unless(_below_at_once)
-def _below(counts: Any, cap: float) -> tuple[float, int]:
-    # Whole numbers, so that the sum can be one of integers, several at a time.
-    total, above = 0, 0
-    for i in range(len(counts)):
-        inside = counts[i] <= cap
-        total += int(counts[i]) if inside else 0
-        above += 0 if inside else 1
-    return float(total), above
 
 
 def _parts(n: int) -> list[slice]:
