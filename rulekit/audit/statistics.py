@@ -18,7 +18,7 @@ from rulekit.audit.exact_sums import UNIT, Weights, share_of
 from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
-from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, fires, read_of, rules_of
+from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -89,12 +89,13 @@ class _Tally:
         n_classes = len(self.graph.classes)
         scores = [] if self.score is None or len(self.totals) > MOST_TOTALS else [self.score]
         values = evaluate_nodes((*self.read, *self.graph.decision.roots, *scores), table)
-        active = [fires(rule, values[node]) for rule, node in zip(self.rules, self.read, strict=True)]
+        active = list(firing(self.rules, [values[node] for node in self.read], table.n_rows).T)
+        labels = labels_of(self.graph.decision, self.graph.default, values, table.n_rows)
         together = self._together(active)
         positive = {(k, above): y >= k if above else y == k for k, above in self.speaks_for}
         self.total += weights.total()
         self._add("actual", weights.by(y, n_classes))
-        self._add("predicted", weights.by(labels_of(self.graph, values, table.n_rows), n_classes))
+        self._add("predicted", weights.by(labels, n_classes))
         self._add("rows", [int(np.count_nonzero(truth)) for truth in active])
         for name, truths in (("alone", active), ("together", together)):
             self._add(name, [weights.of(truth) for truth in truths])

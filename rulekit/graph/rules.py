@@ -183,15 +183,10 @@ def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
 
 def firing(rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], n_rows: int) -> npt.NDArray[np.bool_]:
     """`fired` of rules whose `rule_values` are known."""
-    result = np.empty((n_rows, len(rules)), dtype=bool)
+    result = np.empty((n_rows, len(rules)), dtype=bool, order="F")
     for j, (rule, value) in enumerate(zip(rules, values, strict=True)):
-        result[:, j] = fires(rule, value)
+        result[:, j] = value > 0.5 if rule.nested else value != 0
     return result
-
-
-def fires(rule: Rule, value: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Where a rule fires [n], by the value [n] of what is read of it."""
-    return np.asarray(value > 0.5 if rule.nested else value != 0)
 
 
 def read_of(rule: Rule) -> Node:

@@ -267,13 +267,6 @@ def bin_levels(
     return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
 
 
-def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
-    """The bin [m], counted from 0 without gaps, of each of m distinct values in ascending order."""
-    begins = np.zeros(len(counts), dtype=np.int64)
-    begins[first_of_bins(counts, max_bins)[1:]] = 1
-    return np.cumsum(begins)
-
-
 def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
     """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
     m = len(counts)
