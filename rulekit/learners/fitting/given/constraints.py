@@ -92,6 +92,10 @@ def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = 
 
 def unproved(graph: RuleGraph) -> list[str]:
     """The promises of a learned model that are broken or not proved, in words."""
+    from rulekit.audit.checks.promises import promises
+
+    if not promises(graph):
+        return []
     from rulekit.audit.checks.kept_promises import verdicts
     from rulekit.audit.checks.model_searches import Searches
 
