@@ -22,6 +22,7 @@ from rulekit_exporters.python.spelling import SCALAR, VECTOR
 
 MAX_REPEATED = 5000  # leaves; of more, the rules take longer than naming the cells of a row
 MAX_LOOKUPS = 2
+MAX_TESTED = 40  # columns; of more, the tests of single cells are most of a module
 REPEATED = "once more, on places: to name the cells first would take longer than the rules."
 PREDICT = "Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."
 PREDICT_PROBA = "Probabilities of a row in the order of CLASSES; raises as `predict`."
@@ -163,17 +164,42 @@ def dispatch(
         pairs = tuple(atom(f"{literal(name)}: row[{place}]") for name, place in places.items())
         before, after = call.split("row")
         of_sequence = layout(before, bracketed("{", pairs, "}"), after, 16)
+    names = {name: literal(name) for name in places}
     return [
         "    try:",
         "        match row:",
-        "            case {} if type(row) is dict and compared(row, NAMES):",
+        *_case("{}", "type(row) is dict", graph, names, "NAMES", ""),
         f"                {call}",
-        f"            case [*_] if len(row) == {len(graph.schema)} and compared(row, PLACES):  # no array",
+        *_case("[*_]", f"len(row) == {len(graph.schema)}", graph, places, "PLACES", "  # no array"),
         *of_sequence,
         "    except LookupError:  # an absent column",
         "        pass",
         f"    {cleaned}",
     ]
+
+
+_WHOLE_TEST = "(type({}) is int and SMALLEST <= x <= LARGEST)"
+_TESTS = {  # the usual type of a cell first
+    "text": "type({}) is str or type(x) in OTHERS",
+    "flag": "type({}) is bool or type(x) is float or " + _WHOLE_TEST.format("x"),
+    "whole": _WHOLE_TEST + " or type(x) is float or type(x) is bool",
+    "number": "type({}) is float or type(x) is bool or " + _WHOLE_TEST.format("x"),
+}
+
+
+def _order(feature: Feature) -> str:
+    if feature.has_text_cells:
+        return "text"
+    return "flag" if feature.kind == "boolean" else "whole" if feature.display == "integer" else "number"
+
+
+def _case(pattern: str, first: str, graph: RuleGraph, keys: Mapping[str, str], used: str, comment: str) -> list[str]:
+    """A case of rows whose cells the rules may take as they are: a test of each where they are few, else of all."""
+    if not 0 < len(keys) <= MAX_TESTED:
+        return [f"            case {pattern} if {first} and compared(row, {used}):{comment}"]
+    tests = [f"and ({_TESTS[_order(graph.schema[name])].format(f'x := row[{key}]')})" for name, key in keys.items()]
+    lines = [f"            case {pattern} if ({comment}", first, *tests]
+    return [lines[0], *(f"                {line}" for line in lines[1:]), "            ):"]
 
 
 def guards(context: Context, body: Body) -> list[str]:

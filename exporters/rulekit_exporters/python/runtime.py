@@ -28,6 +28,8 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 LARGEST = 2**53
+SMALLEST = -LARGEST
+OTHERS = (bool, int, float, type(None))
 EPOCH = datetime.datetime(1970, 1, 1)
 BLANKS = " \t\n\r\v\f"  # what a text may have around the number or date that it writes
 SINGLE = struct.Struct("<f")

@@ -11,9 +11,6 @@ USED: tuple[Used, ...] = (
     (5, "grade", "level", ("?",)),
     (6, "since", "day", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 
 

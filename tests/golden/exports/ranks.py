@@ -9,9 +9,6 @@ USED: tuple[Used, ...] = (
     (1, "capital_gain", "number", ()),
     (4, "veteran", "flag", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -37,7 +34,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-# sha256 e68541b44917dd30ec4b2c0809362cd306f0bf777909dbe4eac4b14209555632
+# sha256 098c19f41ea6764f2cdc15819541dbc4b259da659ca3be9ecd2a54f79a17d35b
 
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
@@ -58,7 +55,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 6b0eb2ef82fdac9f7fefecfa1dff6cbfbd53214fda1e1827601149582a9f85d2
+# sha256 e8dd089c0ce5dadd38ec48d87740c5694b29130d2996e88214cc38a8ea8d993f
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

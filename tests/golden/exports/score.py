@@ -12,9 +12,6 @@ USED: tuple[Used, ...] = (
     (6, "since", "day", ()),
     (7, "account", "number", ("-999",)),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 AGE_CUTS = (20.500000953674316, 40.50000190734863)
 AGE_VALUES = (-0.5, 0.25, 0.75)
