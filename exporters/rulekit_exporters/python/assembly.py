@@ -23,7 +23,7 @@ from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.schema import Feature
-from rulekit_exporters.python.functions import MAX_TESTED, body_of, function, functions
+from rulekit_exporters.python.functions import body_of, function, functions
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
 
@@ -107,13 +107,6 @@ def _kind(feature: Feature) -> str:
     return f"{feature.kind}{unit}{dated}"
 
 
-_KEYS = (
-    "# Columns of numbers and columns of texts, by name and by place.",
-    'NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
-    'PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
-)
-
-
 def _tables(graph: RuleGraph) -> list[str]:
     used = []
     for name in graph.used_features:
@@ -128,7 +121,6 @@ def _tables(graph: RuleGraph) -> list[str]:
         _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
-        *(_KEYS if not 0 < len(used) <= MAX_TESTED else ()),
     ]
 
 

@@ -22,7 +22,6 @@ from rulekit_exporters.python.spelling import SCALAR, VECTOR
 
 MAX_REPEATED = 5000  # leaves; of more, the rules take longer than naming the cells of a row
 MAX_LOOKUPS = 2
-MAX_TESTED = 40  # columns; of more, the tests of single cells are most of a module
 REPEATED = "once more, on places: to name the cells first would take longer than the rules."
 PREDICT = "Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."
 PREDICT_PROBA = "Probabilities of a row in the order of CLASSES; raises as `predict`."
@@ -168,9 +167,9 @@ def dispatch(
     return [
         "    try:",
         "        match row:",
-        *_case("{}", "type(row) is dict", graph, names, "NAMES", ""),
+        *_case("{}", "type(row) is dict", graph, names),
         f"                {call}",
-        *_case("[*_]", f"len(row) == {len(graph.schema)}", graph, places, "PLACES", "  # no array"),
+        *_case("[*_]", f"len(row) == {len(graph.schema)}  # no array", graph, places),
         *of_sequence,
         "    except LookupError:  # an absent column",
         "        pass",
@@ -193,13 +192,14 @@ def _order(feature: Feature) -> str:
     return "flag" if feature.kind == "boolean" else "whole" if feature.display == "integer" else "number"
 
 
-def _case(pattern: str, first: str, graph: RuleGraph, keys: Mapping[str, str], used: str, comment: str) -> list[str]:
-    """A case of rows whose cells the rules may take as they are: a test of each where they are few, else of all."""
-    if not 0 < len(keys) <= MAX_TESTED:
-        return [f"            case {pattern} if {first} and compared(row, {used}):{comment}"]
+def _case(pattern: str, first: str, graph: RuleGraph, keys: Mapping[str, str]) -> list[str]:
+    """A case of rows whose cells the rules may take as they are: Python's own numbers, none beyond 2^53, and texts."""
     tests = [f"and ({_TESTS[_order(graph.schema[name])].format(f'x := row[{key}]')})" for name, key in keys.items()]
-    lines = [f"            case {pattern} if ({comment}", first, *tests]
-    return [lines[0], *(f"                {line}" for line in lines[1:]), "            ):"]
+    return [
+        f"            case {pattern} if (",
+        *(f"                {line}" for line in (first, *tests)),
+        "            ):",
+    ]
 
 
 def guards(context: Context, body: Body) -> list[str]:

@@ -233,19 +233,6 @@ def level_cell(value: Any) -> Any:
     return level(value) if kind_of(value) in ("f", "M") else plain(value)
 
 
-def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
-    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
-
-    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
-    """
-    numbers, texts = used
-    cell_of = row.__getitem__
-    kinds = {*map(type, map(cell_of, numbers))}
-    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
-        return False
-    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
-
-
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
     """The used cells of a row by name; the row is a mapping, or a sequence of `width` cells in schema order.
 

@@ -62,7 +62,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 0243e3a3d03bb24cd90321e90b2038f696ac8214fba32db084594826a1226238
+# sha256 7077d87d5d6fd38874b189cb23b049f997fdb9b4fb68d21dfb196afcbcdb43a0
 
 
 def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -> Any:

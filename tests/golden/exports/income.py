@@ -53,7 +53,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 fa887bcad9700a7e4f2d90890713706badca8dc79dd21c39f93371c7a1616e49
+# sha256 c2def15edaf9362ffc73dd0819b76268c4e9acd81a38bb13d7fd3c2242296294
 
 
 def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> Any:

@@ -34,7 +34,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-# sha256 098c19f41ea6764f2cdc15819541dbc4b259da659ca3be9ecd2a54f79a17d35b
+# sha256 57a58c5bf92722def294a96c179024c5d1991c8ed1e2c7d9ca5e736f93142201
 
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
