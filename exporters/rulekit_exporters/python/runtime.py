@@ -21,6 +21,7 @@ from rulekit.tokens import SMALL_LETTERS, TOKEN
 
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
+Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 MOMENT = re.compile(
@@ -221,7 +222,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     try:
         if kind == "level":
             return level_cell(value)
-        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+        return READERS[kind](value, column, tokens)
     except TypeError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
@@ -544,3 +545,7 @@ def at_least_columns(np: Any, n: int, chances: Sequence[Any], most: int) -> Any:
 def logistic_column(np: Any, z: Any) -> Any:
     """`logistic` for a column."""
     return np.array([logistic(value) for value in z.tolist()], dtype=np.float64)
+
+
+# A module has those of its own columns.
+READERS: Readers = {"number": number, "flag": flag, "day": day, "moment": moment}

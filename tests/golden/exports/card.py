@@ -81,7 +81,7 @@ def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 c618f74f3687bccce4142a605fe50f3c55277168de99000ac429c47c940eaf94
+# sha256 0308e358ee2a0771e44ea4274083ac628e367c0e0ace77ba25f912f18c7e1a81
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

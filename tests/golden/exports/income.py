@@ -74,7 +74,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 d0f14c6202e030b8080dbd577ee4fb10db4e6b583c070932e5b00b2685f5a4b3
+# sha256 8656b9a762157bbadfba78e2feb60b78917ef17f4aa8b861ed65b81e7cca4638
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -55,7 +55,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 e8dd089c0ce5dadd38ec48d87740c5694b29130d2996e88214cc38a8ea8d993f
+# sha256 81ae0de80a1da5e39f2052035983330963c7f71b4b14bfd79072702dfac662f2
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -86,7 +86,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 50500bf16d2a0815ef60bfbb4a017b6f1e2c4c77fef44cad49c59d482d6402f7
+# sha256 6743d7ef46103a520244823e2fde93553095b776dd54a635a837b462f9017d3c
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
