@@ -53,8 +53,6 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
-    if smallest and run.chosen and wanted.size is None and curve is not None and curve.lost is not None:
-        smallest = min(smallest, run.chosen)  # training rows may say that fewer units are as good
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
     found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
     errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None and b is not None}
