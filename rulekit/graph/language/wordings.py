@@ -234,19 +234,19 @@ class Exact:
 
     def contrary(self, node: Not, children: Children) -> Text:
         leaf = node.child
-        if isinstance(leaf, IsTrue | Contains | Among) and (words := self.denied(leaf)):
+        if isinstance(leaf, IsTrue | Contains | Among | Missing) and (words := self.denied(leaf)):
             by_name = children[0].words != self.table()[type(leaf)](leaf, ()).words
-            if not by_name and leaf.missing:
+            if not by_name and (isinstance(leaf, Missing) or leaf.missing):
                 return Text(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
             if not by_name:
                 return _leaf(words, "missing")
         return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
-    def denied(self, leaf: IsTrue | Contains | Among) -> str:
+    def denied(self, leaf: IsTrue | Contains | Among | Missing) -> str:
         """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
         column = name(leaf.feature)
-        if isinstance(leaf, IsTrue):
-            return f"not {column}"
+        if isinstance(leaf, IsTrue | Missing):
+            return f"not {column}" if isinstance(leaf, IsTrue) else f"{column} is known"
         if isinstance(leaf, Contains):
             return f"{column} lacks {self.tokens(leaf, 'all')}"
         return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels)}"

@@ -299,6 +299,12 @@ def test_several_classes_with_reports() -> None:
         assert parse_graph(print_graph(graph)) == graph
 
 
+def test_what_is_no_missing_value_is_known() -> None:
+    assert parsed("not age is missing") == parsed("age is known") == Not(Missing("age"))
+    with pytest.raises(FormatError, match="no column is `mising`; write is known, or is missing"):
+        parsed("age is mising")
+
+
 # Dates
 
 
@@ -435,6 +441,8 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
         (MARRIED, "married"),
         (IsTrue("married", True), "(married or missing)"),
         (Missing("age"), "age is missing"),
+        (Not(Missing("age")), "age is known"),
+        (Not(Not(Missing("job"))), "not job is known"),
         (TRUE, "true"),
         (FALSE, "false"),
         (Not(IsTrue("married", True)), "not married"),
