@@ -154,7 +154,7 @@ def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
 def said_by_others(listed: int, others: int, new: bool) -> bool:
     """Whether a set of so many levels is the `Not` of the other ones: `job not in {clerk}`.
 
-    Where those are fewer and a level never seen belongs to the set (new); else of more than 8 levels, 4 times the others.
+    Where those are fewer and a level never seen belongs to the set (new), else where they are a fourth, of more than 8.
     """
     return 0 < others < listed if new else listed > MOST_LISTED and listed > MOST_TIMES * others
 

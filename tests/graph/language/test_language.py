@@ -305,6 +305,35 @@ def test_what_is_no_missing_value_is_known() -> None:
         parsed("age is mising")
 
 
+BANDS = ("100-109", "10-19", "20-29", "0-9", "unknown age", "90-99")
+
+
+@pytest.mark.parametrize(
+    ("levels", "ordered", "shown"),
+    [
+        (BANDS, False, '"unknown age", "0-9", "10-19", "20-29", "90-99", "100-109"'),
+        (("low", "high", "medium"), False, "low, medium, high"),
+        (("3", "12", "1"), False, '"1", "3", "12"'),
+        (("gold", "bronze", "silver"), True, "gold, bronze, silver"),
+        (("c", "a", "b"), False, "a, b, c"),
+    ],
+)
+def test_levels_stand_in_their_order(levels: tuple[str, ...], ordered: bool, shown: str) -> None:
+    """Bands were listed by their texts, `100-109` before `20-29`."""
+    schema = Schema((Feature("c", "categorical", levels, ordered=ordered),), target="y")
+    some = Among("c", levels)
+    points = LevelPoints("c", tuple((level, 2.0) for level in levels))
+    for node, text in (
+        (some, f"c in {{{shown}}}"),
+        (Not(Among("c", levels, True)), f"c not in {{{shown}}}"),
+        (Above(Linear(((1.0, points),), 0.0), 0.5), f"points(c: 2 in {{{shown}}}, missing 0, unseen 0)"),
+    ):
+        graph = RuleGraph(schema, ("no", "yes"), Fires(node))
+        assert text in print_graph(graph)
+        assert parse_graph(print_graph(graph)) == graph
+    assert print_node(some, schema) == f"c in {{{shown}}}"
+
+
 # Dates
 
 
