@@ -5,6 +5,7 @@ A condition that does not hold says what it needs: `income is 26,000, where at m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -253,6 +254,8 @@ def _contrary(leaf: Node, schema: Schema) -> str | None:
 
 
 def _side(node: Compare, feature: Feature) -> str:
+    if node.op == "<=" and (whole := lone_value(-math.inf, node.value, feature, rounded=True)) is not None:
+        return amount(whole, feature)
     words = ("not after", "after") if is_dated(feature) else ("at most", "above")
     return f"{words[node.op == '>']} {amount(node.value, feature)}"
 

@@ -6,6 +6,7 @@ here. Numbers are the doubles nearest to their decimals.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -116,7 +117,9 @@ def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
 
 
 def bounded(feature: str, low: float, high: float) -> Condition:
-    """The condition that a number is above `low` and at most `high`."""
+    """The condition that a number is above `low` and at most `high`; `low` may be infinite."""
+    if math.isinf(low):
+        return Condition(partial(Compare, feature, "<=", high), ("missing",))
 
     def make(missing: bool = False) -> Bounds:
         return Bounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))

@@ -219,8 +219,11 @@ class Exact:
         return number(value)
 
     def compare(self, node: Compare, _: Children) -> Text:
-        words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
-        return _leaf(words, *["missing"] * node.missing)
+        op, value = node.op, node.value
+        if op == "<=":
+            whole = lone_value(-math.inf, value, self.feature(node.feature), self.anywhere)
+            op, value = (op, value) if whole is None else ("=", whole)
+        return _leaf(f"{name(node.feature)} {op} {self.amount(value, node.feature)}", *["missing"] * node.missing)
 
     def among(self, node: Among, _: Children) -> Text:
         markers = ["missing"] * node.missing + ["unseen"] * node.unseen
