@@ -219,10 +219,9 @@ class Exact:
         return number(value)
 
     def compare(self, node: Compare, _: Children) -> Text:
-        op, value = node.op, node.value
-        if op == "<=":
-            whole = lone_value(-math.inf, value, self.feature(node.feature), self.anywhere)
-            op, value = (op, value) if whole is None else ("=", whole)
+        low = -math.inf if node.op == "<=" else node.value
+        whole = lone_value(low, node.value, self.feature(node.feature), self.anywhere)
+        op, value = (node.op, node.value) if whole is None else ("=", whole)
         return _leaf(f"{name(node.feature)} {op} {self.amount(value, node.feature)}", *["missing"] * node.missing)
 
     def among(self, node: Among, _: Children) -> Text:
