@@ -248,7 +248,7 @@ class Exact:
     def denied(self, leaf: IsTrue | Contains | Among | Missing) -> str:
         """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
         column = name(leaf.feature)
-        if isinstance(leaf, IsTrue | Missing):
+        if not isinstance(leaf, Contains | Among):
             return f"not {column}" if isinstance(leaf, IsTrue) else f"{column} is known"
         if isinstance(leaf, Contains):
             return f"{column} lacks {self.tokens(leaf, 'all')}"

@@ -35,7 +35,7 @@ def without_twins(
                 same = same and columns[place].ordered and np.array_equal(codes[first], codes[place])
     if not pairs:
         return columns, codes, ()
-    shown = pairs if len(pairs) <= _MOST_NAMED else [*pairs[: _MOST_NAMED - 1], f"{len(pairs) - _MOST_NAMED + 1} more"]
+    shown = [*pairs[:_MOST_NAMED], f"{len(pairs) - _MOST_NAMED} more"] if len(pairs) > _MOST_NAMED + 1 else pairs
     why = "they put the rows in the same order" if same else "they part the rows alike"
     return tuple(columns[place] for place in kept), codes.of_columns(kept), (f"rulekit uses {listed(shown)}: {why}",)
 
@@ -65,7 +65,6 @@ def _pattern(codes: Ints, column: BinnedColumn) -> Ints:
         known = codes[(codes > 0) & (codes != n - codes.astype(np.int64))]
         new[1:] = new[:0:-1] if len(known) and 2 * int(known[0]) > n else new[1:]
     else:
-        levels, first = np.unique(codes, return_index=True)
-        own = levels >= FIRST_LEVEL_CODE
-        new[levels[own][np.argsort(first[own])]] = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + own.sum())
+        levels, first = np.unique(codes[codes >= FIRST_LEVEL_CODE], return_index=True)
+        new[levels[np.argsort(first)]] = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(levels))
     return np.asarray(new[codes])
