@@ -200,10 +200,11 @@ class _Runs:
                 self.stopped = "cancelled" if isinstance(stop, Cancelled) else "interrupted"
                 return
             except Exception as error:  # a learner of another package may raise anything
-                said = str(error) if isinstance(error, RulekitError) else f"{type(error).__name__}: {error}"
-                if unable := isinstance(error, InputError):
+                said, how = f"{type(error).__name__}: {error}", "failed"
+                if isinstance(error, RulekitError):
                     said = error.what + f" ({error.where})" * error.where.startswith("column ")
-                self.why[name] = f"{'left out' if unable else 'failed'}: {said}"
+                    how = "left out" if isinstance(error, InputError) else "failed"
+                self.why[name] = f"{how}: {said}"
             if (name, k) not in self.done or self.done[name, k].cut:
                 queue.append((k, name, share))
 
