@@ -51,7 +51,7 @@ _MOST_RULES = 400  # of a model, beyond which pairs of rules are too many to mat
 
 @dataclass(frozen=True, slots=True)
 class TryingRequest:
-    """Which learners are tried (none named: all); parameters, time_limit: of all together."""
+    """Which learners are tried, all where none is named; parameters: of each; time_limit: of all, in seconds."""
 
     data: Path
     reading: ReadingOptions
@@ -183,7 +183,7 @@ class _Runs:
         while queue:
             k, name, before = queue.popleft()
             share = self.deadline.left / (1 + len(queue))
-            if name in self.why or share < 2.0 * before:
+            if name in self.why or (before and share <= 2.0 * before):
                 continue
             if self.deadline.over:
                 self.stopped = "time limit"
@@ -241,6 +241,8 @@ class _Runs:
         sample = sample_of(self.rows.table, self.rows.y, _weights(self.rows), self.fold)
         for k, (name, (fit, size)) in itertools.product(range(self.folds), BASELINES.items()):
             held, y, weight = sample.fold == k, sample.y, sample.weight
+            if not held.any():
+                continue
             masses = fit(sample.numbers[~held], y[~held], (weight * prices[y])[~held])(sample.numbers[held])
             masses = np.pad(masses, ((0, 0), (0, len(classes) - masses.shape[1])))
             chances = masses / prices + 1.0 / len(classes)
@@ -252,13 +254,10 @@ class _Runs:
         """The figures of the folds that were reached; means are by the weight of the held-out rows."""
         folds = [self.done.get((name, k)) for k in range(self.folds)]
         errors = tuple(None if each is None else 1.0 - each.figures.accuracy for each in folds)
-        why = self.why.get(name, "")
-        if not (found := [each for each in folds if each is not None]):
-            return Tried(
-                name,
-                errors,
-                why=why or ("no model in the time" if self.stopped in ("", "time limit") else "not reached"),
-            )
+        found, why = [each for each in folds if each is not None], self.why.get(name, "")
+        if not found:
+            late = "no model in the time" if self.stopped in ("", "time limit") else "not reached"
+            return Tried(name, errors, why=why or late)
         every, cost = [each.figures for each in found], self.rows.cost
         confusions = np.array([each.confusion for each in every])
         by_fold = {"error": [1.0 - e.accuracy for e in every], "log_loss": [e.log_loss for e in every]}
@@ -272,9 +271,7 @@ class _Runs:
             shown["auc"] = float(np.mean(areas))
         if len(true) > 2 or true.min() < RARE * true.sum():
             shown["macro_f1"] = float(macro_f1(total.diagonal(), decided, true))
-        shown |= dict(
-            zip(("rules", "literals", "columns"), np.mean([e.size for e in found], axis=0).tolist(), strict=True)
-        )
+        shown["rules"], shown["literals"], shown["columns"] = np.mean([e.size for e in found], axis=0).tolist()
         shown["seconds"] = float(np.median([each.seconds for each in found]))
         models = [each.model for each in found if each.model is not None]
         if len(models) > 1 and 0 < max(each.size[0] for each in found) <= _MOST_RULES:

@@ -147,8 +147,9 @@ def test_what_is_done_stays_when_the_work_is_stopped(table: Path) -> None:
         raise OutOfTime("the time is over")
         yield progress
 
-    with pytest.raises(InputError, match="no learner made a model in the time"):
-        trial(TryingRequest(table, READING, ("cnll",), folds=2, time_limit=60.0), bounded=alarmed)
+    for limit in (60.0, None):
+        with pytest.raises(InputError, match="no learner made a model in the time"):
+            trial(TryingRequest(table, READING, ("cnll",), folds=2, time_limit=limit), bounded=alarmed)
 
 
 @pytest.mark.usefixtures("trained")
