@@ -25,7 +25,7 @@ from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 
-TREE: dict[str, Any] = {"form": "formula", "algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1}
+TREE: dict[str, Any] = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1}
 
 # pyproject.toml asks for numba below Python 3.15 only.
 with_numba = pytest.mark.skipif(

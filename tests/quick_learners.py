@@ -14,4 +14,5 @@ SMALL: dict[str, dict[str, Any]] = {
     "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},
     "madaline": {"shape": "small", "n_passes": 1, "n_networks": 1},
     "noisy-or": {"max_causes": 2, "n_folds": 2},
+    "rules": {"max_rules": 2, "n_folds": 2},
 }

@@ -41,7 +41,7 @@ def loans(weighted: bool = False) -> Trained:
         target="default", roles={"age": "audit", "homeowner": "audit"}, weight="w" if weighted else None
     )
     model, held = folder / "model.json", folder / "held.csv"
-    parameters: dict[str, Any] = {"n_units": 3, "stopping": "none", "monotone": {"income": "decreasing"}}
+    parameters: dict[str, Any] = {"max_rules": 3, "stopping": "none", "monotone": {"income": "decreasing"}}
     train(TrainingRequest(table, reading, parameters=parameters, holdout=0.3, held_rows=held, output=model))
     apart = held.read_text().splitlines()
     rest = folder / "training.csv"

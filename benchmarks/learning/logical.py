@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.learning.peers.data import load
 from benchmarks.learning.peers.pages import PAGE, replace_section
 from benchmarks.shared.machine import stamp
-from rulekit import CNLLClassifier, RuleGraph
+from rulekit import CNLLClassifier, RuleGraph, RulesClassifier
 from rulekit.graph.nodes import Among, And, Node, Or
 from rulekit.graph.probability.prime_implicants import threshold_rule
 
@@ -33,7 +33,6 @@ Array = npt.NDArray[Any]
 TABLES = ("tic_tac_toe", "kr_vs_kp")
 UNITS = (10, 20, 30)
 LOGICAL: Mapping[str, Any] = {
-    "form": "formula",
     "algorithm": "tree",
     "objective": "brier",
     "ridge": 1,
@@ -127,8 +126,8 @@ def plain_lines(seeds: Sequence[int], folder: Path) -> str:
     table = load("tic_tac_toe", folder)
     frame, labels = table.frame, table.labels
 
-    def learned(rows: Array) -> tuple[CNLLClassifier, bool]:
-        model = CNLLClassifier(stopping="none").fit(frame[rows], labels[rows])
+    def learned(rows: Array) -> tuple[RulesClassifier, bool]:
+        model = RulesClassifier(stopping="none").fit(frame[rows], labels[rows])
         return model, lines_of_x(model.rule_graph_.decision.roots[0]) == EIGHT_LINES
 
     whole, exact = learned(np.arange(len(labels)))

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.learning.peers.data import load
 from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import add_options, markdown, picture, publish
-from rulekit import AdditiveRulesClassifier, CNLLClassifier, GramressionClassifier
+from rulekit import AdditiveRulesClassifier, GramressionClassifier, RulesClassifier
 from rulekit.graph.evaluation.structures import Structures, random_structures, unpacked
 from rulekit.graph.language.sentences import Sentence, negation, sentence
 from rulekit.learners.gramression.descent import Course, Descent, descend
@@ -221,12 +221,12 @@ def random_lines(seeds: int, sizes: Sequence[int]) -> list[str]:
 
 
 def table_lines(names: Sequence[str], folder: Path) -> list[str]:
-    """Errors of 5 folds: features of the table grammar, additive rules, CNLL."""
+    """Errors of 5 folds: features of the table grammar, additive rules, a few rules."""
     rows = []
     makers: Mapping[str, Callable[[], object]] = {
         "gramression": lambda: GramressionClassifier(random_state=0),
         "additive": lambda: AdditiveRulesClassifier(random_state=0),
-        "cnll": lambda: CNLLClassifier(random_state=0),
+        "rules": lambda: RulesClassifier(random_state=0),
     }
     for name in names:
         table = load(name, folder)

@@ -31,7 +31,7 @@ Promises = Mapping[str, Any]
 FAST: Promises = {"stopping": "none", "n_threads": 1, "positive": "yes"}
 KINDS = ("monotone", "forbid", "require", "missing_never_helps")
 SUMS = ("monotone", "forbid", "missing_never_helps")
-LEARNERS = {"cnll": KINDS, "adaboost": SUMS, "additive": KINDS}
+LEARNERS = {"rules": KINDS, "adaboost": SUMS, "additive": KINDS}
 NUMBERS, LEVELS = ("a", "b", "c", "d"), tuple("pqrst")
 
 TABLES: Mapping[str, Promises] = {
@@ -122,7 +122,7 @@ def accuracy(table: Table, labels: Any, promises: Promises, folds: int) -> tuple
     fold = np.random.default_rng(0).permutation(len(labels)) % folds
     right, proved = [], True
     for k in range(folds):
-        estimator = find_estimator("cnll")(n_threads=1, random_state=0, positive="yes", **promises)
+        estimator = find_estimator("rules")(n_threads=1, random_state=0, positive="yes", **promises)
         model = estimator.fit(table.take(np.flatnonzero(fold != k)), labels[fold != k]).rule_graph_
         held = np.flatnonzero(fold == k)
         right.append(float(np.mean(estimator.predict(table.take(held)) == labels[held])))

@@ -51,7 +51,7 @@ def parts(frame: pl.DataFrame, seed: int, share: float = 0.5) -> tuple[pl.DataFr
     return frame.filter(picked), frame.filter(~picked)
 
 
-def trained(frame: pl.DataFrame, target: str, size: int | None = None, learner: str = "cnll") -> RuleGraph:
+def trained(frame: pl.DataFrame, target: str, size: int | None = None, learner: str = "rules") -> RuleGraph:
     """A model of some rows; size: of so many rules a class, which is fast."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"

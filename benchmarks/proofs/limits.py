@@ -27,7 +27,18 @@ BESIDE = 10.0
 PATIENCE = 180.0  # seconds after which a command is ended
 _RULEKIT = (sys.executable, "-c", "from rulekit_cli.entry import main; main()")
 _ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-LEARNERS = ("rules", "additive", "cnll", "adaboost", "noisy-or", "ltu-tree", "madaline", "mada-winnow", "gramression", "mcmc")
+LEARNERS = (
+    "rules",
+    "additive",
+    "cnll",
+    "adaboost",
+    "noisy-or",
+    "ltu-tree",
+    "madaline",
+    "mada-winnow",
+    "gramression",
+    "mcmc",
+)
 
 COMMANDS = {
     "import": "import model.rules -o {out}.json",

@@ -31,17 +31,22 @@ Given = dict[str, Any]
 Digests = dict[str, dict[str, str]]
 
 BOOSTING, ADDITIVE, NOISY_OR = "AdaBoostStumpClassifier", "AdditiveRulesClassifier", "NoisyOrClassifier"
+RULES = "RulesClassifier"
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "E": DEFAULT,
     "II": SECOND,
     "E, five folds": {**DEFAULT, "n_units": 8, "stopping": "cv"},
     "II, every cut": {**SECOND, "n_units": 6, "max_bins": None},
+    "rules": {"stopping": "none"},
+    "rules, five folds": {},
     "AdaBoost": {"n_estimators": 20, "stopping": "none"},
     "AdaBoost, five folds": {"n_estimators": 12},
     "additive": {"max_rules": 5, "stopping": "none"},
     "noisy-or": {"max_causes": 6},
 }
 LEARNERS: Mapping[str, str] = {
+    "rules": RULES,
+    "rules, five folds": RULES,
     "AdaBoost": BOOSTING,
     "AdaBoost, five folds": BOOSTING,
     "additive": ADDITIVE,

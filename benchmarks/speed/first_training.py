@@ -44,7 +44,7 @@ def trained(data: Path, target: str, cache: Path) -> tuple[float, float]:
     begun = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     whole = time.perf_counter() - begun
-    said = re.search(r"^cnll .* ([0-9.]+) s$", done.stderr, re.MULTILINE)
+    said = re.search(r"^rules .* ([0-9.]+) s$", done.stderr, re.MULTILINE)
     assert said is not None, done.stderr
     return float(said[1]), whole
 

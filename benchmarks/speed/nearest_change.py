@@ -43,15 +43,15 @@ class Model:
 
 
 MODELS = (
-    Model("plain rules", "adult_train", "cnll", {"form": "rules", "max_clauses": 20, "stopping": "none"}, 50.0),
-    Model("plain rules", "heloc", "cnll", {"form": "rules", "max_clauses": 20, "stopping": "none"}, 50.0),
-    Model("nested noisy formula", "adult_train", "cnll", {"form": "formula", "n_units": 20}, 50.0),
+    Model("plain rules", "adult_train", "rules", {"max_rules": 20, "stopping": "none"}, 50.0),
+    Model("plain rules", "heloc", "rules", {"max_rules": 20, "stopping": "none"}, 50.0),
+    Model("nested noisy formula", "adult_train", "cnll", {"n_units": 20}, 50.0),
     Model(
         "score card of single conditions", "adult_train", "adaboost", {"n_estimators": 150, "early_stop": False}, 200.0
     ),
     Model("score card of conjunctions", "adult_train", "additive", {"max_rules": 100, "stopping": "none"}, 200.0),
     Model("tree of linear threshold units", "magic_telescope", "ltu-tree"),
-    Model("first of rule sets, several classes", "car_evaluation", "cnll", {"form": "rules"}, 50.0),
+    Model("first of rule sets, several classes", "car_evaluation", "rules", {}, 50.0),
 )
 
 

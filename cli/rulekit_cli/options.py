@@ -160,7 +160,7 @@ Time = Annotated[
 TimeShown = Annotated[
     str | None, typer.Option("--time", metavar="COL", help="Also show the error by blocks of this column of time.")
 ]
-Report = Annotated[
+Reported = Annotated[
     str | None,
     typer.Option(
         "--report",

@@ -21,7 +21,7 @@ def train(
     learner: options.Learner = "rules",
     positive: options.Positive = None,
     label_separator: options.LabelSeparator = None,
-    report: options.Report = None,
+    report: options.Reported = None,
     param: options.Param = None,
     smallest: options.Smallest = False,
     size: options.Size = None,
@@ -96,10 +96,10 @@ def train(
         return
     with shown_progress(quiet, time_limit) as progress, bounded(time_limit, progress) as told:
         result = learn(request, told)
-    report(request, result, json=json_, quiet=quiet)
+    shown_report(request, result, json=json_, quiet=quiet)
 
 
-def report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
+def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
     """Size and figures beside those of the majority class, for a person or for a machine."""
     from rulekit.audit.ladder_lines import ladder_lines
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
 from rulekit.graph.ladder import Ladder
@@ -18,7 +18,7 @@ def ladder(request: pytest.FixtureRequest) -> Ladder:
     columns = {f"a_column_with_a_name_{n}": np.round(rng.random(300), 1) for n in range(4)}
     a, b, c, d = columns.values()
     y = (a > 0.5) * (b > 0.3) * (c > 0.2) + (request.param - 1) * ((d > 0.7) & (a < 0.4) & (b < 0.8))
-    return CNLLClassifier(6, n_folds=2).fit(pl.DataFrame(columns), y).ladder_
+    return RulesClassifier(6, n_folds=2).fit(pl.DataFrame(columns), y).ladder_
 
 
 @pytest.mark.parametrize("width", [80, 90, 120])

@@ -59,7 +59,7 @@ def model(run: Run, table: Path, tmp_path: Path, trained_once: dict[str, bytes])
     """A model trained on `table`."""
     path = tmp_path / "model.json"
     if "model" not in trained_once:
-        ran = run("train", str(table), "--target", "label", "-o", "model.json", "--param", "n_units=3", "-q")
+        ran = run("train", str(table), "--target", "label", "-o", "model.json", "--param", "max_rules=3", "-q")
         assert ran.status == 0, ran.err
         trained_once["model"] = path.read_bytes()
     path.write_bytes(trained_once["model"])

@@ -46,17 +46,17 @@ def test_tables_that_cannot_be_learned_from(run: Run, content: str | bytes, word
         ("nowhere.csv --target y", ["nowhere.csv"]),
         ("table.csv --target labell", ["labell", "label"]),
         ("table.csv", ["--target"]),
-        ("table.csv --target label --param n_unit=3", ["n_unit", "n_units"]),
+        ("table.csv --target label --param max_rule=3", ["max_rule", "max_rules"]),
         ("table.csv --target label --param stoping=none", ["stoping", "did you mean stopping?"]),
-        ("table.csv --target label --param n_units=many", ["n_units"]),
+        ("table.csv --target label --param max_rules=many", ["max_rules"]),
         ("table.csv --target label --seed -1", ["--seed"]),
         ("table.csv --target label --time-limit -1", ["--time-limit"]),
         ("table.csv --target label --memory much", ["'much' is no amount of memory"]),
         ("table.csv --target label --memory 100MB", ["MB of memory, 100 MB are allowed; allow"]),
         # Before the table is read.
-        ("nowhere.csv --target y --learner magic", ["magic", "cnll"]),
-        ("nowhere.csv --target y --param x=1", ["'x'", "n_units"]),
-        ("nowhere.csv --target y --param n_units=-3", ["--param: n_units is -3", "from 1"]),
+        ("nowhere.csv --target y --learner magic", ["magic", "rules"]),
+        ("nowhere.csv --target y --param x=1", ["'x'", "max_rules"]),
+        ("nowhere.csv --target y --param max_rules=-3", ["--param: max_rules is -3", "from 1"]),
     ],
 )
 def test_what_training_cannot_do_is_named(run: Run, table: Path, given: str, words: list[str]) -> None:
@@ -93,7 +93,7 @@ def test_a_category_of_many_levels_is_learned(run: Run) -> None:
     lines = ["code,x,label"] + [f"id{i},{i % 10},{'yes' if i % 10 > 4 else 'no'}" for i in range(30_000)]
     write("\n".join(lines))
     ran = run(
-        "train", *["bad.csv", "--target", "label", "-o", "m.json", "--param", "n_units=2", "--param", "stopping=none"]
+        "train", *["bad.csv", "--target", "label", "-o", "m.json", "--param", "max_rules=2", "--param", "stopping=none"]
     )
     assert ran.status == 0, ran.err
     assert rulekit.load("m.json").used_features == ("x",)
@@ -162,7 +162,7 @@ def test_a_number_to_predict_is_no_set_of_classes(run: Run) -> None:
 
 
 def test_a_threshold_does_not_drop_an_edit(run: Run, table: Path) -> None:
-    words = ("--form", "formula", "--param", "n_units=3", "--no-baselines", "-q")
+    words = ("--learner", "cnll", "--param", "n_units=3", "--no-baselines", "-q")
     run("train", str(table), "--target", "label", *words, "-o", "soft.json")
     run("export", "soft.json", "--to", "text", "-o", "rules.txt")
     decided, _, _ = Path("rules.txt").read_text().partition("report")

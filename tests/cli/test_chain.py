@@ -22,7 +22,7 @@ def test_train_reports_one_screen_and_writes_a_model(run: Run, table: Path) -> N
 
 
 def test_the_saved_model_is_the_one_that_was_measured(run: Run, table: Path) -> None:
-    words = ("--target", "label", "--holdout", "0.25", "--param", "n_units=3", "--json", "-o")
+    words = ("--target", "label", "--holdout", "0.25", "--param", "max_rules=3", "--json", "-o")
     first, again = (run("train", str(table), *words, name) for name in ("m.json", "n.json"))
     report = json.loads(first.out)
     assert report["digest"] == rulekit.load("m.json").digest == json.loads(again.out)["digest"]
@@ -106,7 +106,7 @@ def test_simplify_keeps_the_decisions(run: Run, model: Path, table: Path) -> Non
 
 
 def test_verify_of_another_model_shows_a_row_and_exits_1(run: Run, model: Path, table: Path) -> None:
-    run("train", str(table), "--target", "label", "-o", "other.json", "--param", "n_units=1", "-q")
+    run("train", str(table), "--target", "label", "-o", "other.json", "--param", "max_rules=1", "-q")
     run("export", "other.json", "--to", "text", "-o", "other.txt")
     ran = run("verify", str(model), "other.txt", "--rows", "2000")
     assert ran.status == 1
@@ -116,7 +116,7 @@ def test_verify_of_another_model_shows_a_row_and_exits_1(run: Run, model: Path, 
 
 def test_costs_move_the_decision(run: Run, table: Path) -> None:
     def recall(cost: str) -> float:
-        arguments = ("--target", "label", "--cost", cost, "--param", "n_units=1", "--ignore", "c", "-q")
+        arguments = ("--target", "label", "--cost", cost, "--param", "max_rules=1", "--ignore", "c", "-q")
         run("train", str(table), *arguments, "-o", "c.json")
         return float(json.loads(run("evaluate", "c.json", str(table), "--json").out)["per_class"][1]["recall"])
 

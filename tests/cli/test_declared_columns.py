@@ -36,7 +36,7 @@ def trained(run: Run, visits: Path, trained_once: dict[str, bytes]) -> Path:
     path = visits.parent / "m.json"
     if "visits" not in trained_once:
         words = ("--target", "label", "--positive", "yes", *DECLARED, *ROLES, "-o", "m.json", "-q")
-        ran = run("train", str(visits), *words, "--param", "n_units=4")
+        ran = run("train", str(visits), *words, "--param", "max_rules=4")
         assert ran.status == 0, ran.err
         trained_once["visits"] = path.read_bytes()
     path.write_bytes(trained_once["visits"])
@@ -134,7 +134,7 @@ def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatc
         return graph
 
     monkeypatch.setattr("rulekit.learners.fitting.sizes.path.simplify", simplify)
-    options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "n_units=2")
+    options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "max_rules=2")
 
     assert "note: over budget" in run(*options).err
     assert run(*options, "-q").err == ""

@@ -10,7 +10,7 @@ from command_line import Run
 
 
 def test_types_that_were_written_train_the_same_schema(run: Run, table: Path) -> None:
-    words = ("train", str(table), "--target", "label", "--param", "n_units=1", "-q", "-o")
+    words = ("train", str(table), "--target", "label", "--param", "max_rules=1", "-q", "-o")
     assert run("describe", str(table), "--types-out", "types.toml").status == 0
     assert run(*words, "plain.json").status == run(*words, "typed.json", "--types", "types.toml").status == 0
     plain, typed = (json.loads(Path(name).read_text()) for name in ("plain.json", "typed.json"))

@@ -31,7 +31,7 @@ def rules() -> Path:
 
 
 def test_rules_of_an_expert_are_gone_on_from(run: Run, table: Path, rules: Path) -> None:
-    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "n_units=3")
+    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "max_rules=3")
     ran = run(*train, "--start", str(rules), "-o", "all.json")
     assert ran.status == 0, ran.err
     start, model = rulekit.load(rules), rulekit.load("all.json")
@@ -44,7 +44,7 @@ def test_rules_of_an_expert_are_gone_on_from(run: Run, table: Path, rules: Path)
     ran = run(*train, "--start", str(rules), "--freeze", second, "--json", "-o", "one.json")
     assert ran.status == 0, ran.err
     assert second in {rule.id for rule in rules_of(rulekit.load("one.json"))}
-    ran = run(*train, "--start", "all.json", "--freeze", "none", "--param", "n_units=9", "-o", "free.json")
+    ran = run(*train, "--start", "all.json", "--freeze", "none", "--param", "max_rules=9", "-o", "free.json")
     assert ran.status == 0, ran.err
 
 
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_refused(run: Run, table: Path, rules: Path, option
 
 
 def test_the_rules_are_not_written_over(run: Run, table: Path) -> None:
-    assert run("train", str(table), "--target", "label", "--param", "n_units=1", "-o", "m.json").status == 0
+    assert run("train", str(table), "--target", "label", "--param", "max_rules=1", "-o", "m.json").status == 0
     assert_refused(run("train", str(table), "--target", "label", "--start", "m.json", "-o", "m.json"), "would be lost")
 
 
@@ -85,7 +85,7 @@ def test_a_frozen_rule_that_others_cover_is_named(run: Run, table: Path, rules: 
     """It left the model without a word."""
     text = RULES.replace("c in {violet},", "a > 0.7 and c in {red},\n  c in {red},")
     rules.write_text(text)
-    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "n_units=1")
+    train = ("train", str(table), "--target", "label", "--param", "stopping=none", "--param", "max_rules=1")
     covered, stays, _ = (rule.id for rule in rules_of(rulekit.load(rules)))
     ran = run(*train, "--start", str(rules), "-o", "all.json")
     assert ran.status == 0, ran.err

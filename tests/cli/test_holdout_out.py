@@ -50,7 +50,7 @@ def test_the_rows_held_out_give_the_figures_that_training_printed(
     reading = ReadingOptions(target="y", group=group, missing_target="drop", types={"code": "categorical"})
     model = tmp_path / "model.json"
     request = TrainingRequest(
-        data, reading, parameters={"n_units": 2}, holdout=0.25, held_rows=held, output=model, memory=memory
+        data, reading, parameters={"max_rules": 2}, holdout=0.25, held_rows=held, output=model, memory=memory
     )
     trained = train(request)
     found = evaluate(model, held)

@@ -38,9 +38,11 @@ def test_who_stops_what_is_written_hears_where_it_is(capsys: pytest.CaptureFixtu
 
 
 def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) -> None:
-    run("train", str(large), "--target", "y", "-o", "m.json", "--param", "n_units=1")  # compiles for this machine
+    run(
+        "train", str(large), "--target", "y", "-o", "m.json", "--learner", "cnll", "--param", "n_units=1"
+    )  # compiles for this machine
     started = time.monotonic()
-    long = ("--param", "n_units=400", "--param", "refit=5", "--param", "n_folds=5")
+    long = ("--learner", "cnll", "--param", "n_units=400", "--param", "refit=5", "--param", "n_folds=5")
     ran = run("train", str(large), "--target", "y", "-o", "m.json", *long, "--time-limit", "3")
     assert ran.status == 0, ran.err
     assert "stopped early (time limit)" in ran.err
@@ -52,8 +54,8 @@ def test_a_time_limit_keeps_the_best_model_and_says_so(run: Run, large: Path) ->
 @pytest.mark.parametrize("sent", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_a_signal_keeps_the_best_model_and_says_so(large: Path, sent: signal.Signals) -> None:
     """SIGTERM, which batch systems send at the end of their time, lost what was learned."""
-    words = ["train", large.name, "--target", "y", "-o", "m.json", "--param", "n_units=400", "--param", "refit=5"]
-    words.append("--no-baselines")
+    words = ["train", large.name, "--target", "y", "-o", "m.json", "--no-baselines", "--learner", "cnll"]
+    words += ["--param", "n_units=400", "--param", "refit=5"]
     learning = subprocess.Popen(
         [sys.executable, "-u", "-c", "from rulekit_cli.entry import main; main()", *words],
         cwd=large.parent,

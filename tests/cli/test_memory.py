@@ -12,7 +12,7 @@ from command_line import Run
 from rulekit.errors import InputError
 from rulekit.tables.table import Store
 
-WORDS = ("--target", "label", "--param", "n_units=2")
+WORDS = ("--target", "label", "--param", "max_rules=2")
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
     fails = {
         "--start": (str(model),),
         "--freeze": ("all",),
-        "--form": ("formula",),
+        "--report": ("rates",),
         "--monotone": ("a=increasing",),
         "--forbid": ("a, b",),
         "--require": ("a > 0.9 -> yes",),

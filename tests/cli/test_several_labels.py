@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
 from rulekit.audit.figures.threshold_curves import threshold_curve
 
-SMALL = ("--param", "n_units=3")
+SMALL = ("--param", "max_rules=3")
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_labels_that_are_strange_file_names_each_get_a_model(run: Run, tmp_path:
         rows = csv.writer(file)
         rows.writerow(["a", "labels"])
         rows.writerows([k % 12, labels[k % len(labels)]] for k in range(12 * len(labels)))
-    words = ("--param", "stopping=none", "--param", "n_units=1")
+    words = ("--param", "stopping=none", "--param", "max_rules=1")
     ran = run("train", "t.csv", "--target", "labels", "--label-separator", ";", "-o", "models", "-q", *words)
     assert ran.status == 0, ran.err
     names = [path.stem for path in (tmp_path / "models").iterdir()]

@@ -12,7 +12,7 @@ import rulekit
 import rulekit.audit.figures.curves as curves
 from rulekit.graph.rules import counts
 
-TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "n_units=4", "--param", "refit=1")
+TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "max_rules=4")
 
 
 def numbers(name: str = "curve.csv") -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from command_line import Run, assert_refused
 
 COMMANDS = (
     ("describe", "table.csv"),
-    ("train", "table.csv", "--target", "label", "--holdout", "0.25", "--param", "n_units=2", "-o", "narrow.json"),
+    ("train", "table.csv", "--target", "label", "--holdout", "0.25", "--param", "max_rules=2", "-o", "narrow.json"),
     ("show", "model.json"),
     ("check", "model.json"),
     ("evaluate", "model.json", "table.csv", "--by", "c"),

@@ -12,8 +12,8 @@ import pytest
 from command_line import Run
 
 from rulekit.errors import InputError
-from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.fitting.rows.in_order import InOrder
+from rulekit.learners.rules.estimator import RulesClassifier
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
@@ -91,14 +91,14 @@ def test_the_estimator_takes_a_time(kind: str) -> None:
     days = np.datetime64("2024-01-01") + order
     time = {"days": days, "moments": days.astype("datetime64[ns]"), "texts": days.astype(str), "numbers": order}[kind]
     X = rng.random((300, 3))
-    model = CNLLClassifier(3).fit(X, X[:, 0] > 0.5, time=time)
+    model = RulesClassifier(3).fit(X, X[:, 0] > 0.5, time=time)
     fold = np.asarray(model.folds_)
     assert (np.diff(fold[np.argsort(order)].astype(int)) >= 0).all()
     assert fold.max() == 4
     with pytest.raises(InputError, match="without groups"):
-        CNLLClassifier(3).fit(X, X[:, 0] > 0.5, groups=order, time=time)
+        RulesClassifier(3).fit(X, X[:, 0] > 0.5, groups=order, time=time)
     with pytest.raises(InputError, match="time"):
-        CNLLClassifier(3).fit(X, X[:, 0] > 0.5, time=["no time"] * 300)
+        RulesClassifier(3).fit(X, X[:, 0] > 0.5, time=["no time"] * 300)
 
 
 def test_a_class_that_comes_late_or_early_is_learned_without_failing(table: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_class_that_comes_late_or_early_is_learned_without_failing(table: Path
     rng = np.random.default_rng(3)
     X = rng.random((400, 2))
     y = np.where(np.arange(400) < 300, np.where(X[:, 0] > 0.5, 1, 0), 2)
-    assert CNLLClassifier(3).fit(X, y, time=np.arange(400)).score(X, y) > 0.7
+    assert RulesClassifier(3).fit(X, y, time=np.arange(400)).score(X, y) > 0.7
     with pytest.raises(InputError, match="the training rows would lack a class"):
         held_out(rows_of(X, y).table, y, 0.3, time=np.arange(400.0))
     early = held_out(rows_of(X, y[::-1]).table, y[::-1], 0.3, time=np.arange(400.0))
@@ -121,7 +121,7 @@ def rows_of(X: np.ndarray, y: np.ndarray) -> LabelledTable:
 
 def test_the_command_measures_on_the_last_rows_and_by_block(run: Run, table: Path) -> None:
     words = ("--target", "y", "--ignore", "number", "--ignore", "gap", "-o", "m.json", "--holdout", "0.25")
-    words = (*words, "--param", "n_units=3")
+    words = (*words, "--param", "max_rules=3")
     mixed, late = (run("train", "t.csv", *words, *more, "--json") for more in ((), ("--time", "day")))
     assert (mixed.status, late.status) == (0, 0), late.err
     assert json.loads(late.out)["accuracy"] < json.loads(mixed.out)["accuracy"] - 0.05

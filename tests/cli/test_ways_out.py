@@ -102,8 +102,8 @@ def test_the_advice_for_a_rare_class_names_a_rule_and_leads_to_precise_ones(run:
 
     assert re.search(r"the best is right on \d+ of its \d+ rows: a > 1\.\d+ and b > 1\.\d+", said), said
     assert "right more often than wrong" not in said
-    assert "--learner cnll looks for such rules" in said
-    found = json.loads(run(*given, "--learner", "cnll", "--json").out)
+    assert "--learner rules looks for such rules" in said
+    found = json.loads(run(*given, "--learner", "rules", "--json").out)
     assert found["literals"] > 0
     cost = re.findall(r"--cost 1:\d+", said)[0].split()
     assert run(*given, "--learner", "adaboost", "--param", "n_estimators=20", *cost).status == 0

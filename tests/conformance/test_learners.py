@@ -44,10 +44,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},
     "noisy-or": {"max_causes": 4, "n_folds": 2},
+    "rules": {"max_rules": 2, "n_folds": 2},
 }
 QUICK = ("two", "ranked classes: a legal", "several classes: a legal")
 """Of ranked and several classes the rest runs in `make conformance`: two classes ask the base the same."""
-ALSO = ("adaboost: ranked classes: parity with every target", "cnll: several classes: parity with every target")
+ALSO = ("adaboost: ranked classes: parity with every target", "rules: several classes: parity with every target")
 SLOW = (
     *(f"ltu-tree: {check}" for check in ("several", "ranked", "codes")),
     *(f"ltu-tree: two classes: {check}" for check in ("stopped", "parity", "one thread")),

@@ -141,9 +141,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
         "```console\n$ rulekit trian t.csv\n```\n",
         "```sh\nrulekit show m.json --rows 3\n```\n",
         "`--learner adaboost --param rounds=3`",
-        "`--param form=dnf`",
-        '`form="dnf"`',
-        '`CNLLClassifier(10, form="dnf")`',
+        "`--param report=dnf`",
+        '`report="dnf"`',
+        '`RulesClassifier(10, report="dnf")`',
         "```python\nCNLLClassifier(rounds=4).fit(X, y)\n```\n",
     ],
 )

@@ -32,7 +32,7 @@ def made(levels: tuple[int, ...], numbers: int, seed: int, n: int = 400) -> tupl
 @given(
     st.permutations(WIDTHS).flatmap(lambda order: st.integers(1, 3).map(lambda k: tuple(order[:k]))),
     st.integers(0, 3),
-    st.sampled_from(({}, {"objective": "error+brier"}, {"weak": "pairs"}, {"form": "formula"})),
+    st.sampled_from(({}, {"objective": "error+brier"}, {"weak": "pairs"}, {"ridge": 2.0})),
     st.integers(0, 9),
 )
 def test_every_mixture_of_widths_is_learned_alike(

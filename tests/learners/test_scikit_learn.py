@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from table_rows import split_labels
 
-from rulekit import AdaBoostStumpClassifier, CNLLClassifier
+from rulekit import AdaBoostStumpClassifier, RulesClassifier
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
@@ -39,7 +39,7 @@ def rows(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 def test_scorers_and_wrappers_work_with_either_positive_class(positive: str) -> None:
     """With the first class as the positive one, `classes_` was unsorted and the area under the curve upside down."""
     X, y = rows()
-    learner = CNLLClassifier(3, positive=positive, stopping="none")
+    learner = RulesClassifier(3, positive=positive, stopping="none")
     model = learner.fit(X, y)
     assert model.classes_.tolist() == ["die", "live"]
     assert model.rule_graph_.classes[1] == positive
@@ -50,7 +50,7 @@ def test_scorers_and_wrappers_work_with_either_positive_class(positive: str) -> 
     assert auc.min() > 0.7
     held_out = cross_val_predict(learner, X, y, method="predict_proba", cv=2)
     assert roc_auc_score(y == "live", held_out[:, 1]) > 0.7
-    grid = GridSearchCV(learner, {"n_units": [1, 3]}, scoring="roc_auc", cv=2).fit(X, y)
+    grid = GridSearchCV(learner, {"max_rules": [1, 3]}, scoring="roc_auc", cv=2).fit(X, y)
     assert grid.best_score_ > 0.7
     for wrapped in (CalibratedClassifierCV(learner, cv=2), _stacked(learner)):
         shown = wrapped.fit(X, y).predict_proba(X)[:, 1]
@@ -65,12 +65,12 @@ def _stacked(learner: Any) -> StackingClassifier:
 def test_ranked_classes_are_listed_in_sorted_order(order: tuple[str, ...]) -> None:
     X, _ = rows()
     y = np.array(order)[np.digitize(X[:, 0], [-0.4, 0.4])]
-    model = CNLLClassifier(2, ordered=order, stopping="none").fit(X, y)
+    model = RulesClassifier(2, ordered=order, stopping="none").fit(X, y)
     assert model.rule_graph_.classes == order
     assert model.classes_.tolist() == sorted(order)
     assert np.array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
     assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
-    assert cross_val_score(CNLLClassifier(2, ordered=order, n_folds=2), X, y, scoring="roc_auc_ovr", cv=2).min() > 0.9
+    assert cross_val_score(RulesClassifier(2, ordered=order, n_folds=2), X, y, scoring="roc_auc_ovr", cv=2).min() > 0.9
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
@@ -78,7 +78,7 @@ def test_the_rarer_class_is_positive_as_in_the_command(share: float) -> None:
     """Where both have as many rows, the second in sorted order is."""
     y = np.where(np.arange(200) < 200 * share, "a", "b")
     X = np.arange(200.0)[:, None]
-    model = CNLLClassifier(1, stopping="none").fit(X, y)
+    model = RulesClassifier(1, stopping="none").fit(X, y)
     assert model.rule_graph_.classes == split_labels({"x": X[:, 0], "y": y}, ReadingOptions("y")).classes
     assert model.rule_graph_.classes[1] == ("a" if share < 0.5 else "b")
 
@@ -91,7 +91,7 @@ COSTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("learner", [CNLLClassifier, AdaBoostStumpClassifier])
+@pytest.mark.parametrize("learner", [RulesClassifier, AdaBoostStumpClassifier])
 def test_costs_may_be_said_in_four_ways(learner: type[RuleClassifier]) -> None:
     """Of two classes, an error on "live" is the false negative where it is the positive one."""
     X, y = rows()
@@ -116,11 +116,11 @@ def test_costs_may_be_said_in_four_ways(learner: type[RuleClassifier]) -> None:
 def test_what_is_decided_is_what_the_decision_function_says_even_of_an_edited_model() -> None:
     """Rules that were edited by hand may contradict the reported probability."""
     X, y = rows()
-    model = CNLLClassifier(3, stopping="none", positive="live").fit(X, y)
+    model = RulesClassifier(3, stopping="none", positive="live").fit(X, y)
     graph = model.rule_graph_
     model.rule_graph_ = graph.with_(decision=Fires(Compare("x1", ">", 0.0)))
     assert np.array_equal(model.decision_function(X) > 0, X[:, 1] > 0)
-    several = CNLLClassifier(3, stopping="none").fit(X, np.where(X[:, 1] > 1, "gone", y))
+    several = RulesClassifier(3, stopping="none").fit(X, np.where(X[:, 1] > 1, "gone", y))
     decision = several.rule_graph_.decision
     several.rule_graph_ = several.rule_graph_.with_(decision=decision.with_roots(decision.roots[::-1]))
     values = several.decision_function(X)
@@ -151,30 +151,32 @@ def test_an_estimator_reads_as_the_command_does(frame: Any) -> None:
     }
     data = frame(cells)
     X, y = data[[name for name in cells if name != "kept"]], data["kept"]
-    model = CNLLClassifier(4, stopping="none", cost="1:2", **options).fit(X, y)
-    command = CNLLClassifier(4, stopping="none").fit(split_labels(cells, ReadingOptions("kept", cost="1:2", **options)))
+    model = RulesClassifier(4, stopping="none", cost="1:2", **options).fit(X, y)
+    command = RulesClassifier(4, stopping="none").fit(
+        split_labels(cells, ReadingOptions("kept", cost="1:2", **options))
+    )
     assert model.rule_graph_ == command.rule_graph_
     assert model.rule_graph_.schema.target == "kept"
     assert model.n_features_in_ == 5
     assert np.array_equal(model.predict(X), command.rule_graph_.predict(X))
-    assert CNLLClassifier(1, target="own", stopping="none").fit(X, y).rule_graph_.schema.target == "own"
+    assert RulesClassifier(1, target="own", stopping="none").fit(X, y).rule_graph_.schema.target == "own"
     with pytest.raises(InputError, match="known by their places"):
-        CNLLClassifier(types={"x1": "ignore"}).fit(*rows())
+        RulesClassifier(types={"x1": "ignore"}).fit(*rows())
     with pytest.raises(InputError, match="typed already"):
-        CNLLClassifier(units={"x1": "EUR"}).fit(infer(rows()[0]), rows()[1])
+        RulesClassifier(units={"x1": "EUR"}).fit(infer(rows()[0]), rows()[1])
 
 
 def test_a_series_that_is_called_like_a_column_does_not_name_the_label() -> None:
     X, y = rows()
     data = pd.DataFrame(X, columns=list("abc"))
-    model = CNLLClassifier(1, stopping="none")
+    model = RulesClassifier(1, stopping="none")
     assert model.fit(data, pd.Series(y, name="a")).rule_graph_.schema.target == "target"
     assert model.fit(data, pd.Series(y, name="life")).rule_graph_.schema.target == "life"
     assert model.fit(data, pl.Series(y)).rule_graph_.schema.target == "target"
 
 
 def test_messages_name_the_learner_at_hand() -> None:
-    class OwnRules(CNLLClassifier):
+    class OwnRules(RulesClassifier):
         pass
 
     X, y = rows(30)
@@ -185,7 +187,7 @@ def test_messages_name_the_learner_at_hand() -> None:
 
 def test_a_learner_without_an_algorithm_is_not_made() -> None:
     with pytest.raises(TypeError, match=r"abstract.*learn"):
-        type("Idle", (RuleClassifier,), {"settings": CNLLClassifier.settings})()
+        type("Idle", (RuleClassifier,), {"settings": RulesClassifier.settings})()
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_class_without_weight_is_left_out_with_a_word() -> None:
     X, y = rows(0.1)
     y = np.where(EVERY_SECOND & (y == "a"), "c", y)
     with pytest.warns(UserWarning, match="all rows of 'c' have weight 0"):
-        model = find_estimator("cnll")(2, n_folds=2).fit(X, y, np.where(y == "c", 0.0, 1.0))
+        model = find_estimator("rules")(2, n_folds=2).fit(X, y, np.where(y == "c", 0.0, 1.0))
     assert model.classes_.tolist() == ["a", "b"]
     for weight in (-1.0, np.nan, np.inf, "x", 1j, 10**400):
         with pytest.raises(InputError, match="sample_weight: a weight is"):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cnll_cases import loan_rows
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.work.course import Course, Standing
 
 
@@ -24,8 +24,8 @@ def test_the_share_of_a_fit_rises_to_the_end(classes: int) -> None:
     X, y = loan_rows(200)
     y = y if classes == 2 else np.where(_rich(X), "rich", y)
     seconds = iter(range(10_000))
-    course, seen = Course("cnll", clock=lambda: float(next(seconds))), list[Standing]()
-    CNLLClassifier(4, n_folds=3, callback=lambda step: seen.append(course.after(step))).fit(X, y)
+    course, seen = Course("rules", clock=lambda: float(next(seconds))), list[Standing]()
+    RulesClassifier(4, n_folds=3, callback=lambda step: seen.append(course.after(step))).fit(X, y)
     shares = [standing.share for standing in seen if standing.share is not None]
     assert shares == sorted(shares)
     assert shares[0] < 0.5
@@ -51,14 +51,14 @@ def test_a_notebook_has_one_bar_and_no_bar_at_the_end(monkeypatch: pytest.Monkey
     monkeypatch.setattr("rulekit.notebook.bars._EVERY", 0.0)
     X, y = loan_rows(100)
     labels = np.where(_rich(X), "<b>rich</b>", y)
-    CNLLClassifier(2, n_folds=2, verbose=1).fit(X, labels)
+    RulesClassifier(2, n_folds=2, verbose=1).fit(X, labels)
     assert "reading the rows" in shown[1]
     assert any("&lt;b&gt;rich" in text for text in shown)
     assert not any("<b>rich" in text for text in shown)
     assert re.search(r'<progress max="1" value="1.000"', shown[-2])
     assert shown[-1] == ""
     shown.clear()
-    CNLLClassifier(2, n_folds=2).fit(X, labels)
+    RulesClassifier(2, n_folds=2).fit(X, labels)
     assert shown == []
 
 
@@ -66,8 +66,8 @@ def test_elsewhere_a_line_says_what_is_done(capsys: pytest.CaptureFixture[str]) 
     """In a log file; the model does not depend on it, and the callback still cancels."""
     X, y = loan_rows(100)
     steps: list[Any] = []
-    stopped = CNLLClassifier(4, n_folds=2, verbose=True, callback=lambda step: steps.append(step) or len(steps) == 2)
+    stopped = RulesClassifier(4, n_folds=2, verbose=True, callback=lambda step: steps.append(step) or len(steps) == 2)
     assert stopped.fit(X, y).rule_graph_.provenance["stopped"] == "cancelled"
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "cnll: reading the rows"
+    assert lines[0] == "rules: reading the rows"
     assert len(lines) == 3

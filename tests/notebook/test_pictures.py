@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from cnll_cases import loan_rows
 
-from rulekit import AdaBoostStumpClassifier, CNLLClassifier
+from rulekit import AdaBoostStumpClassifier, RulesClassifier
 from rulekit.audit.figures.metrics import figures
 from rulekit.errors import InputError
 from rulekit.graph.rules import rules_of
@@ -28,10 +28,10 @@ def rows() -> tuple[pd.DataFrame, np.ndarray]:
 @pytest.mark.parametrize(
     ("classes", "learner"),
     [
-        (2, CNLLClassifier),
+        (2, RulesClassifier),
         (3, AdaBoostStumpClassifier),
         pytest.param(2, AdaBoostStumpClassifier, marks=pytest.mark.long),
-        pytest.param(3, CNLLClassifier, marks=pytest.mark.long),
+        pytest.param(3, RulesClassifier, marks=pytest.mark.long),
     ],
 )
 def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
@@ -58,7 +58,7 @@ def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
 def test_pictures_say_what_the_figures_say(rows: Any) -> None:
     X, y = rows
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
-    model = CNLLClassifier(5, positive="yes", n_folds=2).fit(X, y)
+    model = RulesClassifier(5, positive="yes", n_folds=2).fit(X, y)
     graph, truth = model.rule_graph_, y == "yes"
     chances = graph.predict_proba(X)
     measured = figures(truth.astype(int), graph.decide(X), chances, graph.classes, weight)
@@ -84,13 +84,13 @@ def test_pictures_say_what_the_figures_say(rows: Any) -> None:
 
 def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rows
-    graph = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
+    graph = RulesClassifier(2, stopping="none").fit(X, y).rule_graph_
     with pytest.raises(InputError, match="'maybe' is no class"):
         graph.plot_roc(X, ["maybe"] * len(y))
     with pytest.raises(InputError, match="400 rows"):
         graph.plot_calibration(X, y[:9])
     with pytest.raises(InputError, match="no size has an error"):
-        CNLLClassifier(2, stopping="none").fit(X, y).ladder_.plot()
+        RulesClassifier(2, stopping="none").fit(X, y).ladder_.plot()
     with pytest.raises(InputError, match="no rule has figures"):
         graph.with_(statistics={}).plot_rules()
     monkeypatch.setattr("rulekit.audit.figures.curves.find_spec", lambda name: None)
@@ -101,7 +101,7 @@ def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatc
 def test_the_boundary_is_what_the_model_decides(rows: Any) -> None:
     """Every point of the area is decided as a row of the medians with its two numbers is."""
     X, y = rows
-    graph = CNLLClassifier(5, n_folds=2).fit(X, y).rule_graph_
+    graph = RulesClassifier(5, n_folds=2).fit(X, y).rule_graph_
     across, up = HOSTILE["income"], HOSTILE["amount"]
     ax = graph.plot_boundary((across, up), X, y)
     ax.figure.canvas.draw()

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.errors import InputError, RulekitError
 from rulekit.graph.leaves import readers
 
@@ -58,7 +58,7 @@ def answers_or_error(call):
 
 @cache
 def plain_model():
-    return CNLLClassifier().fit(*plain_data())
+    return RulesClassifier().fit(*plain_data())
 
 
 def test_plain():
@@ -72,7 +72,7 @@ def test_missing_in_fit_and_predict():
     """A classifier that drops to the constant answer (0.75) or below fails; what the holes hide costs some points."""
     X, y = plain_data()
     fit_holes, new_holes = holes()
-    model = CNLLClassifier().fit(np.where(fit_holes, np.nan, X), y)
+    model = RulesClassifier().fit(np.where(fit_holes, np.nan, X), y)
     new, truth = new_data()
     answers = model.predict(np.where(new_holes, np.nan, new))
     known = ~new_holes[:, :2].any(axis=1)
@@ -98,7 +98,7 @@ def test_infinity_in_fit():
     for large in (1e6, np.inf):
         changed = X.copy()
         changed[7, 0] = large
-        answers.append(CNLLClassifier().fit(changed, y).predict(new))
+        answers.append(RulesClassifier().fit(changed, y).predict(new))
     assert np.array_equal(*answers)
     with_infinities = np.where(np.abs(new) > 2, np.copysign(np.inf, new), new)
     assert np.array_equal(plain_model().predict(with_infinities), plain_model().predict(new))
@@ -107,13 +107,13 @@ def test_infinity_in_fit():
 def test_one_class_only():
     X, y = plain_data()
     with pytest.raises(InputError, match="class"):
-        CNLLClassifier().fit(X, np.zeros_like(y))
+        RulesClassifier().fit(X, np.zeros_like(y))
 
 
 def test_text_labels():
     X, y = plain_data()
     new, _ = new_data()
-    model = CNLLClassifier().fit(X, np.where(y, "yes", "no"))
+    model = RulesClassifier().fit(X, np.where(y, "yes", "no"))
     assert model.classes_.tolist() == ["no", "yes"]
     assert np.array_equal(model.predict(new) == "yes", plain_model().predict(new) == 1)
 
@@ -121,7 +121,7 @@ def test_text_labels():
 def test_three_classes():
     X, _ = plain_data()
     new, _ = new_data()
-    model = CNLLClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    model = RulesClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     assert model.score(new, np.digitize(new[:, 0], [-0.5, 0.5])) >= 0.97
     assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
 
@@ -129,13 +129,13 @@ def test_three_classes():
 def test_text_column():
     frame, y = text_frame(300, 0)
     new, truth = text_frame(2000, 1)
-    model = CNLLClassifier().fit(frame, y)
+    model = RulesClassifier().fit(frame, y)
     assert model.score(new, truth) >= 0.98
 
 
 def test_unseen_level():
     """Mauve is no red: the answer hangs on the number alone."""
-    model = CNLLClassifier().fit(*text_frame(300, 0))
+    model = RulesClassifier().fit(*text_frame(300, 0))
     new, _ = text_frame(2000, 1, levels=("mauve",))
     answers = model.predict(new)
     assert (answers == (new.num > 1)).mean() >= 0.95
@@ -144,7 +144,7 @@ def test_unseen_level():
 def test_three_of_five_columns_in_predict():
     X, y = plain_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
-    model = CNLLClassifier().fit(frame, y)
+    model = RulesClassifier().fit(frame, y)
     with pytest.raises(ValueError, match=r"\b[ab]\b"):
         model.predict(frame[["c", "d", "e"]])
     with pytest.raises(ValueError, match=r"3.*5|5.*3"):
@@ -154,14 +154,14 @@ def test_three_of_five_columns_in_predict():
 def test_columns_in_another_order():
     X, y = plain_data()
     frame = pd.DataFrame(X, columns=list("abcde"))
-    model = CNLLClassifier().fit(frame, y)
+    model = RulesClassifier().fit(frame, y)
     answers, error = answers_or_error(lambda: model.predict(frame[list("edcba")]))
     assert "order" in error if error else np.array_equal(answers, model.predict(frame))
 
 
 def test_no_rows_in_fit():
     with pytest.raises(ValueError, match=r"0 sample|no rows|empty"):
-        CNLLClassifier().fit(np.empty((0, 5)), np.empty(0))
+        RulesClassifier().fit(np.empty((0, 5)), np.empty(0))
 
 
 def test_no_rows_in_predict():
@@ -182,15 +182,15 @@ def test_shape_of_probabilities():
 
 def test_weights_of_one_change_nothing():
     X, y = plain_data()
-    assert CNLLClassifier().fit(X, y, sample_weight=np.ones(300)).rule_graph_ == plain_model().rule_graph_
+    assert RulesClassifier().fit(X, y, sample_weight=np.ones(300)).rule_graph_ == plain_model().rule_graph_
 
 
 def test_weights_of_zero_leave_rows_out():
     X, y = plain_data()
     keep = np.random.default_rng(3).random(300) < 0.8
     spoiled = np.where(keep, y, 1 - y)
-    weighted = CNLLClassifier().fit(X, spoiled, sample_weight=keep.astype(float))
-    assert weighted.rule_graph_ == CNLLClassifier().fit(X[keep], y[keep]).rule_graph_
+    weighted = RulesClassifier().fit(X, spoiled, sample_weight=keep.astype(float))
+    assert weighted.rule_graph_ == RulesClassifier().fit(X[keep], y[keep]).rule_graph_
 
 
 def test_pickle_round_trip():
@@ -202,18 +202,18 @@ def test_pickle_round_trip():
 
 
 def test_two_fits_without_a_seed_are_equal():
-    assert CNLLClassifier().fit(*plain_data()).rule_graph_.digest == plain_model().rule_graph_.digest
+    assert RulesClassifier().fit(*plain_data()).rule_graph_.digest == plain_model().rule_graph_.digest
 
 
 def test_predict_before_fit():
     X, _ = plain_data()
     for method in ("predict", "predict_proba"):
         with pytest.raises(NotFittedError):
-            getattr(CNLLClassifier(), method)(X)
+            getattr(RulesClassifier(), method)(X)
 
 
 def test_errors_are_one_line():
     X, y = plain_data()
     with pytest.raises(RulekitError) as caught:
-        CNLLClassifier().fit(X, np.zeros_like(y))
+        RulesClassifier().fit(X, np.zeros_like(y))
     assert "\n" not in str(caught.value)

@@ -20,7 +20,7 @@ from rulekit.work.progress import Event, Resample
 from rulekit.work.stability import StabilityRequest, how_learned, learned_again, stability
 from rulekit.work.training import TrainingRequest, train
 
-QUICK = {"n_units": 2, "stopping": "none"}
+QUICK = {"max_rules": 2, "stopping": "none"}
 
 
 def trained(folder: Path, columns: dict[str, list[Any]], target: str, **request: Any) -> tuple[Path, Path]:
@@ -33,7 +33,7 @@ def trained(folder: Path, columns: dict[str, list[Any]], target: str, **request:
 def test_the_model_is_learned_again_as_it_says(tmp_path: Path) -> None:
     model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
     name, parameters = how_learned(load(model))
-    assert (name, parameters["n_units"], parameters["stopping"]) == ("cnll", 2, "none")
+    assert (name, parameters["max_rules"], parameters["stopping"]) == ("rules", 2, "none")
     events: list[Event] = []
     output = tmp_path / "stability.json"
     found = stability(StabilityRequest(model, table, resamples=4, output=output), events.append)

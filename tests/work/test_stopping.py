@@ -23,8 +23,8 @@ READING = ReadingOptions(target="default")
 @pytest.fixture
 def request_(tmp_path: Path) -> TrainingRequest:
     write_csv(loans(300), tmp_path / "loans.csv")
-    few = {"n_units": 3, "n_folds": 2}
-    return TrainingRequest(tmp_path / "loans.csv", READING, "cnll", few, output=tmp_path / "m.json", simplified=True)
+    few = {"max_rules": 3, "n_folds": 2}
+    return TrainingRequest(tmp_path / "loans.csv", READING, "rules", few, output=tmp_path / "m.json", simplified=True)
 
 
 def stopping_at(kind: type, what: str = "", number: int = 1) -> Callable[[Event], bool]:

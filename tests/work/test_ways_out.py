@@ -71,7 +71,7 @@ def test_what_is_said_of_a_rare_class_is_true(seed: int) -> None:
         assert found.text in text
         assert int(cost[1]) * right > wrong  # at this cost it pays
         assert int(cost[1]) <= max(5, 2 * wrong / right + 1)  # and no rule that is right much less often does
-    assert ("--learner cnll" in text) == (cost is not None and right > wrong)
+    assert ("--learner rules" in text) == (cost is not None and right > wrong)
     if seed % 3 == 1 and len(rows) > 1_000:  # there is a rule, and it is found
         assert cost is not None
 
@@ -81,6 +81,6 @@ def test_columns_that_say_nothing_have_no_advice_of_a_cost() -> None:
     table = Table((Feature("x"),), (np.zeros(2_000, dtype=np.float32),), 2_000)
     rows = LabelledTable(table, (rng.random(2_000) < 0.05).astype(np.int64), ("no", "yes"), None, None, None, "y")
 
-    assert ways_out(rows, "cnll", set()) == (
+    assert ways_out(rows, "rules", set()) == (
         "the columns say little about y in these rows; other columns, or more rows, may",
     )

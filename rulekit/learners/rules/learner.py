@@ -11,11 +11,12 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
+from rulekit.graph.nodes import Family
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.given.constraints import refuse_broken, required_of
-from rulekit.learners.fitting.given.starts import check_classes, clauses_of, given_rules, with_given
+from rulekit.learners.fitting.given.starts import WHERE, check_classes, clauses_of, given_rules, with_given
 from rulekit.learners.fitting.learning import Run
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
@@ -26,6 +27,10 @@ from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_co
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
+
+
+_GUIDED = 1 << 12
+"""Rows up to which a guide helps the search: of more, labels alone err less."""
 
 
 class PlainRules(RuleLearner):
@@ -53,12 +58,16 @@ class PlainRules(RuleLearner):
         known: Sequence[tuple[Rules, Rules]] = [((), ())] * len(questions)
         if settings.start is not None:
             check_classes(settings.start, classes, settings.ordered is not None)
+            if any(part.score.family is not Family.BOOLEAN for part in settings.start.decision.parts):
+                fix = "start from rules, or take the learner that made it (--learner)"
+                raise InputError("the start decides by a probability or a sum", where=WHERE, fix=fix)
             rules = [clauses_of(part.score) for part in settings.start.decision.parts]
             given = given_rules(settings.start, settings.freeze, classes, rules)
             problem, known = with_given(problem, given, data.table)
         rare = are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        guided = len(problem.labels) <= _GUIDED
         plans = [
-            RuleSettings(most, settings.max_literals, kept, begun, rare=each)
+            RuleSettings(most, settings.max_literals, kept, begun, rare=each, guided=guided)
             for (kept, begun), each in zip(known, rare, strict=True)
         ]
         problem, plans = with_promises(problem, plans, data, settings, classes)

@@ -32,7 +32,7 @@ from rulekit.schema import Feature
 _MOST = 12
 _POINT = 0.1
 _ROWS = 1 << 15
-_GUIDED, _GUIDES = 1 << 12, 20
+_GUIDES = 20
 _LEAST = 1e-3
 
 
@@ -67,12 +67,10 @@ class Cards:
         learner = find_learner("additive")()
         asked = {name: getattr(settings, name) for name in ("ordered", "monotone", "missing_never_helps")}
         own = learner.settings(max_rules=_MOST, rule_length=1, ridge=2.0, stopping="none", **asked)
-        return cls(learner, own, data, classes)
+        return cls(learner, own, data, classes[:2])  # each question has a card of its own, of yes and no
 
-    def guide(self, question: Question, problem: Problem) -> Floats | None:
-        """The probability [n] that additive rules learn from the rows of a problem; None where rows are many."""
-        if len(problem.labels) > _GUIDED:
-            return None
+    def guide(self, question: Question, problem: Problem) -> Floats:
+        """The probability [n] that additive rules learn from the rows of a problem."""
         found = next((guide for of, guide in self.guided if of is problem), None)
         if found is None:
             settings = replace(self.settings, max_rules=_GUIDES, rule_length=2, ridge=5.0)

@@ -19,7 +19,7 @@ LOANS = Path(__file__).parents[3] / "samples" / "loans.csv"
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainingResult, Path]:
     path = tmp_path_factory.mktemp("kept") / "model.json"
-    parameters: dict[str, Any] = {"n_units": 2, "n_folds": 2}
+    parameters: dict[str, Any] = {"max_rules": 2, "n_folds": 2}
     request = TrainingRequest(
         LOANS, ReadingOptions(target="default"), parameters=parameters, holdout=0.6, output=path, baselines=True
     )

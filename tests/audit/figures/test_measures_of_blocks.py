@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.audit.figures.metrics import measured
 from rulekit.tables.budget import Budget
 from rulekit.tables.labelling import read_labelled
@@ -32,7 +32,7 @@ def test_figures_of_rows_on_disk(tmp_path: Any, weight: str | None) -> None:
         read_labelled(path, ReadingOptions("y", weight=weight)),
         read_labelled(path, ReadingOptions("y", weight=weight), Budget(10**9)),
     )
-    graph = CNLLClassifier(3, stopping="none", target="y").fit(parts).rule_graph_
+    graph = RulesClassifier(3, stopping="none", target="y").fit(parts).rule_graph_
     expected, found = (flat(astuple(measured(graph, rows))) for rows in (whole, parts))
     assert [x for x in found if isinstance(x, str)] == [x for x in expected if isinstance(x, str)]
     numbers = [[x for x in figures if not isinstance(x, str)] for figures in (found, expected)]

@@ -163,7 +163,7 @@ def two_scores() -> RuleGraph:
 
 def noisy() -> RuleGraph:
     fast = {"stopping": "none", "positive": "yes", "target": "default"}
-    graph = CNLLClassifier(2, form="formula", **fast).fit(*data(1)).rule_graph_
+    graph = CNLLClassifier(2, **fast).fit(*data(1)).rule_graph_
     return graph.with_(decision=Fires(Above(graph.probability[0], 0.5)), statistics={})
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier
+from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, RulesClassifier
 from rulekit.graph.nodes import Contains
 from rulekit.graph.traversal import topological
 from rulekit.learners.binned.codes import MemoryCodes
@@ -69,7 +69,7 @@ def test_a_word_that_only_held_out_rows_speak_for_is_no_word_of_a_fold() -> None
 
 
 @pytest.mark.parametrize(
-    ("make", "size"), [(CNLLClassifier, 4), (AdditiveRulesClassifier, 4), (AdaBoostStumpClassifier, 20)]
+    ("make", "size"), [(RulesClassifier, 4), (AdditiveRulesClassifier, 4), (AdaBoostStumpClassifier, 20)]
 )
 def test_every_learner_uses_texts(make: type, size: int) -> None:
     """Votes of stumps come to "either word" only after some rounds."""
@@ -87,6 +87,6 @@ def test_texts_are_told_apart_by_all_their_words_where_folds_are_dealt() -> None
     """Two words decide; by these alone most texts are equal, and would stand in one fold together."""
     rows, grain = texts(400)
     assert len(np.unique(fold_of_rows(problem_of(list(rows), grain), 5, None, 0)[~grain])) == 5
-    model = CNLLClassifier(types={"story": "text"}).fit({"story": rows}, grain)
+    model = RulesClassifier(types={"story": "text"}).fit({"story": rows}, grain)
     more, also = texts(400, seed=1)
     assert np.mean(model.predict({"story": more}) == also) > 0.98

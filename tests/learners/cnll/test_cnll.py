@@ -75,7 +75,6 @@ def test_the_graph_gives_the_probabilities_that_were_learned(algorithm: str, wea
         max_bins=None,
         objective="brier",
         ridge=2,
-        form="formula",
     ).fit(X, y)
     check(model.rule_graph_)
     assert "code" in model.rule_graph_.used_features
@@ -105,7 +104,7 @@ def test_pooled_levels_decide_as_they_were_learned(rare_side: bool, common: int)
     cells = [None if rng.random() < 0.05 else f"v{code}" for code in level]
     y = ((level >= 100) == rare_side) ^ (level == 1) ^ (rng.random(n) < 0.05)
     frame = pl.DataFrame({"code": cells, "x": rng.random(n)})
-    model = CNLLClassifier(4, stopping="none", refit=1, form="formula").fit(frame, y)
+    model = CNLLClassifier(4, stopping="none", refit=1).fit(frame, y)
     graph = model.rule_graph_
     check(graph)
     assert graph.used_features[0] == "code"
@@ -120,7 +119,7 @@ def test_pooled_levels_decide_as_they_were_learned(rare_side: bool, common: int)
 
 def test_history_says_what_was_claimed_and_done() -> None:
     X, y = exclusive_or(0)
-    model = CNLLClassifier(6, refit=1, backfit=2, stopping="none", form="formula").fit(X, y)
+    model = CNLLClassifier(6, refit=1, backfit=2, stopping="none").fit(X, y)
     assert [step["unit"] for step in model.history_ if step["action"] == "add"] == [1, 2, 3, 4, 5, 6]
     for step in model.history_:
         assert step["applied"] == pytest.approx(step["claimed"], abs=1e-9)
@@ -388,7 +387,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(callback=interrupt, form="formula").fit(X, y)
+    model = CNLLClassifier(callback=interrupt).fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     assert model.curve_[0].wrong.shape == (1, 3)
     assert model.rule_graph_.provenance["units"] == [model.curve_[0].best()]
@@ -398,7 +397,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(6, callback=interrupt_folds, form="formula").fit(X, y)
+    model = CNLLClassifier(6, callback=interrupt_folds).fit(X, y)
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     assert model.curve_[0].folds == 2
     assert model.score(X, y) > 0.99
@@ -407,7 +406,7 @@ def test_ctrl_c_keeps_the_best_so_far() -> None:
 def test_formulas_that_were_not_reached_have_no_units() -> None:
     """They keep the share of their class, and the provenance says so."""
     X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(callback=lambda event: event["class"] == 1, form="formula").fit(X, y)
+    model = CNLLClassifier(callback=lambda event: event["class"] == 1).fit(X, y)
     check(model.rule_graph_)
     provenance = model.rule_graph_.provenance
     assert provenance["stopped"] == "cancelled"
@@ -440,7 +439,7 @@ def test_a_stop_keeps_the_best_size_that_was_checked(cut: int) -> None:
             raise KeyboardInterrupt
         return False
 
-    model = CNLLClassifier(20, callback=interrupt, form="formula").fit(X, y)
+    model = CNLLClassifier(20, callback=interrupt).fit(X, y)
     assert seen[:8] == [(k, unit) for unit in (1, 2) for k in range(4)][: len(seen)]
     assert model.rule_graph_.provenance["stopped"] == "interrupted"
     for chosen, curve in zip(model.path_.chosen, model.curve_, strict=True):
@@ -459,7 +458,7 @@ def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(module, "_backfit", interrupt)
     X, y = loan_rows(200)
-    model = CNLLClassifier(5, backfit=3, stopping="none", form="formula").fit(X, y)
+    model = CNLLClassifier(5, backfit=3, stopping="none").fit(X, y)
     assert model.rule_graph_.provenance["units"] == [2]
     assert [step["unit"] for step in model.history_] == [1, 2]
     assert model.history_[-1]["error"] == pytest.approx(1 - model.score(X, y))
@@ -548,7 +547,6 @@ WRONG = {
     "weak": ("stump", None),
     "beta": (0, "one"),
     "init": ("xor", None),
-    "form": ("cnf", None, True),
     "refit": (-1, 1.5, True, None),
     "backfit": (-1, "2", None),
     "max_bins": (1, 4.0, "all", True),
@@ -676,7 +674,7 @@ def test_ten_thousand_levels() -> None:
     rng = np.random.default_rng(0)
     level = rng.integers(0, 10_000, 20_000)
     frame = pd.DataFrame({"code": level.astype(str)}).astype({"code": "category"})
-    model = CNLLClassifier(2, stopping="none", min_level_rows=1, form="formula").fit(frame, level % 3 == 0)
+    model = CNLLClassifier(2, stopping="none", min_level_rows=1).fit(frame, level % 3 == 0)
     assert model.score(frame, level % 3 == 0) == 1.0
 
 

@@ -174,30 +174,20 @@ def test_cross_validation_begins_with_the_start_in_every_fold() -> None:
     assert clone(model).get_params()["start"] == start
 
 
-def test_the_model_is_not_touched_where_nothing_is_left_to_gain() -> None:
-    rows = {"x": np.arange(40.0), "z": np.arange(40.0) % 3}
-    y = np.where(rows["x"] > 12.5, "yes", "no")
-    schema = Schema((Feature("x"),), "default")
-    start = RuleGraph(schema, ("no", "yes"), Fires(Compare("x", ">", 12.25)))
-    graph = CNLLClassifier(3, start=start, **SMALL).fit(rows, y).rule_graph_
-    assert graph.decision == start.decision
-    assert graph.provenance["units"] == [1]
-
-
 def test_several_classes_go_on_one_formula_each() -> None:
     rng = np.random.default_rng(4)
     X = rng.random((300, 4))
     y = np.where(X[:, 0] > 0.6, "red", np.where(X[:, 1] > 0.5, "green", "blue"))
     y[X[:, 2] > 0.9] = "blue"
-    start = CNLLClassifier(1, stopping="none", algorithm="tree", form="formula").fit(X, y).rule_graph_
+    start = CNLLClassifier(1, stopping="none", algorithm="tree").fit(X, y).rule_graph_
     assert isinstance(start.decision, ArgMax)
-    model = CNLLClassifier(3, start=start, stopping="none", algorithm="tree", form="formula").fit(X, y)
+    model = CNLLClassifier(3, start=start, stopping="none", algorithm="tree").fit(X, y)
     graph = saved(model)
     check(graph)
     assert isinstance(graph.decision, ArgMax)
     assert set(ids(simplify(start))) <= set(ids(graph))
     assert model.score(X, y) >= np.mean(start.predict(X) == y)
-    free = CNLLClassifier(3, start=start, freeze="none", stopping="none", algorithm="tree", form="formula").fit(X, y)
+    free = CNLLClassifier(3, start=start, freeze="none", stopping="none", algorithm="tree").fit(X, y)
     assert max(free.rule_graph_.provenance["units"]) <= 3
 
 
@@ -206,8 +196,8 @@ def test_ranked_classes_go_on_too() -> None:
     X = rng.random((300, 3))
     y = np.array(["high", "low", "mid"])[np.digitize(X[:, 0], [0.3, 0.7])]
     ranks = ("high", "low", "mid")
-    start = CNLLClassifier(1, stopping="none", form="formula", ordered=ranks).fit(X, y).rule_graph_
-    graph = saved(CNLLClassifier(1, start=start, stopping="none", form="formula", ordered=ranks).fit(X[::2], y[::2]))
+    start = CNLLClassifier(1, stopping="none", ordered=ranks).fit(X, y).rule_graph_
+    graph = saved(CNLLClassifier(1, start=start, stopping="none", ordered=ranks).fit(X[::2], y[::2]))
     assert isinstance(graph.decision, Median)
     assert set(ids(simplify(start))) <= set(ids(graph))
 
@@ -223,9 +213,7 @@ def test_several_plain_rules_beside_hidden_bits_stay_rules_of_their_own() -> Non
     rng = np.random.default_rng(2)
     X = rng.random((300, 4))
     y = ((X[:, 0] > 0.95) | (X[:, 3] > 0.5) | (X[:, 1] < 0.3)).astype(int)
-    graph = saved(
-        CNLLClassifier(3, start=start, stopping="none", algorithm="tree", form="formula", min_rows=5).fit(X, y)
-    )
+    graph = saved(CNLLClassifier(3, start=start, stopping="none", algorithm="tree", min_rows=5).fit(X, y))
     assert {*plain, bit} <= {rule.node for rule in rules_of(graph)}
     names = [node.name for node in graph.nodes() if isinstance(node, Hidden)]
     assert len(names) == len(set(names))
@@ -315,19 +303,16 @@ def test_models_that_are_no_such_formula_are_refused() -> None:
         CNLLClassifier(start="rules.txt", **BEST).fit(*data(2, 100))
 
 
-@pytest.mark.parametrize("used", [True, False], ids=["read by a rule", "not read"])
-def test_what_the_start_declares_of_a_column_is_not_lost(used: bool) -> None:
-    """A monotone mark, a role and the groups of columns once vanished without a word."""
+def test_what_the_start_declares_of_a_column_is_not_lost() -> None:
+    """A role and the groups of columns once vanished without a word."""
     X, y = data(1)
-    name = "amount" if used else "income"
-    marked = RULES if used else RULES.replace("column amount", "column income: numeric, integer\ncolumn amount")
-    marked = marked.replace(f"column {name}: numeric, integer", f"column {name}: numeric, integer, increasing")
-    promised = CNLLClassifier(start=parse_graph(marked), **SMALL).fit(X, y).rule_graph_
-    assert promised.schema[name].monotone == 1
     forbidden = RULES.replace("column amount", "column income: numeric, integer, forbidden\ncolumn amount")
     model = CNLLClassifier(8, start=parse_graph(forbidden), **SMALL).fit(X, y)
     assert model.rule_graph_.schema["income"].role == "forbidden"
     assert "income" not in model.rule_graph_.used_features
+    rising = RULES.replace("column amount", "column income: numeric, integer, increasing\ncolumn amount")
+    with pytest.raises(InputError, match="cannot promise a monotone column"):
+        CNLLClassifier(start=parse_graph(rising), **SMALL).fit(X, y)
     start = parse_graph(RULES)
     grouped = start.with_(
         schema=Schema(start.schema.features, "default", constraints=Constraints(together=(("amount",),)))

@@ -13,8 +13,9 @@ from cnll_cases import TREE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit import CNLLClassifier
+from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import Cancelled, InputError
+from rulekit.learners.base import RuleClassifier
 from rulekit.learners.binned import disk_codes, stored_binning
 from rulekit.learners.binned.binning import bin_column
 from rulekit.learners.binned.codes import MemoryCodes
@@ -60,22 +61,31 @@ def blocks(rows: Mapping[str, Any], *names: str, size: int = 170) -> Iterator[tu
         yield rows["X"][part], rows["y"][part], *(rows[name][part] for name in names)
 
 
-def model_file(model: CNLLClassifier, folder: Path, name: str) -> bytes:
+def model_file(model: RuleClassifier, folder: Path, name: str) -> bytes:
     model.rule_graph_.save(folder / name)
     return (folder / name).read_bytes()
 
 
-@pytest.mark.parametrize("options", [{"stopping": "none"}, {"n_folds": 2}, DEFAULT | {"stopping": "none"}])
+@pytest.mark.parametrize(
+    ("learner", "options"),
+    [
+        (RulesClassifier, {"stopping": "none"}),
+        (RulesClassifier, {"n_folds": 2}),
+        (CNLLClassifier, {"n_folds": 2}),
+        (CNLLClassifier, DEFAULT | {"stopping": "none"}),
+    ],
+)
 @pytest.mark.parametrize("given", [(), pytest.param(("weight",), marks=pytest.mark.long), ("weight", "groups")])
 def test_blocks_give_the_model_file_of_all_rows(
-    rows: dict[str, Any], tmp_path: Path, options: dict[str, Any], given: tuple[str, ...]
+    rows: dict[str, Any], tmp_path: Path, learner: type[RuleClassifier], options: dict[str, Any], given: tuple[str, ...]
 ) -> None:
     weight, groups = (rows[name] if name in given else None for name in ("weight", "groups"))
-    memory = CNLLClassifier(5, **options).fit(rows["X"], rows["y"], weight, groups)
-    disk = CNLLClassifier(5, memory="1GB", **options).fit(blocks(rows, *given))
+    memory = learner(5, **options).fit(rows["X"], rows["y"], weight, groups)
+    disk = learner(5, memory="1GB", **options).fit(blocks(rows, *given))
     assert model_file(disk, tmp_path, "disk") == model_file(memory, tmp_path, "memory")
     assert disk.history_ == memory.history_
-    assert disk.clauses_ == memory.clauses_
+    if isinstance(memory, CNLLClassifier) and isinstance(disk, CNLLClassifier):
+        assert disk.clauses_ == memory.clauses_
     assert disk.feature_names_in_.tolist() == memory.feature_names_in_.tolist()
 
 

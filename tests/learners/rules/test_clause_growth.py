@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.cnll.plain.clause_growth import purest_cover
-from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals
 from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.fitting.rule_sets import covered
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 from rulekit.tables.kinds.inference import infer
 
 
@@ -48,7 +48,7 @@ def test_a_law_of_small_clauses_is_covered_without_error(seed: int) -> None:
     data = levels(1200, seed)
     positive = lines(data)
     search = searched(data, positive)
-    clauses = purest_cover(search, 20, np.inf, 0.0)
+    clauses = purest_cover(search, 20, np.inf, 0.0, 16)
     found = some_of(search, clauses)
     assert not np.any(found & ~positive)
     assert found[positive].mean() > 0.97
@@ -60,7 +60,7 @@ def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: in
     rng = np.random.default_rng(seed)
     data = levels(120, seed)
     search = searched(data, lines(data) ^ (rng.random(120) < 0.2))
-    clauses = purest_cover(search, most, float(room), 0.0)
+    clauses = purest_cover(search, most, float(room), 0.0, 16)
     assert len(clauses) <= most
     assert sum(clause_literals(clause, search.columns) for clause in clauses) <= room
     free = np.ones(120, dtype=bool)
@@ -72,17 +72,17 @@ def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: in
 def test_a_cover_that_is_not_worth_enough_is_given_up() -> None:
     data = levels(300, 0)
     search = searched(data, np.random.default_rng(1).random(300) < 0.4)
-    clauses = purest_cover(search, 20, np.inf, 0.0)
+    clauses = purest_cover(search, 20, np.inf, 0.0, 16)
     literals = sum(clause_literals(clause, search.columns) for clause in clauses)
     worth = float(search.gain[some_of(search, clauses)].sum()) - search.cost * literals
     assert worth > 0.0
-    assert purest_cover(search, 20, np.inf, worth + 1.0) == []
+    assert purest_cover(search, 20, np.inf, worth + 1.0, 16) == []
 
 
 def test_conditions_that_keep_no_losses_out_are_dropped() -> None:
     data = levels(1200, 1)
     search = searched(data, lines(data))
-    for clause in purest_cover(search, 20, np.inf, 0.0):
+    for clause in purest_cover(search, 20, np.inf, 0.0, 16):
         losses = int((covered(clause, search.codes, 1200) & (search.gain < 0)).sum())
         for column in clause:
             shorter = {k: held for k, held in clause.items() if k != column}

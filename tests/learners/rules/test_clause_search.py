@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.cnll.plain.clause_growth import purest_cover
-from rulekit.learners.cnll.plain.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.learners.rules.clause_growth import purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
 
@@ -96,7 +96,7 @@ def test_no_search_leaves_the_constraints(seed: int) -> None:
 
     begun = [search.allowed.relaxed(clause) for clause in wild]
     found = search.run([dict(clause) for clause in begun], np.inf)
-    grown = purest_cover(search, 6, np.inf, 0.0)
+    grown = purest_cover(search, 6, np.inf, 0.0, 16)
 
     assert all(keeps(search, clause) for clause in (*begun, *found, *grown, *search.tightened(list(found))))
     assert found

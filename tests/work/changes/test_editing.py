@@ -34,11 +34,11 @@ from rulekit.work.training import TrainingRequest, train
 
 N = 900
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "rules": ("cnll", {"n_units": 4, "n_folds": 2}),
-    "rules of three classes": ("cnll", {"n_units": 4, "n_folds": 2}),
-    "formula": ("cnll", {"form": "formula", "n_units": 4, "n_folds": 2}),
+    "rules": ("rules", {"max_rules": 4, "n_folds": 2}),
+    "rules of three classes": ("rules", {"max_rules": 4, "n_folds": 2}),
+    "formula": ("cnll", {"n_units": 4, "n_folds": 2}),
     "score card": ("adaboost", {}),
-    "rules with costs": ("cnll", {"n_units": 3, "n_folds": 2}),
+    "rules with costs": ("rules", {"max_rules": 3, "n_folds": 2}),
 }
 
 

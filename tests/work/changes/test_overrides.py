@@ -62,7 +62,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(data: Path) -> Path:
     """A model of plain rules beside a formula's probability, under one override."""
     path, base = data.with_name("model.json"), data.with_name("base.json")
-    request = TrainingRequest(data, ReadingOptions(target="label"), parameters={"n_units": 3}, output=base)
+    request = TrainingRequest(data, ReadingOptions(target="label"), parameters={"max_rules": 3}, output=base)
     train(request)
     override(OverrideRequest(base, (RULE,), data=data, output=path))
     return path
@@ -179,7 +179,7 @@ def test_an_edit_of_the_rules_beneath_keeps_an_override(model: Path, data: Path,
     anew = simplify(tmp_path / "edited.json").model
     assert [str(made) for made in hand_made(anew).values()] == [str(made) for made in hand_made(edited.model).values()]
     request = TrainingRequest(data, ReadingOptions(target="label"), start=tmp_path / "edited.json", date="2026-12-01")
-    request = replace(request, parameters={"n_units": 3, "stopping": "none"}, simplified=False)
+    request = replace(request, parameters={"max_rules": 3, "stopping": "none"}, simplified=False)
     trained = train(request)
     held(trained.model, data)
     assert "C. Clerk" in {made.author for made in hand_made(trained.model).values()}
@@ -239,8 +239,8 @@ def test_what_has_expired_goes_on_to_decide_and_is_said(data: Path, tmp_path: Pa
 def test_an_estimator_keeps_the_overrides_of_its_start(model: Path, data: Path) -> None:
     import polars as pl
 
-    from rulekit import CNLLClassifier
+    from rulekit import RulesClassifier
 
     frame = pl.read_csv(data)
-    fitted = CNLLClassifier(n_units=3, stopping="none", start=load(model)).fit(frame.drop("label"), frame["label"])
+    fitted = RulesClassifier(max_rules=3, stopping="none", start=load(model)).fit(frame.drop("label"), frame["label"])
     held(fitted.rule_graph_, data)

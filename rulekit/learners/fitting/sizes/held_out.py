@@ -197,8 +197,9 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
     true = np.sum([fold.totals for fold in folds], axis=0)
     for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
         if all(each.shape[-1] for each in errors):
-            cost = _aligned([np.array([each.cost for each in fold.paths[v]] or [0.0]) for fold in folds]).mean(axis=0)
             wrong = _aligned(errors)
+            costs = [np.array([each.cost for each in fold.paths[v]] or [0.0]) for fold in folds]
+            cost = _aligned(costs, wrong.shape[-1]).mean(axis=0)  # errors may go on beyond the longest path
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
             lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
@@ -231,9 +232,9 @@ def _decisions(models: Sequence[Model], codes: Codes, n_rows: int) -> Iterator[B
     return (model.decides(codes, n_rows) for model in models)
 
 
-def _aligned(values: Sequence[Floats]) -> Floats:
-    """Values [..., T] of folds as one array [F, ..., T]; one that ended early goes on as it was."""
-    longest = max(fold.shape[-1] for fold in values)
+def _aligned(values: Sequence[Floats], least: int = 0) -> Floats:
+    """Values [..., T] of folds as one array [F, ..., T], T at least `least`; one that ended early goes on as it was."""
+    longest = max(least, *(fold.shape[-1] for fold in values))
     kept = [(0, 0)] * (values[0].ndim - 1)
     return np.array([np.pad(fold, [*kept, (0, longest - fold.shape[-1])], mode="edge") for fold in values])
 

@@ -75,7 +75,7 @@ def test_three_folds_are_enough_where_rows_are_plenty(monkeypatch: pytest.Monkey
     found = []
     for plenty in (120.0, 1e9):
         monkeypatch.setattr(learning, "_PLENTY", plenty)
-        model = CNLLClassifier(3, form="formula", random_state=0).fit(X, y)
+        model = CNLLClassifier(3, random_state=0).fit(X, y)
         found.append((model.curve_[0].folds, model.path_.choice))
     assert found == [(3, "3 of 5 folds"), (5, "5-fold cross-validation")]
 

@@ -11,7 +11,7 @@ import pytest
 from cnll_cases import loan_rows
 from sklearn.metrics import f1_score
 
-from rulekit import CNLLClassifier, load
+from rulekit import CNLLClassifier, RulesClassifier, load
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.ladder import resized
@@ -33,11 +33,11 @@ def three_classes(seed: int = 0, n: int = 300) -> tuple[Any, Any]:
 
 def fits() -> dict[str, tuple[RuleClassifier, Any, Any]]:
     return {
-        "two": (CNLLClassifier(6, positive="yes", n_folds=3), *loan_rows(300)),
-        "several": (CNLLClassifier(3, n_folds=2), *three_classes()),
-        "ranked": (CNLLClassifier(3, n_folds=2, ordered=["a", "b", "c"]), *three_classes()),
+        "two": (RulesClassifier(6, positive="yes", n_folds=3), *loan_rows(300)),
+        "several": (RulesClassifier(3, n_folds=2), *three_classes()),
+        "ranked": (RulesClassifier(3, n_folds=2, ordered=["a", "b", "c"]), *three_classes()),
         "stumps": (AdaBoostStumpClassifier(6, n_folds=2), *three_classes()),
-        "limits": (CNLLClassifier(3, n_folds=2, max_total_clauses=3), *three_classes()),
+        "limits": (RulesClassifier(3, n_folds=2, max_total_clauses=3), *three_classes()),
     }
 
 
@@ -105,7 +105,7 @@ def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeyp
 def test_a_fit_keeps_its_ladder_so_that_another_size_needs_no_training() -> None:
     X = np.round(np.random.default_rng(3).random((400, 4)), 2)
     y = np.where((X[:, 0] > 0.6) | (X[:, 1] * X[:, 2] > 0.5), "yes", "no")
-    kind: dict[str, Any] = {"n_units": 4, "positive": "yes", "n_folds": 3, "form": "formula"}
+    kind: dict[str, Any] = {"n_units": 4, "positive": "yes", "n_folds": 3}
     model = CNLLClassifier(**kind).fit(X, y)
     ladder = model.rule_graph_.ladder
     assert ladder is not None
@@ -127,10 +127,10 @@ def test_a_fit_keeps_its_ladder_so_that_another_size_needs_no_training() -> None
 
 def test_classes_that_compete_are_sized_together() -> None:
     X, y = three_classes(1)
-    model = CNLLClassifier(4, n_folds=2).fit(X, y)
+    model = RulesClassifier(4, n_folds=2).fit(X, y)
     best = min(error for error, *_ in model.path_.errors.values())
     assert model.path_.errors[model.path_.size][0] <= best + 0.02
-    small = CNLLClassifier(4, n_folds=2, parsimony=1.0).fit(X, y)
+    small = RulesClassifier(4, n_folds=2, parsimony=1.0).fit(X, y)
     assert small.ladder_.chosen == small.ladder_.smallest
 
 
@@ -139,15 +139,15 @@ def test_a_ladder_says_where_there_is_no_rule_or_none_of_the_size_that_was_asked
     rng = np.random.default_rng(0)
     X, noise = np.round(4 * rng.random((200, 3))), rng.random(200) < 0.25
     without, small = (
-        CNLLClassifier(n_folds=2).fit(X, noise).ladder_,
-        CNLLClassifier(size=5, n_folds=2).fit(X, X[:, 0] > 2).ladder_,
+        RulesClassifier(n_folds=2).fit(X, noise).ladder_,
+        RulesClassifier(size=5, n_folds=2).fit(X, X[:, 0] > 2).ladder_,
     )
     assert (without.sizes, without.why) == ((0,), "no rule was found")
     assert (small.sizes, small.why) == ((1,), "size 5 was asked for, the largest that was found is 1")
 
 
-@pytest.mark.long_from("seed", 55)
-@pytest.mark.parametrize("seed", [6, 14, 55])
+@pytest.mark.long_from("seed", 43)
+@pytest.mark.parametrize("seed", [6, 14, 43])
 def test_sizes_that_simplify_to_the_same_rules_are_one_row(seed: int) -> None:
     """A size whose second rule went in simplifying was once a row of two rules, beside the same row of one."""
     rng = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def test_sizes_that_simplify_to_the_same_rules_are_one_row(seed: int) -> None:
     X = rng.integers(0, top, (n, d)).astype(float)
     k = int(rng.integers(2, 4))
     y = (X[:, 0] + X[:, -1] * rng.integers(0, 2) + rng.integers(0, 2, n) * (rng.random(n) < 0.3)).astype(int) % k
-    path = CNLLClassifier(8, n_folds=2, positive=1 if k == 2 else None).fit(X, y).path_
+    path = RulesClassifier(8, n_folds=2, positive=1 if k == 2 else None).fit(X, y).path_
 
     ladder = path.ladder(simplify)
 
@@ -204,7 +204,7 @@ def test_another_decision_has_no_ladder() -> None:
 
 @functools.cache
 def small_file() -> str:
-    return to_json(with_ladder(CNLLClassifier(4, positive="yes", n_folds=2).fit(*loan_rows(200))))
+    return to_json(with_ladder(RulesClassifier(4, positive="yes", n_folds=2).fit(*loan_rows(200))))
 
 
 @pytest.mark.parametrize(

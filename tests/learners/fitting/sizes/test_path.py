@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cnll_cases import TREE, loan_rows
 
-from rulekit import CNLLClassifier
+from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 
@@ -64,7 +64,7 @@ def test_several_classes_have_a_path_each() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((200, 3))
     y = np.where(X[:, 0] > 0.7, "c", np.where(X[:, 1] > 0.6, "b", "a"))
-    model = CNLLClassifier(3, stopping="none").fit(X, y)
+    model = RulesClassifier(3, stopping="none").fit(X, y)
     assert {point.label for point in model.path_.points} == {"a", "b", "c"}
     assert model.path_.graph_at(1).provenance["units"] == [0, 1, 1]  # a rule of the default would change nothing
 

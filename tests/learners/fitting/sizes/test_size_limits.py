@@ -9,8 +9,9 @@ from cnll_cases import TREE, loan_rows, small_table
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rulekit import CNLLClassifier
+from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.graph.rules import counts, counts_by_class
+from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
 from rulekit.learners.fitting.sizes.path import SizeLimits, rule_count
@@ -20,6 +21,7 @@ SIZES = st.none() | st.integers(1, 6)
 
 
 @example(0, 3, False, None, None, None, False, ("tree", "brier"), ("threshold", "or"))
+@example(0, 3, False, 2, 1, 2, True, None, ("threshold", "or"))
 @settings(max_examples=6, deadline=None)
 @given(
     SEEDS,
@@ -29,7 +31,7 @@ SIZES = st.none() | st.integers(1, 6)
     SIZES,
     SIZES,
     st.booleans(),
-    st.sampled_from([("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
+    st.sampled_from([None, None, ("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
     st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
 )
 def test_the_limits_hold(
@@ -44,11 +46,15 @@ def test_the_limits_hold(
     shape: Any,
 ) -> None:
     X, y = small_table(seed, classes)
-    how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
     sizes = {"clauses": clauses, "literals": literals}
     limits = {"max_features": features} | {f"max_{'total_' * total}{name}": most for name, most in sizes.items()}
     ranks = sorted(set(y)) if ordered else None
-    model = CNLLClassifier(6, refit=1, backfit=3, stopping="none", ordered=ranks, **how, **limits).fit(X, y)
+    shared = {"stopping": "none", "ordered": ranks, **limits}
+    if kind is None:
+        model: RuleClassifier = RulesClassifier(6, **shared).fit(X, y)
+    else:
+        how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
+        model = CNLLClassifier(6, refit=1, backfit=3, **how, **shared).fit(X, y)
     graph = model.rule_graph_
     each = [counts(graph)] if total else list(counts_by_class(graph).values())
     assert features is None or len(graph.used_features) <= features
@@ -77,7 +83,7 @@ def test_the_columns_of_several_classes_are_shared() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((600, 6))
     y = np.where(X[:, 4] > 0.8, 2, np.where(X[:, 5] > 0.8, 1, 0))
-    model = CNLLClassifier(4, max_features=2, stopping="none").fit(X, y)
+    model = RulesClassifier(4, max_features=2, stopping="none").fit(X, y)
     assert model.rule_graph_.used_features == ("x4", "x5")
     assert model.score(X, y) > 0.97
 
@@ -87,8 +93,8 @@ def test_a_formula_without_units_speaks_for_no_class() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((300, 3))
     y = np.where(X[:, 0] > 0.7, 2, np.where(X[:, 1] > 0.6, 1, 0))
-    free = CNLLClassifier(1, stopping="none").fit(X, y)
-    limited = CNLLClassifier(1, stopping="none", max_total_clauses=1).fit(X, y)
+    free = RulesClassifier(1, stopping="none").fit(X, y)
+    limited = RulesClassifier(1, stopping="none", max_total_clauses=1).fit(X, y)
     assert counts(free.rule_graph_).rules == 2, "that of the default would change nothing"
     assert counts(limited.rule_graph_).rules == 1
     assert sum(limited.rule_graph_.provenance["units"]) == 1

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
-from rulekit.learners.cnll.plain.rule_paths import level_orders, without_holes
 from rulekit.learners.fitting.rule_sets import covered
+from rulekit.learners.rules.rule_paths import level_orders, without_holes
 from rulekit.schema import Feature
 
 BANDS = ("50-59", "10-19", "30-39", "20-29", "40-49", "60+")

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit import CNLLClassifier
+from rulekit import RulesClassifier
 from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Probability
+from rulekit.graph.nodes import Logistic, Sided
 from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans
 from rulekit.tables.kinds.inference import infer
 
-SMALL: dict[str, Any] = {"n_units": 8, "stopping": "none", "n_threads": 1, "target": "default"}
+SMALL: dict[str, Any] = {"stopping": "none", "n_threads": 1, "target": "default"}
 ALL = {
     "monotone": {"income": "increasing", "age": "decreasing"},  # against what the rows say
     "forbid": [("late_payments", "amount"), ("income", "homeowner", "purpose")],
@@ -35,7 +35,7 @@ def test_every_promise_is_kept_stated_and_proved() -> None:
     promises = {**ALL, "require": ["amount > 9000 and late_payments > 4 -> yes"]}
     promises["forbid"] = promises["forbid"][1:]
 
-    model = CNLLClassifier(**SMALL, **promises).fit(table, y)
+    model = RulesClassifier(**SMALL, **promises).fit(table, y)
     checked = check_model(model.rule_graph_)
 
     assert [verdict.outcome for verdict in checked.verdicts] == ["proved"] * 5
@@ -43,7 +43,7 @@ def test_every_promise_is_kept_stated_and_proved() -> None:
     graph = model.rule_graph_
     assert parse_graph(str(graph)) == graph
     assert graph.required[0].condition in [rule.node for rule in rules_of(graph)]
-    free = CNLLClassifier(**SMALL).fit(table, y).rule_graph_
+    free = RulesClassifier(**SMALL).fit(table, y).rule_graph_
     broken = check_model(free.with_(schema=graph.schema, required=graph.required))
     assert not broken.ok
 
@@ -51,11 +51,21 @@ def test_every_promise_is_kept_stated_and_proved() -> None:
 def test_the_reported_probability_keeps_what_the_rules_keep() -> None:
     table, y = rows()
 
-    graph = CNLLClassifier(**SMALL, **ALL).fit(table, y).rule_graph_
+    along = {"income": "decreasing", "late_payments": "increasing"}
+    graph = RulesClassifier(**SMALL, **{**ALL, "monotone": along, "forbid": ()}).fit(table, y).rule_graph_
 
     (reported,) = graph.probability
-    assert isinstance(reported, Probability)
-    assert {rule.node for rule in rules_of(graph)} == {bit.cause for bit in reported.formula.children}
+    assert isinstance(reported, Sided)
+    assert isinstance(reported.probability, Logistic)
+    cells = {name: list(column) for name, column in loans(400).items() if name != "default"}
+    chances = graph.predict_proba(cells)[:, 1]
+    assert len(np.unique(chances)) > 3
+    for name, step in (("income", -9000.0), ("late_payments", 2.0)):
+        assert name in graph.used_features
+        more = graph.predict_proba({**cells, name: [v if v is None else v + step for v in cells[name]]})
+        assert np.all(more[:, 1] >= chances)
+    for name in graph.used_features:
+        assert np.all(graph.predict_proba({**cells, name: [None] * 400})[:, 1] <= chances)
 
 
 def test_several_and_ranked_classes() -> None:
@@ -65,19 +75,16 @@ def test_several_and_ranked_classes() -> None:
     several = {name: promise for name, promise in ALL.items() if name != "monotone"}
 
     for promises, ordered in ((several, None), (ALL, ["low", "mid", "high"])):
-        model = CNLLClassifier(**SMALL, **promises, ordered=ordered).fit(table, y)
+        model = RulesClassifier(**SMALL, **promises, ordered=ordered).fit(table, y)
         assert {verdict.outcome for verdict in check_model(model.rule_graph_).verdicts} == {"proved"}
     with pytest.raises(InputError, match="3 classes without an order do not rise or fall"):
-        CNLLClassifier(**SMALL, **ALL).fit(table, y)
+        RulesClassifier(**SMALL, **ALL).fit(table, y)
 
 
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
         ({"require": ["amount > 3 -> no"]}, "the positive one of two classes"),
-        ({"form": "formula", "require": ["amount > 3 -> yes"]}, "a formula keeps no promises"),
-        ({"form": "formula", "monotone": {"age": "increasing"}}, "a formula keeps no promises"),
-        ({"weak": "llr", "missing_never_helps": True}, "a formula keeps no promises"),
         (
             {"require": ["amount > 3 -> yes"], "monotone": {"amount": "decreasing"}},
             "as amount grows.*broken by a rule that is required",
@@ -89,4 +96,4 @@ def test_several_and_ranked_classes() -> None:
 def test_what_cannot_be_kept_is_refused(parameters: dict[str, Any], said: str) -> None:
     table, y = rows(60)
     with pytest.raises(InputError, match=said):
-        CNLLClassifier(**SMALL, **parameters).fit(table, y)
+        RulesClassifier(**SMALL, **parameters).fit(table, y)

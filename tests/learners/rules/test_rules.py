@@ -1,27 +1,27 @@
-"""Plain rules decide: they are plain, within their limits, and the reported probability agrees with them."""
+"""RulesClassifier: a few conjunctions decide within their limits, and a score card over their columns predicts."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from cnll_cases import TREE, loan_rows, small_table
+from cnll_cases import loan_rows, small_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from rulekit import CNLLClassifier, RuleGraph, simplify
+from rulekit import CNLLClassifier, RuleGraph, RulesClassifier, simplify
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.text import parse_graph
-from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Missing, Node, Not, Or
-from rulekit.graph.rules import counts, disjuncts
-from rulekit.learners.cnll import learner
+from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Logistic, Missing, Node, Not, Or, Sided
+from rulekit.graph.rules import columns_of, counts, disjuncts, rules_of
+from rulekit.learners.rules import learner
 
-KIND: dict[str, Any] = {**TREE, "backfit": 5, "max_bins": 64, "min_rows": 5, "form": "rules"}
 LEAVES = (Compare, Among, IsTrue, Missing)
 
 
@@ -38,6 +38,10 @@ def is_plain(node: Node) -> bool:
     )
 
 
+def features_of(nodes: Iterable[Node]) -> set[str]:
+    return {column for node in nodes for column in columns_of(node)}
+
+
 @settings(max_examples=8, deadline=None)
 @given(
     st.integers(0, 2**16),
@@ -50,8 +54,8 @@ def test_it_is_plain_and_within_its_limits(
     seed: int, clauses: int | None, literals: int | None, features: int | None, stopping: str
 ) -> None:
     X, y = small_table(seed, 2)
-    model = CNLLClassifier(
-        6, **KIND, max_clauses=clauses, max_literals=literals, max_features=features, stopping=stopping, n_folds=2
+    model = RulesClassifier(
+        6, max_clauses=clauses, max_literals=literals, max_features=features, stopping=stopping, n_folds=2
     ).fit(X, y)
     graph = model.rule_graph_
     check(graph)
@@ -68,7 +72,7 @@ def test_it_is_plain_and_within_its_limits(
 
 def test_the_path_is_by_clauses() -> None:
     X, y = loan_rows(600)
-    model = CNLLClassifier(8, **KIND, positive="yes", max_clauses=4).fit(X, y)
+    model = RulesClassifier(8, positive="yes", max_clauses=4).fit(X, y)
     assert [counts(graph).rules for graph in model.path_] == list(range(1, len(model.path_) + 1))
     assert model.path_.graph_at(model.path_.chosen[0]) == model.rule_graph_
     point = model.path_.points[0]
@@ -77,20 +81,48 @@ def test_the_path_is_by_clauses() -> None:
     assert all(point.held_out_error is not None for point in model.path_.points)
 
 
-def test_the_probability_is_the_formulas_on_the_side_of_the_rules() -> None:
+def test_the_probability_is_a_card_of_whole_points_on_the_side_of_the_rules() -> None:
     X, y = loan_rows(600)
-    model = CNLLClassifier(8, **KIND, positive="yes", max_clauses=1, stopping="none").fit(X, y)
-    soft = CNLLClassifier(8, **{**KIND, "form": "formula"}, positive="yes", stopping="none").fit(X, y)
-    holds, chances = model.predict(X) == "yes", soft.predict_proba(X)[:, 1]
-    assert (chances > 0.5).tolist() != holds.tolist()
-    sided = np.where(holds, np.maximum(chances, 0.501), np.minimum(chances, 0.499))
-    assert np.allclose(model.predict_proba(X)[:, 1], sided, rtol=0.0, atol=1e-12)
+    graph = RulesClassifier(positive="yes", stopping="none").fit(X, y).rule_graph_
+    (reported,) = graph.probability
+    assert isinstance(reported, Sided)
+    assert isinstance(reported.probability, Logistic)
+    assert graph.decision == Fires(reported.rule)
+    holds = graph.predict(X) == "yes"
+    chances = graph.with_(probability=(reported.probability,), decision=Fires(Above(reported.probability, 0.5)))
+    card = chances.predict_proba(X)[:, 1]
+    assert (card > 0.5).tolist() != holds.tolist()
+    points = 10.0 * np.log(card / (1.0 - card))
+    assert np.allclose(points, np.rint(points), rtol=0.0, atol=1e-6)
+    assert len(np.unique(np.rint(points))) > 3
+    sided = np.where(holds, np.maximum(card, 0.501), np.minimum(card, 0.499))
+    assert np.allclose(graph.predict_proba(X)[:, 1], sided, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["two", "weighted", "several", "ranked"])
+def test_the_model_reads_only_the_columns_of_its_rules(kind: str) -> None:
+    """The probability once read 6 to 12 columns that no rule names, and nobody saw them in the rules."""
+    X, y = loan_rows(600)
+    more: dict[str, Any] = {}
+    if kind == "weighted":
+        more = {"class_weight": {"yes": 4, "no": 1}}
+    elif kind != "two":
+        income = np.array(X["income"], dtype=float)
+        y = np.where(income > 60000, "high", np.where(income > 30000, "mid", "low"))
+        y[(y == "mid") & (np.array(X["late_payments"]) > 2)] = "high"
+        more = {"ordered": ["low", "mid", "high"]} if kind == "ranked" else {}
+    graph = RulesClassifier(n_folds=2, **more).fit(X, y).rule_graph_
+    for one in (graph, simplify(graph)):
+        read = features_of(rule.node for rule in rules_of(one))
+        assert read
+        assert set(one.used_features) == read
+        assert features_of(one.probability) <= read
 
 
 def test_with_costs_the_probability_is_of_the_rows_as_they_are() -> None:
     """An error on a "yes" costs four times: the label is above 1/5, and so is the probability."""
     X, y = loan_rows(600)
-    model = CNLLClassifier(8, **KIND, n_folds=2, positive="yes", class_weight={"yes": 4, "no": 1}).fit(X, y)
+    model = RulesClassifier(8, n_folds=2, positive="yes", class_weight={"yes": 4, "no": 1}).fit(X, y)
     chances = model.predict_proba(X)[:, 1]
     assert np.array_equal(chances > 0.2, model.predict(X) == "yes")
     assert chances.mean() == pytest.approx(np.mean(y == "yes"), abs=0.03)
@@ -98,36 +130,38 @@ def test_with_costs_the_probability_is_of_the_rows_as_they_are() -> None:
 
 @pytest.mark.long_from("seed", 1)
 @pytest.mark.parametrize("seed", range(3))
-def test_labels_without_law_have_no_rule_but_a_probability(seed: int) -> None:
+def test_labels_without_law_have_no_rule_and_the_probability_of_all_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.random((400, 3))
     y = rng.random(400) < 0.03 + 0.2 * X[:, 0]
-    model = CNLLClassifier(**KIND, positive=True).fit(X, y)
+    model = RulesClassifier(positive=True).fit(X, y)
     assert counts(model.rule_graph_).rules <= 1
     chances = model.predict_proba(X)[:, 1]
     assert chances.max() < 0.5 or model.predict(X).any()
-    assert chances[X[:, 0] > 0.5].mean() > chances[X[:, 0] <= 0.5].mean()
+    if not counts(model.rule_graph_).rules:
+        assert model.rule_graph_.used_features == ()
+        assert chances == pytest.approx(np.full(400, y.mean()), abs=1e-3)
 
 
 def test_weights_count_as_rows() -> None:
     X, y = loan_rows(200)
     weight = np.arange(200) % 3 + 1
     twice = np.repeat(np.arange(200), weight)
-    given = CNLLClassifier(4, **KIND, stopping="none").fit(X, y, sample_weight=weight).rule_graph_
+    given = RulesClassifier(4, stopping="none").fit(X, y, sample_weight=weight).rule_graph_
     repeated = {name: [values[i] for i in twice] for name, values in X.items()}
-    assert CNLLClassifier(4, **KIND, stopping="none").fit(repeated, y[twice]).rule_graph_ == given
+    assert RulesClassifier(4, stopping="none").fit(repeated, y[twice]).rule_graph_ == given
 
 
 def test_several_classes_have_a_plain_rule_each_and_ordered_ones_for_each_cut() -> None:
     X = np.random.default_rng(0).random((400, 3))
     y = np.where(X[:, 0] > 0.7, "high", np.where(X[:, 1] > 0.6, "mid", "low"))
-    model = CNLLClassifier(4, **KIND).fit(X, y)
+    model = RulesClassifier(4).fit(X, y)
     check(model.rule_graph_)
     assert isinstance(model.rule_graph_.decision, ArgMax)
     assert model.score(X, y) > 0.95
     assert model.rule_graph_.decision.in_order
     assert np.array_equal(model.predict_proba(X).argmax(axis=1), model.rule_graph_.decide(X))
-    graph: RuleGraph = CNLLClassifier(4, **KIND, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
+    graph: RuleGraph = RulesClassifier(4, ordered=["low", "mid", "high"]).fit(X, y).rule_graph_
     assert isinstance(graph.decision, Median)
     assert all(map(is_plain, graph.decision.above))
 
@@ -143,33 +177,27 @@ def test_a_rare_class_of_several_is_found_more_often(monkeypatch: pytest.MonkeyP
     found = []
     for share in (0.0, learner.RARE):
         monkeypatch.setattr(learner, "RARE", share)
-        decided = CNLLClassifier(6, n_folds=3, random_state=0).fit(X[:2000], y[:2000]).predict(X[2000:])
+        decided = RulesClassifier(6, n_folds=3, random_state=0).fit(X[:2000], y[:2000]).predict(X[2000:])
         found.append((f1_score(y[2000:], decided, average="macro"), (decided != y[2000:]).mean()))
     assert found[1][0] > found[0][0] + 0.02
     assert found[1][1] < found[0][1] + 0.01
 
 
-def test_a_formula_of_more_than_twenty_units_has_a_plain_form() -> None:
-    """Its patterns are too many to list, so that the clauses come from its first twenty units."""
+def test_a_majority_of_three_has_three_rules() -> None:
     rng = np.random.default_rng(1)
     X = rng.random((500, 6))
     y = ((X[:, :3] > 0.5).sum(axis=1) >= 2) ^ (rng.random(500) < 0.1)
-    model = CNLLClassifier(24, **KIND, stopping="none").fit(X, y)
-    assert len(model.history_) >= 24
+    model = RulesClassifier(24, stopping="none").fit(X, y)
     assert model.score(X, y) > 0.85
+    assert counts(model.rule_graph_).rules >= 3
 
 
 def test_what_is_not_plain_is_refused() -> None:
     X, y = loan_rows(60)
-    start = CNLLClassifier(2, form="formula", stopping="none").fit(X, y).rule_graph_
+    start = CNLLClassifier(2, stopping="none").fit(X, y).rule_graph_
     soft = start.with_(decision=Fires(Above(start.probability[0], 0.5)))
-    for parameters, said in (
-        ({"weak": "llr"}, "form='rules'"),
-        ({"weak": "pairs"}, "form='rules'"),
-        ({"start": soft}, "decides by a probability"),
-    ):
-        with pytest.raises(InputError, match=said):
-            CNLLClassifier(3, form="rules", **parameters).fit(X, y)
+    with pytest.raises(InputError, match="decides by a probability"):
+        RulesClassifier(3, start=soft).fit(X, y)
 
 
 EXPERT = """rulekit rules 1
@@ -184,27 +212,27 @@ decide yes when any of (
 """
 
 
-def test_where_rules_do_worse_than_none_the_formula_still_tells_rows_apart() -> None:
+def test_without_any_rule_the_more_frequent_class_is_decided_with_its_share() -> None:
     rng = np.random.default_rng(5)
     X = rng.random((300, 6))
     y = rng.random(300) < 0.15 + 0.3 * X[:, 0]
     for positive in (True, False):
-        model = CNLLClassifier(**KIND, n_folds=2, positive=positive).fit(X, y)
+        model = RulesClassifier(n_folds=2, positive=positive).fit(X, y)
         none = model.path_.graph([0])
         assert set(none.predict(X).tolist()) == {False}
         chances = none.predict_proba(X)[:, list(none.classes).index(True)]
-        assert chances.max() < 0.5
-        assert chances[X[:, 0] > 0.5].mean() > chances[X[:, 0] <= 0.5].mean() + 0.05
+        assert chances == pytest.approx(np.full(300, y.mean()), abs=1e-3)
+        assert none.used_features == ()
 
 
 @pytest.mark.parametrize("freeze", ["all", "none"])
 def test_it_goes_on_from_given_rules(freeze: str) -> None:
     X, y = loan_rows(800)
     start = parse_graph(EXPERT)
-    kind = {**KIND, "n_folds": 2, "target": "default", "positive": "yes"}
+    kind: dict[str, Any] = {"n_folds": 2, "target": "default", "positive": "yes"}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = CNLLClassifier(8, **kind, start=start, freeze=freeze).fit(X, y)
+        model = RulesClassifier(8, **kind, start=start, freeze=freeze).fit(X, y)
     rule = model.rule_graph_.decision.roots[0]
     assert is_plain(rule)
     kept = [part for part in disjuncts(start.decision.roots[0]) if part in disjuncts(rule)]
@@ -245,7 +273,7 @@ def test_the_rule_of_tic_tac_toe_is_the_eight_lines(left_out: int | None) -> Non
     kept = [board for i, board in enumerate(boards) if i % 10 != left_out]
     cells = {f"cell{j}": [board[j] for board in kept] for j in range(9)}
     y = [any(all(board[j] == "x" for j in line) for line in LINES) for board in kept]
-    model = CNLLClassifier(20, stopping="none", positive=True).fit(cells, y)
+    model = RulesClassifier(20, stopping="none", positive=True).fit(cells, y)
     assert isinstance(model.rule_graph_.decision, Fires)
     rule = model.rule_graph_.decision.formula
     assert isinstance(rule, Or)
