@@ -28,7 +28,6 @@ from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
 
-
 _GUIDED = 1 << 12
 """Rows up to which a guide helps the search: of more, labels alone err less."""
 

@@ -71,8 +71,9 @@ class RuleSettings:
 
     kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
     constraints (None: all); columns: in which rules are looked for (None: all). rare: whether a class is so rare
-    that it is worth more errors to find its rows. guided: whether a guide helps the search. place: of its class in the list of all classes; weights: of all rows
-    [n], where those of classes before it weigh nothing in its search (None: as they are).
+    that it is worth more errors to find its rows. guided: whether a guide helps the search. place: of its class in the
+    list of all classes; weights: of all rows [n], where those of classes before it weigh nothing in its search (None:
+    as they are).
     """
 
     rules: int = 8
