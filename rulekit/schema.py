@@ -19,7 +19,7 @@ from rulekit.names import suggestion
 
 Kind = Literal["numeric", "boolean", "categorical", "text"]
 Precision = Literal["float32", "float64"]
-Display = Literal["plain", "integer", "date", "datetime", "money"]
+Display = Literal["plain", "integer", "count", "date", "datetime", "money"]
 Unseen = Literal["unseen", "missing", "error"]
 Role = Literal["use", "audit", "forbidden"]
 
@@ -64,8 +64,9 @@ class Feature:
         Whether the levels are ranks, from low to high.
     precision : "float32" or "float64"
         The width in which a numeric value is compared (docs/numbers.md).
-    display : "plain", "integer", "date", "datetime" or "money"
-        How numbers are shown; a date is a number of days since 1970-01-01, a datetime of seconds.
+    display : "plain", "integer", "count", "date", "datetime" or "money"
+        How numbers are shown; a count is a whole number from 0 on, a date a number of days since 1970-01-01, a datetime
+        of seconds.
     unit : str
         The unit of the numbers, where people read them: EUR, %, years.
     form : str

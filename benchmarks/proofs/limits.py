@@ -71,6 +71,7 @@ COMMANDS = {
     "simplify": "simplify model.json -o {out}.json",
     "train": "train rows.csv --target y --learner adaboost --param n_estimators=5000 -o trained.json {limit}",
     "train start": "train rows.csv --target y --learner cnll --start model.rules --freeze all -o {out}.json {limit}",
+    "try": "try rows.csv --target y {limit}",
     "resize": "resize trained.json --rules 9999 -o {out}.json",
     "stability": "stability trained.json rows.csv {limit}",
     "demo": "demo --folder {out}",

@@ -14,6 +14,7 @@ TITLES = {
     "cost laws": ("Cost laws: time and memory against rows, columns and units", "cost_laws --write"),
     "out of core": ("A file larger than the memory budget", "out_of_core --write"),
     "same model": ("The same model everywhere", "same_model --write"),
+    "rare classes": ("Additive rules on rare classes", "learning.several_classes --rare --write"),
     "several classes": ("Additive rules on several classes", "learning.several_classes --write"),
     "noisy logical": ("Noisy-logical data", "learning.paper_cnll noisy --write"),
     "paper uci stumps": ("AdaBoost on the paper's UCI tables", "learning.paper_uci --only stumps --write"),

@@ -32,6 +32,7 @@ from rulekit_cli import (
     stability,
     threshold,
     train,
+    try_,
     verify,
 )
 from rulekit_cli.console import library_heard
@@ -58,6 +59,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     learner = named(arguments, "--learner") if asks and "train" in arguments[:1] else None
     app.command("describe")(describe.describe)
     app.command("train")(train.train if learner is None else with_parameters(train.train, learner))
+    app.command("try")(try_.try_)
     app.command("export")(export.export if target is None else export.export_to(target))
     app.command("predict")(predict.predict)
     app.command("evaluate")(evaluate.evaluate)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -100,6 +100,19 @@ def reads_text(command: Callable[..., None]) -> Callable[..., None]:
     extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     extended.__annotations__ = {p.name: p.annotation for p in parameters}
     return extended
+
+
+def spelled(command: Callable[..., None], given: Mapping[str, Any], leave_out: Collection[str]) -> list[str]:
+    """The options of a command, by name, as words of a command line; those that are as by default stay away."""
+    words: list[str] = []
+    defaults = inspect.signature(command).parameters
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        flag = getattr(next(iter(get_args(hint)[1:]), None), "default", None)
+        value = {**given, **given.get("text_file", {})}.get(name)
+        if isinstance(flag, str) and value != defaults[name].default and name not in leave_out:
+            for each in value if isinstance(value, list) else [value]:
+                words += [flag] if each is True else [flag, str(each)]
+    return words
 
 
 # Reasons -------------------------------------------------------------------------------------------------------------

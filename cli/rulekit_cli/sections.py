@@ -7,7 +7,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 SECTIONS = {
-    "Learn": ("describe", "train", "resize", "demo"),
+    "Learn": ("describe", "try", "train", "resize", "demo"),
     "Read and question": ("show", "explain", "reasons", "check", "compare", "stability", "sample", "bounds", "report"),
     "Change": ("threshold", "override", "import", "refit", "simplify"),
     "Use": ("predict", "evaluate", "monitor", "export", "verify"),

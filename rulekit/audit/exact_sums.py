@@ -54,11 +54,9 @@ class Weights:
                     sums[at // width] += whole << power if power >= 0 else whole >> -power
         return sums
 
-    def of(self, truth: npt.NDArray[np.bool_]) -> list[int]:
-        """The sums of the weights of the rows where each column of `truth` [n, m] holds, in units of 2^-1074."""
-        if self._parts is None:
-            return [count * UNIT for count in np.count_nonzero(truth, axis=0).tolist()]
-        return [self.by(column.astype(np.uint8), 2)[1] for column in truth.T]
+    def of(self, truth: npt.NDArray[np.bool_]) -> int:
+        """The sum of the weights of the rows where `truth` [n] holds, in units of 2^-1074."""
+        return int(np.count_nonzero(truth)) * UNIT if self._parts is None else self.by(truth, 2)[1]
 
     def total(self) -> int:
         """The sum of all weights, in units of 2^-1074."""

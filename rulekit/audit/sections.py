@@ -43,7 +43,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.overrides import Override
 from rulekit.graph.probability.gated_deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import INHIBITS, Rule, conjuncts, rules_of, rules_of_parts
+from rulekit.graph.rules import INHIBITS, Rule, conjuncts, inner_sum, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
@@ -311,7 +311,7 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if isinstance(score, Difference):
         return "the difference of two probabilities"
     if isinstance(score, Logistic):
-        return f"the logistic of {_measure(score.linear, rules)}"
+        return f"the logistic of {_sum(score.linear, rules)}"
     if score.family is Family.REAL and not isinstance(score, Strength):
         return "the sum of these points"
     if not isinstance(score, Probability | Strength):
@@ -322,6 +322,16 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if rules[-1].connective == INHIBITS:
         return "the probability that any of these holds, and none of those below does,"
     return f"the probability that {_HOLD.get(connective, f'{connective} of these hold')}"
+
+
+def _sum(score: Node, rules: Sequence[Rule]) -> str:
+    """A sum as words that its points can stand under, with how often it is taken and what every row has."""
+    if not isinstance(score, Linear):
+        return _measure(score, rules)
+    inner = inner_sum(score)
+    times = 1.0 if inner is score else score.terms[0][0]
+    begun = f"{weight(inner.bias)} and " if inner.bias else ""
+    return f"{'' if times == 1.0 else f'{weight(times)} times '}the sum of {begun}these points"
 
 
 _INHIBITORS = "and none of those:"

@@ -17,8 +17,8 @@ from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.exact_sums import UNIT, Weights, share_of
 from rulekit.audit.score_cards.score_table import total_of
 from rulekit.cells.totals import MOST_TOTALS
-from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, rule_values, rules_of
+from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
+from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -55,6 +55,7 @@ def rule_statistics(
     exponent = 0 if weight is None else int(np.frexp(weight.max(initial=0.0))[1])
     squared = None if weight is None else np.ldexp(weight, -exponent) ** 2
     tally = _Tally(graph, rules_of(graph), exponent)
+    check_encoding(graph, table)
     start = 0
     for block in table.blocks(graph.used_features, _TOGETHER):
         rows = slice(start, start + block.n_rows)
@@ -74,10 +75,10 @@ class _Tally:
     def __init__(self, graph: RuleGraph, rules: tuple[Rule, ...], exponent: int) -> None:
         self.graph, self.rules = graph, rules
         self.exponent = exponent  # of the power of two by which weights were divided before they were squared
-        self.classes = np.array([rule.class_index for rule in rules], dtype=np.int64)
-        self.at_least = np.array(
-            [graph.decision.ordered and rule.connective != OVERRIDES for rule in rules], dtype=bool
-        )
+        self.read = [read_of(rule) for rule in rules]
+        # of each rule the class, and whether it speaks for higher ones, too
+        ordered = graph.decision.ordered
+        self.speaks_for = [(rule.class_index, ordered and rule.connective != OVERRIDES) for rule in rules]
         self.total = 0
         self.sums: dict[str, list[int]] = {}
         self.score = total_of(graph)
@@ -85,25 +86,26 @@ class _Tally:
         self.squares = 0
 
     def add(self, table: Table, y: Array, weights: Weights, squares: Weights | None) -> None:
-        self.total += weights.total()
-        active = firing(self.rules, rule_values(self.rules, table), table.n_rows)
-        positive = np.where(self.at_least, y[:, None] >= self.classes, y[:, None] == self.classes)
+        n_classes = len(self.graph.classes)
+        scores = [] if self.score is None or len(self.totals) > MOST_TOTALS else [self.score]
+        values = evaluate_nodes((*self.read, *self.graph.decision.roots, *scores), table)
+        active = list(firing(self.rules, [values[node] for node in self.read], table.n_rows).T)
+        labels = labels_of(self.graph.decision, self.graph.default, values, table.n_rows)
         together = self._together(active)
-        self._add("rows", np.count_nonzero(active, axis=0).tolist())
-        self._add("positive", weights.of(positive))
-        self._add("active", weights.of(active))
+        positive = {(k, above): y >= k if above else y == k for k, above in self.speaks_for}
+        self.total += weights.total()
+        self._add("actual", weights.by(y, n_classes))
+        self._add("predicted", weights.by(labels, n_classes))
+        self._add("rows", [int(np.count_nonzero(truth)) for truth in active])
+        for name, truths in (("alone", active), ("together", together)):
+            self._add(name, [weights.of(truth) for truth in truths])
+            own = zip(truths, self.speaks_for, strict=True)
+            self._add(f"right {name}", [weights.of(truth & positive[key]) for truth, key in own])
         if squares is not None:
-            self._add("squares", squares.of(active))
-        self._add("right", weights.of(active & positive))
-        self._add("wrong", weights.of(active != positive))
-        self._add("right together", weights.of(together & positive))
-        self._add("wrong together", weights.of(together != positive))
-        self._add("actual", weights.by(y, len(self.graph.classes)))
-        self._add("predicted", weights.by(decide(self.graph, table), len(self.graph.classes)))
-        if squares is not None:
+            self._add("squares", [squares.of(truth) for truth in active])
             self.squares += squares.total()
-        if self.score is not None and len(self.totals) <= MOST_TOTALS:
-            self._add_totals(np.asarray(evaluate_nodes([self.score], table)[self.score]), y, weights)
+        for score in scores:
+            self._add_totals(values[score], y, weights)
 
     def _add_totals(self, totals: Array, y: Array, weights: Weights) -> None:
         """The weight of the rows of each total, and of those of the positive class."""
@@ -125,44 +127,42 @@ class _Tally:
     def _add(self, name: str, found: list[int]) -> None:
         self.sums[name] = [a + b for a, b in zip(self.sums.get(name, [0] * len(found)), found, strict=True)]
 
-    def _together(self, active: Array) -> Array:
-        """Where each rule together with all rules of its class before it says yes [n, rules]."""
-        together, last = active.copy(), dict[tuple[int, bool], int]()
+    def _together(self, active: list[Array]) -> list[Array]:
+        """Where each rule together with all rules of its class before it says yes [n]."""
+        together, last = list(active), dict[tuple[int, bool], int]()
         for j, rule in enumerate(self.rules):
             if rule.connective != "sum":
                 group = rule.class_index, rule.connective == OVERRIDES
                 before = last.get(group, j)
                 combine = np.logical_or if rule.connective in ("or", "against", OVERRIDES) else np.logical_and
-                own = ~active[:, j] if rule.connective == INHIBITS else active[:, j]
-                combine(together[:, before], own, out=together[:, j])
+                together[j] = combine(together[before], ~active[j] if rule.connective == INHIBITS else active[j])
                 last[group] = j
         return together
 
     def entries(self) -> list[dict[str, Any]]:
         entries = []
-        for j, rule in enumerate(self.rules):
+        for j, (rule, (k, above)) in enumerate(zip(self.rules, self.speaks_for, strict=True)):
             of = {name: sums[j] for name, sums in self.sums.items() if name not in ("actual", "predicted")}
+            positive = sum(self.sums["actual"][k:]) if above else self.sums["actual"][k]
+            right, together = of["right alone"], of["right together"]
             entry = {
                 "id": rule.id,
-                "class": self.graph.classes[rule.class_index],
+                "class": self.graph.classes[k],
                 "n": of["rows"],
-                **self._effective(of),
-                "coverage": share_of(of["active"], self.total),
-                "precision": share_of(of["right"], of["active"]),
-                "base_rate": share_of(of["positive"], self.total),
-                "true_positive": share_of(of["right"], of["positive"]),
+                **self._equal_rows("effective_n", of["alone"], of.get("squares", 0)),
+                "coverage": share_of(of["alone"], self.total),
+                "precision": share_of(right, of["alone"]),
+                "base_rate": share_of(positive, self.total),
+                "true_positive": share_of(right, positive),
             }
             alone = {
-                "error": share_of(of["wrong"], self.total),
-                "cumulative_true_positive": share_of(of["right together"], of["positive"]),
-                "cumulative_error": share_of(of["wrong together"], self.total),
+                "error": share_of(of["alone"] + positive - 2 * right, self.total),
+                "cumulative_true_positive": share_of(together, positive),
+                "cumulative_error": share_of(of["together"] + positive - 2 * together, self.total),
             }
             # a term of a sum is no classifier by itself
             entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
         return entries
-
-    def _effective(self, of: dict[str, int]) -> dict[str, float]:
-        return self._equal_rows("effective_n", of["active"], of.get("squares", 0))
 
     def effective_rows(self) -> dict[str, float]:
         """How many rows of equal weight say as much as all, where rows have weights."""

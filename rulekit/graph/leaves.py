@@ -134,7 +134,7 @@ def has_column(node: Node) -> bool:
 
 
 def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
-    """The leaf that is true exactly where `leaf` is false, or None where only `Not` says it, or says it much shorter.
+    """The leaf that is true exactly where `leaf` is false, or None where only `Not` says it, or says it shorter.
 
     `Not(Among)` needs the schema, whose other levels it lists.
     """
@@ -145,15 +145,18 @@ def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
     if isinstance(leaf, Among) and schema is not None and leaf.feature in schema:
         within = set(leaf.levels)
         others = tuple(level for level in schema[leaf.feature].levels if level not in within)
-        if much_longer(len(others), len(within)):
+        if said_by_others(len(others), len(within), new=not leaf.unseen):
             return None
         return Among(leaf.feature, others, not leaf.missing, not leaf.unseen)
     return None
 
 
-def much_longer(listed: int, others: int) -> bool:
-    """Whether a set of `listed` levels is written as `Not` of the `others` instead: more than 8, and 4 times them."""
-    return listed > MOST_LISTED and listed > MOST_TIMES * others
+def said_by_others(listed: int, others: int, new: bool) -> bool:
+    """Whether a set of so many levels is the `Not` of the other ones: `job not in {clerk}`.
+
+    Where those are fewer and a level never seen belongs to the set (new), else where they are a fourth, of more than 8.
+    """
+    return 0 < others < listed if new else listed > MOST_LISTED and listed > MOST_TIMES * others
 
 
 def negate(node: Node, schema: Schema | None) -> Node:

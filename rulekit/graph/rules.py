@@ -183,15 +183,20 @@ def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
 
 def firing(rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], n_rows: int) -> npt.NDArray[np.bool_]:
     """`fired` of rules whose `rule_values` are known."""
-    result = np.empty((n_rows, len(rules)), dtype=bool)
+    result = np.empty((n_rows, len(rules)), dtype=bool, order="F")
     for j, (rule, value) in enumerate(zip(rules, values, strict=True)):
         result[:, j] = value > 0.5 if rule.nested else value != 0
     return result
 
 
+def read_of(rule: Rule) -> Node:
+    """The node whose value tells where a rule fires."""
+    return Probability(rule.node) if rule.nested else rule.node
+
+
 def rule_values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
     """Per rule [n]: its truth, the probability of a random rule, the number of a numeric term."""
-    read = [Probability(rule.node) if rule.nested else rule.node for rule in rules]
+    read = [read_of(rule) for rule in rules]
     values = evaluate_nodes(read, table)
     return [values[node] for node in read]
 
@@ -286,8 +291,14 @@ def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
     if isinstance(score, Logistic | Rescaled | Difference):
         return tuple(term for child in score.children for term in _terms(child))
     if isinstance(score, Linear):
-        return score.terms
+        return inner_sum(score).terms
     return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, Strength) else ()
+
+
+def inner_sum(score: Linear) -> Linear:
+    """The sum whose points are read: of a sum that is only taken some times, that one."""
+    inner = score.terms[0][1] if len(score.terms) == 1 else None
+    return inner if isinstance(inner, Linear) else score
 
 
 def _summands(weight: float, node: Node) -> list[_Part]:

@@ -230,12 +230,12 @@ class Variants:
     preferred: which one is taken where there is no cross-validation. nothing: what stands where none of their
     candidates does (None: what the learner says of a question). rare: the class is rare, so that of sizes whose errors
     are nearly alike the one with the largest macro F1 is taken. loss: of a candidate on each of the held-out rows [n],
-    by which variants are compared at their largest size (None: by its error and cost); bold: those that are taken only
-    where they are clearly better by it. sizes_by_loss: the size is taken by it, too, and not by errors; errors_first:
-    by errors, and by the loss of sizes with as many. least: the path and the size of the least held-out error and cost
-    are taken, as they are and not smoothed. final: the path of the one that is taken, where more
-    work is spent on that (None: as it was compared). shared: all questions have the same units, so that they have one
-    size.
+    by which variants are compared at their largest size, and sizes (None: by its error and cost, and by errors); bold:
+    those that are taken only where they are clearly better by it. least: the size of the least loss is taken, and not
+    the largest that is not surely worse; errors_first: of fewest errors, and of as many of the least loss. by_error:
+    the path and the size of the least held-out error and cost are taken, as they are and not smoothed. final: the path
+    of the one that is taken, where more work is spent on that (None: as it was compared). shared: all questions have
+    the same units, so that they have one size.
     """
 
     paths: Sequence[Callable[[], Sequence[Candidate]]]
@@ -244,9 +244,9 @@ class Variants:
     rare: bool = False
     loss: Callable[[Candidate, Problem], Floats] | None = None
     bold: frozenset[int] = frozenset()
-    sizes_by_loss: bool = False
-    errors_first: bool = False
     least: bool = False
+    errors_first: bool = False
+    by_error: bool = False
     final: Callable[[int], Sequence[Candidate]] | None = None
     shared: bool = False
 

@@ -21,6 +21,7 @@ from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.binned.binning import least_level
 from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.binned.problem import Problem
+from rulekit.learners.binned.twins import without_twins
 from rulekit.learners.binned.words import with_words
 from rulekit.learners.contract import (
     Ability,
@@ -40,7 +41,7 @@ from rulekit.learners.counting.histograms import Floats, class_totals, quantise_
 from rulekit.learners.counting.kernels import available_threads
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
-from rulekit.learners.fitting.given.constraints import required_of, under_constraints
+from rulekit.learners.fitting.given.constraints import named_columns, required_of, under_constraints
 from rulekit.learners.fitting.given.start_schema import under_start
 from rulekit.learners.fitting.given.starts import unmerged
 from rulekit.learners.fitting.learning import Plan, Run, learn_all
@@ -128,6 +129,8 @@ class RuleLearner(ABC):
         least = least_level(settings.min_level_rows, rows.weights, rows.weight_unit)
         threads = available_threads(settings.n_threads)
         columns, codes = binned(settings.callback, data.table, rows.weights, settings.max_bins, least, threads)
+        named = named_columns(settings, data.table, data.classes)
+        columns, codes, self.remarks_ = without_twins(columns, codes, named)
         return with_words(replace(rows, columns=columns, codes=codes), data.table, len(data.classes), least)
 
     def prepare(

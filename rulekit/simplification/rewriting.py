@@ -14,7 +14,7 @@ from functools import reduce
 from operator import xor
 
 from rulekit.cells.axis import Cells, cells_of
-from rulekit.graph.leaves import much_longer, readers
+from rulekit.graph.leaves import readers, said_by_others
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -247,11 +247,9 @@ def _intervals(cells: Cells, mask: int) -> Node:
 
 
 def _levels(cells: Cells, mask: int) -> Node:
-    """A level set by its own levels, or by those outside it where these are much fewer."""
-    node = _set(cells, mask)
-    inside = len(node.levels)
-    outside = len(cells.levels) + len(cells.others) - inside
-    return Not(_set(cells, cells.full & ~mask)) if much_longer(inside, outside) else node
+    """A level set by its own levels, or by those outside it where that is shorter."""
+    node, rest = _set(cells, mask), _set(cells, cells.full & ~mask)
+    return Not(rest) if said_by_others(len(node.levels), len(rest.levels), new=not rest.unseen) else node
 
 
 def _set(cells: Cells, mask: int) -> Among:

@@ -38,7 +38,7 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.table import PART, Array, StoredArrays, Table
+from rulekit.tables.table import PART, Array, StoredArrays, Table, gathered
 from rulekit.tables.text.token_sets import TokenSets
 
 
@@ -298,8 +298,10 @@ def data_hash(data: Table | LabelledTable) -> str:
     names = [field.name for field in fields(Feature) if field.name != "form"]
     features = [{name: getattr(feature, name) for name in names} for feature in table.features]
     header: list[object] = [features, table.n_rows]
-    columns = [c.parts() for c in table.arrays.columns] if isinstance(table.arrays, StoredArrays) else [table.arrays]
-    parts: list[Iterable[Array]] = [*columns]
+    arrays = table.arrays
+    parts: list[Iterable[Any]] = [gathered(arrays)]
+    if isinstance(arrays, StoredArrays):
+        parts = [column.parts() for column in arrays.columns]
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
         header += [data.weight is not None, data.group is not None, *(["time"] if data.time is not None else [])]

@@ -25,7 +25,7 @@ from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
 
 MOST_HASHES = 2048
-_BLOCK = 1 << 15
+_BLOCK = 1 << 13
 """Rows that are hashed together, few enough to stay in the processor's cache."""
 _ALL = 64
 
@@ -146,29 +146,30 @@ def _hashes(rows: LabelledTable) -> Iterator[Hashes]:
     labels = np.array([_key("label", type(_plain(c)).__name__, str(c)) for c in rows.classes], dtype=np.uint64)
     levels = {f.name: _level_keys(f.name, f.levels) for f in rows.table.features if f.kind == "categorical"}
     levels |= {f.name: hashes_of_words(f.levels) for f in rows.table.features if f.kind == "text"}
+    keys = {f.name: np.uint64(_key("column", f.name)) for f in rows.table.features} | levels
     start = 0
     for table in rows.table.blocks():
         for first in range(0, table.n_rows, _BLOCK):
             last = min(first + _BLOCK, table.n_rows)
-            yield mixed(_of_cells(table, first, last, levels) + labels[rows.y[start + first : start + last]])
+            yield mixed(_of_cells(table, first, last, keys) + labels[rows.y[start + first : start + last]])
         start += table.n_rows
 
 
-def _of_cells(table: Table, first: int, last: int, levels: Mapping[str, Hashes]) -> Hashes:
+def _of_cells(table: Table, first: int, last: int, keys: Mapping[str, Any]) -> Hashes:
     total = np.zeros(last - first, dtype=np.uint64)
     for feature, array in zip(table.features, table.arrays, strict=True):
         cells = array[first:last]
         if feature.kind == "categorical":
-            total += levels[feature.name][cells]
+            total += keys[feature.name][cells]
             continue
         if isinstance(cells, TokenSets):
-            words = cells.hashes_of_all_words(levels[feature.name])
+            words = cells.hashes_of_all_words(keys[feature.name])
             known = mixed(words ^ np.uint64(_key("text", feature.name)))
             total += np.where(cells.missing, np.uint64(_key("missing", feature.name)), known)
             continue
         numbers = canonical_numbers(cells)
-        bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64).astype(np.uint64)
-        total += mixed(bits ^ np.uint64(_key("column", feature.name)))
+        bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64)
+        total += mixed(bits ^ keys[feature.name])
     return total
 
 

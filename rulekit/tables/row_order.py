@@ -66,10 +66,10 @@ def _correlated(values: npt.NDArray[Any]) -> bool:
     """Whether neighbours are alike in a column: numbers, or codes of a category."""
     if values.dtype.kind == "f":
         known = values[~np.isnan(values)]
-        if len(known) < _FEWEST or len(np.unique(known)) < 2:
+        distinct, rank, counts = np.unique(known, return_inverse=True, return_counts=True)
+        if len(known) < _FEWEST or len(distinct) < 2:
             return False
-        rank = np.unique(known, return_inverse=True)[1]
-        place = (np.cumsum(np.bincount(rank)) - np.bincount(rank) / 2.0)[rank]
+        place = (np.cumsum(counts) - counts / 2.0)[rank]
         place -= place.mean()
         correlation = float((place[1:] * place[:-1]).sum() / (place**2).sum())
         return correlation >= max(2.0 * _EXCESS, _DEVIATIONS / float(np.sqrt(len(known))))

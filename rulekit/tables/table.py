@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 
 PART = 1 << 18
 """Rows that are looked at together where a whole column is not needed."""
+_GATHERED = 4  # columns of one matrix that are copied together
+_CACHED = 1 << 13  # rows of a matrix that stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -396,6 +398,22 @@ def arrays_of(columns: Sequence[EncodedColumn]) -> Sequence[Array]:
     if len(stored) == len(columns) and any(isinstance(column, StoredColumn) for column in stored):
         return StoredArrays(stored)
     return tuple(column.read() for column in columns)  # type: ignore[misc]
+
+
+def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
+    """Each column as one piece of memory: those of a matrix are copied, a few at a time.
+
+    To go through one column of a matrix takes as long as to go through all.
+    """
+    for first in range(0, len(arrays), _GATHERED):
+        few = list(arrays[first : first + _GATHERED])
+        apart = {k: a for k, a in enumerate(few) if not isinstance(a, TokenSets) and not a.flags.c_contiguous}
+        for k, array in apart.items():
+            few[k] = np.empty_like(array, order="C")
+        for start in range(0, len(few[0]), _CACHED):
+            for k, array in apart.items():
+                few[k][start : start + _CACHED] = array[start : start + _CACHED]
+        yield from few
 
 
 def rows_within(rows: Array, start: int, stop: int) -> Array:

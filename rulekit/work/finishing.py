@@ -23,7 +23,6 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.hand_edits import with_edits_of
 from rulekit.work.changes.kept_overrides import Kept
-from rulekit.work.evaluating import labelled_rows
 from rulekit.work.progress import Finishing, Progress
 
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ class Finish:
     def _of_test(self, model: RuleGraph) -> tuple[Figures, str]:
         if self.request.test is None:
             return measured(model, self.training), TRAINING_ROWS
+        from rulekit.work.evaluating import labelled_rows
+
         test = labelled_rows(model, self.request.test, test_reading(self.request))
         self.notes += test.notes
         return measured(model, test.rows), f"{self.request.test.name}: {len(test.rows)} rows"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.audit.checks.checking import unproved
+from rulekit.audit.checks.promises import promises
 from rulekit.audit.figures.metrics import Figures
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
@@ -36,7 +36,10 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     found = no_rule_notes(model, max(figures.classes, key=lambda c: c.predicted).label)
     if not found and len(answered := [c.label for c in figures.classes if c.predicted]) == 1:
         found.append(f"every row is decided {answered[0]!r}, so that the rules only say how likely another answer is")
-    found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
+    if model.overrides or promises(model):
+        from rulekit.audit.checks.checking import unproved
+
+        found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
     covered = [] if start is None else start.covered(model)
     if covered:
         one = len(covered) == 1

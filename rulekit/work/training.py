@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
-_LEARNING = 0.85
+LEARNING = 0.85
 """The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
 
 
@@ -134,10 +134,7 @@ def _trained(
 ) -> TrainingResult:
     """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
-    try:
-        rows, kept, picked = _read(request, start, progress, deadline)
-    except OutOfTime:
-        raise _out_of_time(request, "while the table was read") from None
+    rows, kept, picked = read_rows(request, start, progress, deadline)
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
     beside = None
@@ -233,7 +230,7 @@ def _learned(
             parameters,
             training,
             seed=request.seed,
-            time_limit=None if request.time_limit is None else _LEARNING * deadline.left,
+            time_limit=None if request.time_limit is None else LEARNING * deadline.left,
             memory=request.memory,
             start=start,
             callback=step,
@@ -309,10 +306,19 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     return parameters, read_start(request.start, request.freeze)
 
 
+def read_rows(
+    request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
+) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
+    """The rows, the overrides for them, and which of the rows are held out; raises InputError where time runs out."""
+    try:
+        return _read(request, start, progress, deadline)
+    except OutOfTime:
+        raise _out_of_time(request, "while the table was read") from None
+
+
 def _read(
     request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
 ) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
-    """The rows, the overrides for them, and which of the rows are held out."""
 
     def tell(event: Event) -> None:
         if progress(event):

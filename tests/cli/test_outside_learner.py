@@ -104,6 +104,17 @@ def test_it_is_found_trained_shown_exported_and_proved(run: Run, table: Path) ->
     assert sum(a == b for a, b in zip(answers, pl.read_csv(table)["label"].to_list(), strict=True)) > 270
 
 
+def test_it_is_tried_with_the_others(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    covering = importlib.import_module("covering")
+    given = ("try", str(table), "--target", "label", "--folds", "2", "--json", "-q", "--learners")
+    lines = {line["name"]: line for line in json.loads(run(*given, "covering").out)["lines"]}
+    assert lines["covering"]["figures"]["error"] < lines["most frequent"]["figures"]["error"]
+    monkeypatch.setattr(covering, "best_clause", lambda *_: 1 / 0)
+    lines = {line["name"]: line for line in json.loads(run(*given, "covering,noisy-or").out)["lines"]}
+    assert lines["covering"]["why"].startswith("failed: ZeroDivisionError: division by zero, raised in ")
+    assert lines["noisy-or"]["folds"] == 2
+
+
 def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path, model: Path) -> None:
     frame = pl.read_csv(table)
     frame.with_columns(w=pl.Series([1, 2] * 150), g=pl.Series([1, 1, 2, 2, 3, 3] * 50)).write_csv("more.csv")

@@ -16,7 +16,7 @@ from rulekit.conformance.random_graphs import random_boolean, random_graph, rand
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.text import parse_condition, parse_graph, print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -315,7 +315,31 @@ def test_a_level_set_stays_under_not_where_the_others_are_many(unseen):
         assert simpler.decision == Fires(Not(few))
         assert simplify(simpler) == simpler == parse_graph(print_graph(simpler))
         assert equal_on_cells(graph, simpler)
-    assert simplify(fires(Not(Among("c", MANY[:20])), schema)).decision.formula.levels == tuple(sorted(MANY[20:]))
+    many = Among("c", MANY[20:])
+    if unseen == "unseen":
+        assert simplify(fires(Not(Among("c", MANY[:20], True, True)), schema)).decision.formula == many
+
+
+@pytest.mark.parametrize(
+    ("unseen", "written", "simple"),
+    [
+        ("unseen", "(intake in {owner, public, stray} or unseen)", "intake not in {foster}"),
+        ("unseen", "(intake in {owner, public, stray} or missing or unseen)", "(intake not in {foster} or missing)"),
+        ("unseen", "intake in {owner, public, stray}", "intake in {owner, public, stray}"),
+        ("unseen", "(intake in {owner, stray} or unseen)", "(intake in {owner, stray} or unseen)"),
+        ("unseen", "intake not in {foster, owner, stray}", "(intake in {public} or unseen)"),
+        ("missing", "intake in {owner, public, stray}", "intake not in {foster}"),
+        ("error", "intake in {owner, public, stray}", "intake not in {foster}"),
+    ],
+)
+def test_a_set_that_holds_for_all_levels_but_few_is_said_by_the_few(unseen, written, simple):
+    """As long as a level that training never saw is on the side of the many, or never comes."""
+    schema = Schema((Feature("intake", "categorical", ("foster", "owner", "public", "stray"), unseen=unseen),))
+    graph = fires(parse_condition(written, schema), schema)
+    simpler = simplify(graph)
+    assert simpler.decision.formula == parse_condition(simple, schema)
+    assert f"when {simple}" in print_graph(simpler)
+    assert equal_on_cells(graph, simpler)
 
 
 @pytest.mark.parametrize("seed", range(20))

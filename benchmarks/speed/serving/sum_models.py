@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.speed.serving.floors import defines, listed
-from benchmarks.speed.serving.models import COLUMNS, SCHEMA, Array
+from benchmarks.speed.serving.models import CLAUSES, COLUMNS, SCHEMA, Array
 from benchmarks.speed.serving.models import rows as normal_rows
 from benchmarks.speed.serving.ways import Pool
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Above, And, Compare, LevelPoints, Linear, Logistic, Node, Step
+from rulekit.graph.nodes import Above, And, Compare, LevelPoints, Linear, Logistic, Node, Or, Sided, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold, float32
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
@@ -159,3 +159,14 @@ def score_card(seed: int = 0) -> RuleGraph:
     terms = [(1.0, Step(f"x{j}", cuts, tuple(map(float, rng.integers(-10, 11, 5))), 0.0)) for j in range(5)]
     total = Linear(terms, 0.5)
     return RuleGraph(SCHEMA, (0, 1), Fires(Above(total, 0.0)), (Logistic(total),))
+
+
+def rules_with_card() -> RuleGraph:
+    """Three rules over five columns, and on their side the logistic function of twelve points over these columns."""
+    literals = [Compare(f"x{j}", op, value) for clause in CLAUSES[:2] for j, op, value in clause[:3]]
+    rule = Or([And(literals[:2]), And(literals[2:4]), And(literals[4:])])
+    columns = sorted({literal.feature for literal in literals})
+    points = [((-1) ** k * (k + 1) / 8, Compare(columns[k % len(columns)], ">", k / 16 - 0.25)) for k in range(9)]
+    steps = [(1.0, Step(name, (-0.5, 0.75), (-1.5, 0.0, 1.25), 0.0)) for name in columns[:3]]
+    reported = Sided(Logistic(Linear([*points, *steps], -0.5)), rule, 0.5001, 0.4999)
+    return RuleGraph(SCHEMA, (0, 1), Fires(rule), (reported,))

@@ -18,6 +18,7 @@ from benchmarks.speed.serving.sum_models import (
     conjunctions,
     mixed_rows,
     one_hot,
+    rules_with_card,
     score_card,
     stump_sum,
 )
@@ -52,6 +53,8 @@ WAYS = {
     "reported": "20 conjunctions, logistic function reported",
     "single": "20 conjunctions, optimize=latency",
     "many": "generated predict_many, columns",
+    "rules": "3 rules with a card, ONNX, tensor",
+    "rules single": "3 rules with a card, optimize=latency",
 }
 
 
@@ -70,7 +73,29 @@ def sums(bench: Bench) -> Part:
     size = quartiles([len(card.value)]) if card else None
     words = "size of the ONNX of a score card of 25 numbers, text included"
     part.verdicts.append(Verdict(words, "below", 8000.0, size, "bytes", card.absent))
+    _rules_with_card(bench, part)
     return part
+
+
+def _rules_with_card(bench: Bench, part: Part) -> None:
+    """One row beside an Identity, and the size."""
+    graph = rules_with_card()
+    made = {"rules": export(graph), "rules single": export(graph, optimize="latency")}
+    absent = {name: each.absent for name, each in made.items() if not each}
+    ways = {"identity": session_way(identity_model(), bench.pool, 1, SINGLE, 94)}
+    for seed, name in enumerate(name for name in made if made[name]):
+        ways[name] = session_way(made[name].value, bench.pool, 1, SINGLE, 95 + seed)
+        expected = graph.predict(bench.pool.rows)
+        part.agreements.append(bench.agreement(WAYS[name], labels(made[name].value, bench.pool), expected))
+    times = measure(ways, bench.rounds)
+    part.times.append(times)
+    part.tables.append(times_table(times, WAYS, "one row a call", ("identity",)))
+    for name, most in (("rules", 2.2), ("rules single", 1.5)):
+        words = f"one row, {WAYS[name]}, over an Identity graph"
+        part.verdicts.append(compare(times, words, name, "identity", "at most", most, absent))
+    size = quartiles([len(made["rules"].value)]) if made["rules"] else None
+    words = f"size of the {WAYS['rules']}, text included"
+    part.verdicts.append(Verdict(words, "below", 6000.0, size, "bytes", made["rules"].absent))
 
 
 def _stumps(bench: Bench, part: Part) -> None:

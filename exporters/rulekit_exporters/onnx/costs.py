@@ -32,6 +32,7 @@ ELEMENT = {
     "GreaterOrEqual": (0.4, 0.6),
     "IsNaN": (0.3, 0.6),
     "Exp": (1.5, 8.0),
+    "Softmax": (12.0, 12.0),
     "Concat": (0.15, 0.3),
     "Flatten": (0.05, 0.05),
     "Reshape": (0.0, 0.0),

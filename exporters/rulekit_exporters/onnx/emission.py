@@ -4,6 +4,7 @@ The formulations of a whole graph:
 
 * operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
 * the same with parts of the circuits looked up in tables (`circuits`);
+* few rules and the sum that reports beside them as products of one comparison (`counted_rules`);
 * a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
 * one tree operator (`trees`), only on request, because not every runtime has it: the whole graph as one tree, or the
   sum that decides as one of trees.
@@ -38,6 +39,7 @@ from rulekit_exporters.onnx.costs import cost
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
 from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
+from rulekit_exporters.onnx.operators.counted_rules import counted_rules, emit_counted_rules
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
@@ -47,7 +49,8 @@ from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
-MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
+# Times the size of a sum, and of rules with a sum beside them, that a table in their place may have.
+MOST_OF_SUM, MOST_OF_RULES = 4, 1.25
 FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
@@ -96,12 +99,14 @@ def cheapest_model(
 
 
 def _is_outweighed(models: dict[str, Any], graph: RuleGraph) -> bool:
-    """Whether a table over cells is far larger than the sum that it is a table of, which is about as fast."""
+    """Whether a table over cells is far larger than what it is a table of, which is about as fast."""
     roots = graph.decision.roots
     score = roots[0].score if isinstance(roots[0], Above) else roots[0]
-    if "table" not in models or len(roots) != 1 or not isinstance(score, Linear | LinearThreshold):
+    name, most = ("rules", MOST_OF_RULES) if "rules" in models else ("operators", MOST_OF_SUM)
+    summed = len(roots) == 1 and isinstance(score, Linear | LinearThreshold)
+    if "table" not in models or not (summed or name == "rules"):
         return False
-    return bool(models["table"].ByteSize() > MOST_OF_SUM * models["operators"].ByteSize())
+    return bool(models["table"].ByteSize() > most * models[name].ByteSize())
 
 
 def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool:
@@ -252,6 +257,9 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
             found["table"] = lambda emitter: _labelled(emitter, *emit_table(emitter, table))
         except NotOfBitsError:
             pass
+    with suppress(NotOfBitsError):
+        counted = counted_rules(graph)
+        found["rules"] = lambda emitter: _labelled(emitter, *emit_counted_rules(emitter, counted))
     if options.optimize == "latency":
         try:
             if options.fired:
@@ -282,14 +290,14 @@ def _trees(emitter: Emitter) -> tuple[str, str]:
     return _operators(emitter)
 
 
-def _labelled(emitter: Emitter, index: str, probabilities: str) -> tuple[str, str]:
-    """Labels for class indices: the integers themselves, or a lookup."""
-    integers = integer_labels(emitter.graph.classes)
-    if integers == list(range(len(emitter.graph.classes))):
+def _labelled(
+    emitter: Emitter, index: str, probabilities: str, classes: Sequence[int] | None = None
+) -> tuple[str, str]:
+    """Labels for indices, of classes or of what decides one of `classes`: the integers themselves, or a lookup."""
+    builder, found = emitter.builder, integer_labels(emitter.graph.classes)
+    texts = label_texts(emitter.graph) if found is None else found
+    labels = texts if classes is None else [texts[k] for k in classes]
+    if labels == list(range(len(labels))):
         return index, probabilities
-    builder = emitter.builder
-    if integers is not None:
-        table = builder.constant(integers, np.int64)
-    else:
-        table = builder.constant(np.array(label_texts(emitter.graph), dtype=object))
+    table = builder.constant(np.array(labels, dtype=object if found is None else np.int64))
     return builder.operate("Gather", table, index, axis=0), probabilities

@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import UNSEEN_CODE, Feature, Schema
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
@@ -180,8 +180,11 @@ class Inputs:
         """
         return self._builder.operate("Flatten", tensor, axis=0)
 
-    def side_by_side(self) -> tuple[str, dict[str, int]]:
-        """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide."""
+    def side_by_side(self, clipped: bool = False) -> tuple[str, dict[str, int]]:
+        """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide.
+
+        clipped: a code out of range that is fed is that of unseen.
+        """
         if self._plan.form == "tensor":
             return TENSOR_NAME, dict(self._schema.positions)
         builder, texts = self._builder, self._plan.texts
@@ -201,7 +204,10 @@ class Inputs:
                 unseen = 0.0 if feature.unseen == "missing" else 1.0
                 attributes = {"keys_strings": keys, "values_floats": [float(c) for c in codes], "default_float": unseen}
                 cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
-            if wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.coded):
+            if clipped and feature.kind == "categorical" and self._plan.coded:
+                known = self.by_category(range(FIRST_LEVEL_CODE + len(feature.levels)))
+                cells = builder.operate("Gather", builder.constant(known, width), self._clipped(feature, name), axis=0)
+            elif wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.coded):
                 cells = builder.cast(cells, width)
             parts.append(cells if len(self._plan.shape) > 1 else builder.operate("Flatten", cells, axis=1))
         return builder.joined(parts, axis=1), {column: j for j, column in enumerate(order)}
@@ -218,9 +224,7 @@ class Inputs:
         builder, feature = self._builder, self._schema[column]
         cells = self._plan.names[self._plan.columns.index(column)]
         if self._plan.coded:
-            # a code out of range takes the last entry of the table, which is that of the unseen
-            low, high = builder.constant(-1, np.int64), builder.constant(len(feature.levels) + 2, np.int64)
-            return self._flat(builder.operate("Clip", cells, low, high))
+            return self._flat(self._clipped(feature, cells))
         table = feature.codes_of_texts
         unseen = 0 if feature.unseen == "missing" else 1
         codes = builder.operate(
@@ -232,6 +236,11 @@ class Inputs:
             default_int64=unseen,
         )
         return self._flat(codes)
+
+    def _clipped(self, feature: Feature, cells: str) -> str:
+        """Codes, of which one out of range takes the last entry of a table, which is that of the unseen."""
+        ends = (self._builder.constant(end, np.int64) for end in (-1, FIRST_LEVEL_CODE + len(feature.levels)))
+        return self._builder.operate("Clip", cells, *ends)
 
     def by_category(self, values: Sequence[Any]) -> list[Any]:
         """Values by code as a table by category index: once more that of the unseen for codes out of range."""
@@ -374,8 +383,16 @@ class Inputs:
             distinct = list(dict.fromkeys(names))
             stacked = self._stacked(distinct)
             return builder.picked(stacked, [distinct.index(name) for name in names], len(distinct))
-        positions = [self._schema.positions[name] for name in names]
-        tensor, used, width = self.narrow_tensor(), sorted(set(positions)), len(self._schema)
+        return self._picked(self.narrow_tensor(), [self._schema.positions[name] for name in names], len(self._schema))
+
+    def side_by_side_rows(self, names: list[str]) -> str:
+        """[len(names), N]: columns as a tree reads them, in that order."""
+        tensor, places = self.side_by_side(clipped=True)
+        return self._picked(tensor, [places[name] for name in names], len(places))
+
+    def _picked(self, tensor: str, positions: list[int], width: int) -> str:
+        """[len(positions), N]: columns of a tensor [N, width]."""
+        builder, used = self._builder, sorted(set(positions))
         if len(used) < FEW_COLUMNS * width:
             tensor = builder.operate("Gather", tensor, builder.constant(used, np.int64), axis=1)
             positions, width = [used.index(position) for position in positions], len(used)

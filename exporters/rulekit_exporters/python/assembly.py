@@ -52,7 +52,9 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
     main = f"sys.exit(command_line(sys.argv[1:], {functions_of_main}, {'self_test' if test else None}))"
     main = f'if __name__ == "__main__":\n    {main}\n'
     tests = "\n\n".join([*test.constants, "\n" + test.function]) if test else ""
-    code = "\n".join([*constants, *body, tests, main])
+    kinds = dict.fromkeys(map(_reader, map(graph.schema.__getitem__, graph.used_features)))
+    readers = "READERS: Readers = {" + ", ".join(f'"{kind}": {kind}' for kind in kinds if kind != "level") + "}"
+    code = "\n".join([*constants, *body, readers, tests, main])
     imports, definitions, helpers = _runtime_for(code)
     parts = [
         _docstring(graph, with_counts),
@@ -63,6 +65,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
         "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(119, "-"),
         *(["\n".join(definitions)] if definitions else []),
         "\n" + "\n\n\n".join(helpers),
+        "\n" + readers,
         *([f"\n{TITLE_OF_TESTS}", tests] if test else []),
         "\n" + main,
     ]
@@ -107,13 +110,17 @@ def _kind(feature: Feature) -> str:
     return f"{feature.kind}{unit}{dated}"
 
 
+def _reader(feature: Feature) -> str:
+    """Which function of the module reads the cells of a column; "level" of texts."""
+    kind = {"categorical": "level", "boolean": "flag", "text": "level"}.get(feature.kind, "number")
+    return {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
+
+
 def _tables(graph: RuleGraph) -> list[str]:
     used = []
     for name in graph.used_features:
         feature = graph.schema[name]
-        kind = {"categorical": "level", "boolean": "flag", "text": "level"}.get(feature.kind, "number")
-        kind = {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
-        used.append(f"    {literal((graph.schema.positions[name], name, kind, feature.missing_tokens))},")
+        used.append(f"    {literal((graph.schema.positions[name], name, _reader(feature), feature.missing_tokens))},")
     return [
         f"DIGEST = {literal(graph.digest)}",
         _constant("CLASSES", collection(graph.classes)),
@@ -121,9 +128,6 @@ def _tables(graph: RuleGraph) -> list[str]:
         _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
         "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
-        "# Columns of numbers and columns of texts, by name and by place.",
-        'NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
-        'PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]',
     ]
 
 

@@ -163,16 +163,42 @@ def dispatch(
         pairs = tuple(atom(f"{literal(name)}: row[{place}]") for name, place in places.items())
         before, after = call.split("row")
         of_sequence = layout(before, bracketed("{", pairs, "}"), after, 16)
+    names = {name: literal(name) for name in places}
     return [
         "    try:",
         "        match row:",
-        "            case {} if type(row) is dict and compared(row, NAMES):",
+        *_case("{}", "type(row) is dict", graph, names),
         f"                {call}",
-        f"            case [*_] if len(row) == {len(graph.schema)} and compared(row, PLACES):  # no array",
+        *_case("[*_]", f"len(row) == {len(graph.schema)}  # no array", graph, places),
         *of_sequence,
         "    except LookupError:  # an absent column",
         "        pass",
         f"    {cleaned}",
+    ]
+
+
+_WHOLE_TEST = "(type({}) is int and SMALLEST <= x <= LARGEST)"
+_TESTS = {  # the usual type of a cell first
+    "text": "type({}) is str or type(x) in OTHERS",
+    "flag": "type({}) is bool or type(x) is float or " + _WHOLE_TEST.format("x"),
+    "whole": _WHOLE_TEST + " or type(x) is float or type(x) is bool",
+    "number": "type({}) is float or type(x) is bool or " + _WHOLE_TEST.format("x"),
+}
+
+
+def _order(feature: Feature) -> str:
+    if feature.has_text_cells:
+        return "text"
+    return "flag" if feature.kind == "boolean" else "whole" if feature.display == "integer" else "number"
+
+
+def _case(pattern: str, first: str, graph: RuleGraph, keys: Mapping[str, str]) -> list[str]:
+    """A case of rows whose cells the rules may take as they are: Python's own numbers, none beyond 2^53, and texts."""
+    tests = [f"and ({_TESTS[_order(graph.schema[name])].format(f'x := row[{key}]')})" for name, key in keys.items()]
+    return [
+        f"            case {pattern} if (",
+        *(f"                {line}" for line in (first, *tests)),
+        "            ):",
     ]
 
 

@@ -20,14 +20,11 @@ TAKEN = (
     | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
     | {"predict", "predict_proba", "predict_many", "rules_of_row", "count_rules", "bisect_left", "nan", "inf"}
-    | {"NAMES", "PLACES"}
     | set(vars(tokens))
     | {
         "CLASSES",
         "COLUMNS",
         "USED",
-        "NAMES",
-        "PLACES",
         "DIGEST",
         "TOTALS",
         "RULES",

@@ -21,6 +21,7 @@ from rulekit.tokens import SMALL_LETTERS, TOKEN
 
 # A column that the rules read: position in the schema, name, kind, cells that mean missing.
 Used = tuple[int, str, str, tuple[str, ...]]
+Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
 MOMENT = re.compile(
@@ -28,6 +29,8 @@ MOMENT = re.compile(
     "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
 LARGEST = 2**53
+SMALLEST = -LARGEST
+OTHERS = (bool, int, float, type(None))
 EPOCH = datetime.datetime(1970, 1, 1)
 BLANKS = " \t\n\r\v\f"  # what a text may have around the number or date that it writes
 SINGLE = struct.Struct("<f")
@@ -219,7 +222,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     try:
         if kind == "level":
             return level_cell(value)
-        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+        return READERS[kind](value, column, tokens)
     except TypeError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
@@ -229,19 +232,6 @@ def level_cell(value: Any) -> Any:
     if type(value) is str:
         return value
     return level(value) if kind_of(value) in ("f", "M") else plain(value)
-
-
-def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
-    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
-
-    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
-    """
-    numbers, texts = used
-    cell_of = row.__getitem__
-    kinds = {*map(type, map(cell_of, numbers))}
-    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
-        return False
-    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
@@ -555,3 +545,7 @@ def at_least_columns(np: Any, n: int, chances: Sequence[Any], most: int) -> Any:
 def logistic_column(np: Any, z: Any) -> Any:
     """`logistic` for a column."""
     return np.array([logistic(value) for value in z.tolist()], dtype=np.float64)
+
+
+# A module has those of its own columns.
+READERS: Readers = {"number": number, "flag": flag, "day": day, "moment": moment}

@@ -69,7 +69,8 @@ class Distributions:
         for start in range(0, self.table.n_rows, PART):
             stop = min(start + PART, self.table.n_rows)
             part = column.read(start, stop) if isinstance(arrays, StoredArrays) else column[start:stop]
-            yield part, self._weights(slice(start, stop))
+            one_piece = part if isinstance(part, TokenSets) else np.ascontiguousarray(part)
+            yield one_piece, self._weights(slice(start, stop))
 
     def _levels(self, feature: Feature) -> dict[str, Any]:
         sums = [0] * (FIRST_LEVEL_CODE + len(feature.levels))
@@ -85,7 +86,7 @@ class Distributions:
         sums = [0] * (2 + len(numbers))
         for sets, weights in self._parts(feature.name):
             for k, rows in enumerate(_rows_of_words(sets, numbers)):
-                sums[k] += weights.of(rows[:, None])[0]
+                sums[k] += weights.of(rows)
         wordless, *words = (round(share_of(part, self.total) or 0.0, 6) for part in sums[1:])
         missing = share_of(sums[0], self.total)
         if not self.bins:
@@ -97,7 +98,7 @@ class Distributions:
         sampled, before = [], 0
         missing, low, high = 0, np.inf, -np.inf
         for values, weights in self._parts(feature.name):
-            missing += weights.of(absent(values)[:, None])[0]
+            missing += weights.of(absent(values))
             finite = values[np.isfinite(values)]
             if len(finite):
                 low, high = min(low, float(finite.min())), max(high, float(finite.max()))
@@ -173,8 +174,8 @@ def _half_way(low: float, high: float, precision: str) -> float:
 def bin_counts(values: Array, cuts: Array) -> npt.NDArray[np.int64]:
     """How many values lie up to the first cut, between it and the second, ..., above the last one; NaN in none."""
     edges = cuts.astype(values.dtype)
-    above = [len(values) - int(np.count_nonzero(np.isnan(values))), *(int((values > edge).sum()) for edge in edges), 0]
-    return -np.diff(above)
+    above = [int(np.count_nonzero(truth)) for truth in (~np.isnan(values), *(values > edge for edge in edges))]
+    return -np.diff([*above, 0])
 
 
 def bin_codes(values: Array, cuts: Array) -> npt.NDArray[np.int64]:

@@ -5,6 +5,7 @@ A condition that does not hold says what it needs: `income is 26,000, where at m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.bounds import grouped, lone_value
-from rulekit.graph.language.readable import MOST_LEVELS, amount, level_set, listed, weight
+from rulekit.graph.language.readable import amount, level_set, listed, weight
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import negate, readers
@@ -245,8 +246,7 @@ def _contrary(leaf: Node, schema: Schema) -> str | None:
     if isinstance(leaf, IsTrue):
         return "false" + " or missing" * (not leaf.missing)
     if isinstance(leaf, Among) and leaf.levels and not leaf.unseen:
-        few = name(leaf.levels[0]) if len(leaf.levels) == 1 else f"one of {level_set(leaf.levels)}"
-        return f"not {few}" + " or missing" * (not leaf.missing)
+        return f"not {_one_of(leaf.levels, schema[leaf.feature])}" + " or missing" * (not leaf.missing)
     if isinstance(leaf, Contains):
         return None
     contrary = negate(leaf, schema)
@@ -254,6 +254,8 @@ def _contrary(leaf: Node, schema: Schema) -> str | None:
 
 
 def _side(node: Compare, feature: Feature) -> str:
+    if node.op == "<=" and (whole := lone_value(-math.inf, node.value, feature, rounded=True)) is not None:
+        return amount(whole, feature)
     words = ("not after", "after") if is_dated(feature) else ("at most", "above")
     return f"{words[node.op == '>']} {amount(node.value, feature)}"
 
@@ -272,9 +274,12 @@ def _among(node: Among, feature: Feature) -> str:
     beside = [level for level in feature.levels if level not in node.levels]
     marker = " or missing" * node.missing
     if node.unseen and 0 < len(beside) < max(2, len(node.levels)):
-        return ("not " + (name(beside[0]) if len(beside) == 1 else f"one of {level_set(beside)}")) + marker
+        return f"not {_one_of(beside, feature)}{marker}"
     new = " or a level never seen" * node.unseen
     if not node.levels:
         return (marker + new).removeprefix(" or ") or "no value"
-    levels = name(node.levels[0]) if len(node.levels) == 1 else f"one of {level_set(node.levels, MOST_LEVELS)}"
-    return levels + new + marker
+    return _one_of(node.levels, feature) + new + marker
+
+
+def _one_of(levels: Sequence[str], feature: Feature) -> str:
+    return name(levels[0]) if len(levels) == 1 else f"one of {level_set(levels, feature=feature)}"

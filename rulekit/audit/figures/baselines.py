@@ -144,8 +144,14 @@ def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Arra
 
 
 def _most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    most = int(np.bincount(y, weight).argmax())
-    return lambda rows: np.full(len(rows), most)
+    masses = masses_of_all(X, y, weight)
+    return lambda rows: masses(rows).argmax(axis=1)
+
+
+def masses_of_all(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    """What says of rows the weights [n, K] of the classes in training."""
+    mass = np.bincount(y, weight)
+    return lambda rows: np.tile(mass, (len(rows), 1))
 
 
 def _models() -> Iterator[tuple[str, Fit]]:
@@ -157,11 +163,19 @@ def _models() -> Iterator[tuple[str, Fit]]:
 
 
 def _condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    """The cut of one column with the least error; missing cells are above it."""
+    masses = masses_of_sides(X, y, weight)
+    return lambda rows: masses(rows).argmax(axis=1)
+
+
+def masses_of_sides(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    """The cut of one column with the least error, which says of rows the weights [n, K] of the classes on their side.
+
+    Missing cells are above the cut.
+    """
     mass = np.zeros((len(y), int(y.max()) + 1))
     mass[np.arange(len(y)), y] = weight
     total = mass.sum(axis=0)
-    best, column, cut, answers = float(total.max()), 0, np.inf, (int(total.argmax()),) * 2
+    best, column, cut, sides = float(total.max()), 0, np.inf, (total, total)
     for j in range(X.shape[1]):
         order = np.argsort(X[:, j], kind="stable")
         values, below = X[order, j], np.cumsum(mass[order], axis=0)[:-1]
@@ -171,8 +185,8 @@ def _condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
             at = ends[int(right.argmax())]
             if right.max() > best:
                 best, column, cut = float(right.max()), j, float(values[at])
-                answers = int(below[at].argmax()), int((total - below[at]).argmax())
-    return lambda rows: np.where(rows[:, column] <= cut, *answers)
+                sides = below[at], total - below[at]
+    return lambda rows: np.where((rows[:, column] <= cut)[:, None], *sides)
 
 
 def _tree(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:

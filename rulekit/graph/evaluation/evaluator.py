@@ -34,7 +34,7 @@ def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
 def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
     labels = np.empty(table.n_rows, dtype=np.int64)
     for rows, values in in_blocks(graph.decision.roots, table):
-        labels[rows] = _labels(graph.decision, graph.default, values, rows.stop - rows.start)
+        labels[rows] = labels_of(graph.decision, graph.default, values, rows.stop - rows.start)
     return labels
 
 
@@ -43,7 +43,7 @@ def decide_each(decisions: Sequence[Decision], default: int, table: Table) -> np
     labels = np.empty((len(decisions), table.n_rows), dtype=np.int64)
     for rows, values in in_blocks(tuple(root for decision in decisions for root in decision.roots), table):
         for j, decision in enumerate(decisions):
-            labels[j, rows] = _labels(decision, default, values, rows.stop - rows.start)
+            labels[j, rows] = labels_of(decision, default, values, rows.stop - rows.start)
     return labels
 
 
@@ -106,7 +106,8 @@ def check_encoding(graph: RuleGraph, table: Table) -> None:
 # Decisions ---------------------------------------------------------------------------------------------------------
 
 
-def _labels(decision: Decision, default: int, values: Values, n: int) -> Array:
+def labels_of(decision: Decision, default: int, values: Values, n: int) -> Array:
+    """Class index [n] of each row (truth values, of two classes), by the values [n] of the roots of the decision."""
     if decision.ranked:
         return _arg_max(decision.ranked, values, n, default)
     first, *others = decision.roots
@@ -134,7 +135,7 @@ def _report(graph: RuleGraph, values: Values, result: Array) -> None:
     """Fill a block [rows, K] of zeros with its probabilities."""
     n = len(result)
     if not graph.reported:
-        result[np.arange(n), _labels(graph.decision, graph.default, values, n).astype(np.int64)] = 1.0
+        result[np.arange(n), labels_of(graph.decision, graph.default, values, n).astype(np.int64)] = 1.0
     elif len(graph.reported) == 1:
         result[:, 1] = values[graph.reported[0]]
         np.subtract(1.0, result[:, 1], out=result[:, 0])

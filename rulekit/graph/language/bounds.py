@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rulekit.graph.nodes import Compare, Node
 from rulekit.schema import Feature
 
-WHOLE = ("integer", "date")
+WHOLE = ("integer", "count", "date")
 
 
 def grouped(parts: Sequence[Node | None], anywhere: bool) -> list[tuple[int, ...]]:
@@ -52,10 +52,16 @@ def _lower_first(parts: Sequence[Node | None], first: int, second: int, anywhere
 def lone_value(low: float, high: float, feature: Feature | None, rounded: bool) -> float | None:
     """The one whole number above `low` and up to `high` of a column of whole numbers or days, or None.
 
-    rounded: whatever the bounds are; otherwise only where they are that number and the one before it.
+    rounded: whatever the bounds are; otherwise only where they are that number and what lies before it.
     """
     if feature is None or feature.kind != "numeric" or feature.display not in WHOLE or not low < high < math.inf:
         return None
     whole = float(math.floor(high))
-    exact = (whole - 1.0, whole) == (low, high)
-    return whole if exact or (rounded and whole - 1.0 == math.floor(low)) else None
+    below = before(whole, feature)
+    near = low == below if math.isinf(low) else math.floor(low) == whole - 1.0
+    return whole if (low, high) == (below, whole) or (rounded and near) else None
+
+
+def before(whole: float, feature: Feature) -> float:
+    """The bound above which a whole number is the first of its column: nothing lies before 0 of a count."""
+    return -math.inf if whole == 0.0 and feature.display == "count" else whole - 1.0

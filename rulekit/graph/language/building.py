@@ -14,7 +14,7 @@ from typing import Any
 from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.language.bounds import lone_value
+from rulekit.graph.language.bounds import before, lone_value
 from rulekit.graph.language.expressions import Beside, Condition, Decided, LevelGroup, Piece, bounded, integer, real
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
@@ -29,6 +29,7 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "ordered": {"ordered": True},
     "float64": {"precision": "float64"},
     "integer": {"display": "integer"},
+    "count": {"display": "count"},
     "date": {"display": "date"},
     "datetime": {"display": "datetime"},
     "money": {"display": "money"},
@@ -91,12 +92,13 @@ class Builder:
     def equal(self, name: str, number: Any) -> Condition:
         """A whole number, by the bounds around it; raises FormatError for a column of other numbers."""
         value = real(number)
-        if lone_value(value - 1.0, value, self.columns[name], False) is None:
+        low = before(value, self.columns[name])
+        if lone_value(low, value, self.columns[name], False) is None:
             raise FormatError(
                 f"`= {number}` says nothing of column {name!r}",
-                fix="it is for whole numbers of a column marked integer or date; else write `2.5 < x <= 3`",
+                fix="it is for whole numbers of a column marked integer, count or date; else write `2.5 < x <= 3`",
             )
-        return bounded(name, value - 1.0, value)
+        return bounded(name, low, value)
 
     # Header
 

@@ -6,6 +6,7 @@ here. Numbers are the doubles nearest to their decimals.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -101,6 +102,12 @@ def _contrary(leaf: Callable[..., Node], *named: Any) -> Condition:
     return Condition(lambda missing=False: Not(leaf(*named, missing=not missing)), ("missing",))
 
 
+def _known(feature: str, word: Any) -> Condition:
+    if word != "known":
+        raise FormatError(f"no column is `{word}`", fix="write is known, or is missing")
+    return Condition(lambda: Not(Missing(feature)), ())
+
+
 def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
     if op != "<=":
         raise FormatError("after `<` and a column stands `<=`", fix="bounds are written `2 < x <= 3`")
@@ -110,7 +117,9 @@ def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
 
 
 def bounded(feature: str, low: float, high: float) -> Condition:
-    """The condition that a number is above `low` and at most `high`."""
+    """The condition that a number is above `low` and at most `high`; `low` may be infinite."""
+    if math.isinf(low):
+        return Condition(partial(Compare, feature, "<=", high), ("missing",))
 
     def make(missing: bool = False) -> Bounds:
         return Bounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))
@@ -223,6 +232,7 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "lacks": lambda feature, token: _contrary(Contains, feature, (token,)),
     "lacks_all": partial(_contrary, Contains),
     "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
+    "is_known": _known,
     "plain": _plain,
     "truth": _plain,
     "untruth": _plain,
@@ -273,6 +283,7 @@ READS_COLUMN = dict.fromkeys(
         "lacks",
         "lacks_all",
         "is_missing",
+        "is_known",
         "step",
         "points",
         "clip",

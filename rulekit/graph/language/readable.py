@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rulekit.dates import is_dated, moment_text
 from rulekit.graph.language.words import name, number
@@ -78,8 +79,23 @@ def rounded_amount(value: float, feature: Feature | None) -> str:
     return amount(float(f"{value:.4g}") if long else value, feature)
 
 
-def level_set(levels: Sequence[str], most: int | None = MOST_LEVELS) -> str:
-    """Levels in braces: at most so many, and how many more there are; None: every one."""
+@lru_cache(maxsize=256)
+def _places(feature: Feature) -> dict[str, int]:
+    """The place of each level from low to high, of ranks and where levels name bands, numbers or steps of a scale."""
+    from rulekit.tables.kinds.hints import steps_of  # which few models need
+
+    return {level: k for k, level in enumerate(feature.levels if feature.ordered else steps_of(feature.levels))}
+
+
+def in_order(levels: Sequence[str], feature: Feature | None) -> list[str]:
+    """Levels from low to high where they have an order, else by their texts; one that fits in nowhere comes first."""
+    places = {} if feature is None else _places(feature)
+    return sorted(levels, key=lambda level: (places.get(level, -1), level))
+
+
+def level_set(levels: Sequence[str], most: int | None = MOST_LEVELS, feature: Feature | None = None) -> str:
+    """Levels in braces and in order: at most so many, and how many more there are; None: every one."""
+    levels = in_order(levels, feature)
     shown = [name(level) for level in levels[:most]]
     beyond = len(levels) - len(shown)
     if beyond == 1:  # as long as the words that would stand for it

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from rulekit.dates import is_dated, moment_text
 from rulekit.graph.language.bounds import grouped, lone_value
-from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, level_set, rounded_amount, weight
+from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, in_order, level_set, rounded_amount, weight
 from rulekit.graph.language.words import name, names, number, scale_of
 from rulekit.graph.nodes import (
     Above,
@@ -219,37 +219,40 @@ class Exact:
         return number(value)
 
     def compare(self, node: Compare, _: Children) -> Text:
-        words = f"{name(node.feature)} {node.op} {self.amount(node.value, node.feature)}"
-        return _leaf(words, *["missing"] * node.missing)
+        low = -math.inf if node.op == "<=" else node.value
+        whole = lone_value(low, node.value, self.feature(node.feature), self.anywhere)
+        op, value = (node.op, node.value) if whole is None else ("=", whole)
+        return _leaf(f"{name(node.feature)} {op} {self.amount(value, node.feature)}", *["missing"] * node.missing)
 
     def among(self, node: Among, _: Children) -> Text:
         markers = ["missing"] * node.missing + ["unseen"] * node.unseen
-        return _leaf(f"{name(node.feature)} in {self.level_set(node.levels)}", *markers)
+        return _leaf(f"{name(node.feature)} in {self.level_set(node.levels, node.feature)}", *markers)
 
     def contains(self, node: Contains, _: Children) -> Text:
         return _leaf(f"{name(node.feature)} contains {self.tokens(node, 'any')}", *["missing"] * node.missing)
 
     def tokens(self, node: Contains, some: str) -> str:
-        return name(node.tokens[0]) if len(node.tokens) == 1 else f"{some} of {self.level_set(node.tokens)}"
+        several = len(node.tokens) != 1
+        return f"{some} of {self.level_set(node.tokens, node.feature)}" if several else name(node.tokens[0])
 
     def contrary(self, node: Not, children: Children) -> Text:
         leaf = node.child
-        if isinstance(leaf, IsTrue | Contains | Among) and (words := self.denied(leaf)):
+        if isinstance(leaf, IsTrue | Contains | Among | Missing) and (words := self.denied(leaf)):
             by_name = children[0].words != self.table()[type(leaf)](leaf, ()).words
-            if not by_name and leaf.missing:
+            if not by_name and (isinstance(leaf, Missing) or leaf.missing):
                 return Text(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
             if not by_name:
                 return _leaf(words, "missing")
         return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
-    def denied(self, leaf: IsTrue | Contains | Among) -> str:
+    def denied(self, leaf: IsTrue | Contains | Among | Missing) -> str:
         """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
         column = name(leaf.feature)
-        if isinstance(leaf, IsTrue):
-            return f"not {column}"
+        if not isinstance(leaf, Contains | Among):
+            return f"not {column}" if isinstance(leaf, IsTrue) else f"{column} is known"
         if isinstance(leaf, Contains):
             return f"{column} lacks {self.tokens(leaf, 'all')}"
-        return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels)}"
+        return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels, leaf.feature)}"
 
     def conjunction(self, node: And, children: Children) -> Text:
         phrases = [text for _, text in self.phrases(node, children)]
@@ -300,12 +303,12 @@ class Exact:
         return Text(f"step({name(node.feature)}: {items})")
 
     def points(self, node: LevelPoints, _: Children) -> Text:
-        groups = [f"{self.weight(points)} in {self.level_set(levels)}" for points, levels in node.groups]
+        groups = [f"{self.weight(points)} in {self.level_set(levels, node.feature)}" for points, levels in node.groups]
         apart = [f"{what} {self.weight(getattr(node, what))}" for what in ("missing", "unseen")]
         return Text(f"points({name(node.feature)}: {', '.join([*groups, *apart])})")
 
-    def level_set(self, levels: Sequence[str]) -> str:
-        return names(levels)
+    def level_set(self, levels: Sequence[str], column: str) -> str:
+        return names(in_order(levels, self.feature(column)))
 
     def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
         space = " " if isinstance(node, LinearThreshold) else ""
@@ -338,8 +341,8 @@ class ForPeople(Exact):
     def weight(self, value: float) -> str:
         return weight(value)
 
-    def level_set(self, levels: Sequence[str]) -> str:
-        return level_set(levels, self.most_levels)
+    def level_set(self, levels: Sequence[str], column: str) -> str:
+        return level_set(levels, self.most_levels, self.feature(column))
 
     def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
         """A unit as the points that it needs, and what brings them: of columns their names alone."""
@@ -355,7 +358,8 @@ class ForPeople(Exact):
             groups = [(factor * points, levels) for points, levels in child.groups if points]
             shown = len(groups) if self.most_levels is None else self.most_levels
             found = [
-                f"{self.weight(points)} if {column} in {self.level_set(levels)}" for points, levels in groups[:shown]
+                f"{self.weight(points)} if {column} in {self.level_set(levels, child.feature)}"
+                for points, levels in groups[:shown]
             ]
             if rest := groups[shown:]:
                 count = sum(len(levels) for _, levels in rest)
@@ -373,7 +377,7 @@ class ForPeople(Exact):
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
-                words = f"{name(node.feature)} not in {self.level_set(beside)}"
+                words = f"{name(node.feature)} not in {self.level_set(beside, node.feature)}"
                 return _leaf(words, *["missing"] * node.missing)
         return Exact.among(self, node, children)
 

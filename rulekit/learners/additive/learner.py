@@ -100,7 +100,8 @@ class WeightedRules(RuleLearner):
         """The rules that stay, or the share of the positive rows where there are none."""
         plan: Plan = question.plan
         found = begun(question.problem, plan.complexities[0], plan.known)
-        return candidate_of(found, found.at, question.problem) if found.rules else super().nothing(question)
+        own = candidate_of(found, found.at, question.problem)
+        return own if found.rules else replace(super().nothing(question), objective=own.objective)
 
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""

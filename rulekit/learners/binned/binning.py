@@ -23,11 +23,12 @@ from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.counting.histograms import Floats
 from rulekit.learners.counting.kernels import compiled, compiled_unless, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import Table
+from rulekit.tables.table import Table, gathered
 
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
 _MOST_SMALL = 256
+_TOGETHER = 2  # columns that are copied together
 _PART = 1 << 16  # values that whole arrays hold between their steps
 
 
@@ -71,31 +72,32 @@ def bin_table(
 ) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
     """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
     used = binned_features(table)
+    together = bool(used) and max_bins is not None and max_bins < _MOST_SMALL
+    matrix = np.empty((table.n_rows, len(used) if together else 0), dtype=np.uint8)
+    alone: dict[int, npt.NDArray[Any]] = {}
 
-    def binned(column: tuple[int, Feature]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
-        index, feature = column
-        return bin_column(feature, index, table.arrays[index], weights, max_bins, least_level)
+    def put(first: int) -> list[BinnedColumn]:
+        few, found = used[first : first + _TOGETHER], list[BinnedColumn]()
+        small: dict[int, npt.NDArray[Any]] = {}
+        for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
+            index, feature = used[place]
+            column, codes = bin_column(feature, index, array, weights, max_bins, least_level)
+            found.append(column)
+            (small if together and codes.dtype == np.uint8 else alone)[place] = codes
+        for rows in _parts(len(matrix) if small else 0):  # which stay in the processor's cache
+            for place, codes in small.items():
+                matrix[rows, place] = codes[rows]
+        return found
 
     threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
-    if not used or max_bins is None or max_bins >= _MOST_SMALL:
-        found = run_threads(binned, used, threads)
-        return tuple(column for column, _ in found), MemoryCodes(tuple(codes for _, codes in found))
-    matrix = np.empty((table.n_rows, len(used)), dtype=np.uint8)
-    wide: dict[int, npt.NDArray[Any]] = {}
-
-    def put(place: int) -> BinnedColumn:
-        column, codes = binned(used[place])
-        if codes.dtype == np.uint8:
-            matrix[:, place] = codes
-        else:
-            wide[place] = codes
-        return column
-
-    columns = tuple(run_threads(put, range(len(used)), threads))
-    if wide:  # then there is no matrix, and kernels take columns that lie together
-        alone = (wide[i] if i in wide else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
-        return columns, MemoryCodes(tuple(alone))
-    return columns, MemoryCodes.of_matrix(matrix)
+    groups = run_threads(put, range(0, len(used), _TOGETHER), threads)
+    columns = tuple(column for group in groups for column in group)
+    if together and not alone:
+        return columns, MemoryCodes.of_matrix(matrix)
+    # then there is no matrix, and kernels take columns that lie together
+    return columns, MemoryCodes(
+        tuple(alone[i] if i in alone else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
+    )
 
 
 def binned_features(table: Table) -> list[tuple[int, Feature]]:
@@ -163,12 +165,11 @@ def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDAr
         return
     bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
     shift = 8 * bits.itemsize - _LOOKED_UP_BITS
-    high = high + high.dtype.type(0)  # minus zero is zero
-    ends = _rising(high.view(bits)) >> shift
+    high = np.append(high, high.dtype.type(np.inf)) + high.dtype.type(0)  # minus zero is zero
+    ends = _rising(high[:-1].view(bits)) >> shift
     place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
     first = np.searchsorted(ends, place).astype(np.uint16)
-    last = np.searchsorted(ends, place, side="right").astype(np.uint16)
-    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, last, high, codes)
+    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, high, codes)
 
 
 _LOOKED_UP_BITS = 15
@@ -181,20 +182,18 @@ def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 @compiled
-def _assign_bins(array: Any, bits: Any, shift: int, first: Any, last: Any, high: Any, codes: Any) -> None:
+def _assign_bins(array: Any, bits: Any, shift: int, first: Any, high: Any, codes: Any) -> None:
     middle = len(first) // 2
     for i in range(len(array)):
         x = array[i]
-        if x != x:
-            codes[i] = 0
-            continue
         b = np.int64(bits[i]) >> shift
         # All bits of a negative float but the sign run the other way.
         place = middle + (b if b >= 0 else -middle - 1 - b)
-        at, end = first[place], last[place]
-        while at < end and high[at] < x:
+        at = np.int64(first[place])
+        at += high[at] < x  # one step without a branch, which would often be guessed wrong
+        while high[at] < x:
             at += 1
-        codes[i] = at + 1
+        codes[i] = at + 1 if x == x else 0
 
 
 def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
@@ -268,20 +267,19 @@ def bin_levels(
     return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
 
 
-def capped_quantiles(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
-    """The bin [m], counted from 0 without gaps, of each of m distinct values in ascending order."""
-    begins = np.zeros(len(counts), dtype=np.int64)
-    begins[first_of_bins(counts, max_bins)[1:]] = 1
-    return np.cumsum(begins)
-
-
 def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
     """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
     m = len(counts)
     if max_bins is None or m <= max_bins:
         return np.arange(m, dtype=np.int64)
     counts = counts.astype(np.float64, copy=False)
-    cap, total = capped_total(lambda cap: _below(counts, cap), max_bins)
+    whole = float(counts.sum())
+
+    def below(cap: float) -> tuple[float, int]:
+        heavy = counts[counts > cap]
+        return whole - float(heavy.sum()), len(heavy)
+
+    cap, total = capped_total(below, max_bins)
     first = np.empty(max_bins, dtype=np.int64)
     return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
 
@@ -331,26 +329,6 @@ def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> 
             break  # nothing is heavier than the cap, and so it stays
         total = within + above * cap
     return cap, total
-
-
-def _below_at_once(counts: Any, cap: float) -> tuple[float, int]:
-    total, above = 0, 0
-    for part in _parts(len(counts)):
-        inside = counts[part] <= cap
-        total += int(counts[part][inside].astype(np.int64).sum())
-        above += len(inside) - int(np.count_nonzero(inside))
-    return float(total), above
-
-
-@compiled_unless(_below_at_once)
-def _below(counts: Any, cap: float) -> tuple[float, int]:
-    # Whole numbers, so that the sum can be one of integers, several at a time.
-    total, above = 0, 0
-    for i in range(len(counts)):
-        inside = counts[i] <= cap
-        total += int(counts[i]) if inside else 0
-        above += 0 if inside else 1
-    return float(total), above
 
 
 def _parts(n: int) -> list[slice]:

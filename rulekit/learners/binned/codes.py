@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,6 +50,12 @@ class MemoryCodes:
             return MemoryCodes(tuple(codes[rows] for codes in self.arrays))
         matrix = self.matrix[rows]
         return MemoryCodes((*matrix.T, *(codes[rows] for codes in self.arrays[matrix.shape[1] :])), matrix)
+
+    def of_columns(self, kept: Sequence[int]) -> MemoryCodes:
+        """Some columns only."""
+        if self.matrix is None:
+            return MemoryCodes(tuple(self.arrays[column] for column in kept))
+        return MemoryCodes.of_matrix(np.ascontiguousarray(self.matrix[:, kept]))
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, MemoryCodes]]:
         for start in range(0, n_rows, ROWS_TOGETHER):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,6 +45,10 @@ class DiskCodes:
             count = stop - start if rows is None else int(np.count_nonzero(rows))
             yield slice(done, done + count), CodesPart(self.columns, start, stop, rows)
             done += count
+
+    def of_columns(self, kept: Sequence[int]) -> DiskCodes:
+        """Some columns only."""
+        return replace(self, columns=tuple(self.columns[column] for column in kept))
 
     def take(self, rows: npt.NDArray[Any]) -> DiskCodes:
         """Some rows only: a Boolean mask, or ascending row numbers; nothing is copied."""

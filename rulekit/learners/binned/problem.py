@@ -46,12 +46,12 @@ class Problem:
     @property
     def positive(self) -> float:
         """The weight of the rows with label 1."""
-        return float(self.weights[self.labels == 1].sum()) * self.weight_unit
+        return float((self.weights * (self.labels == 1)).sum()) * self.weight_unit
 
     @property
     def share(self) -> float:
         """The share of the weight that has label 1."""
-        return float(self.weights[self.labels == 1].sum()) / float(self.weights.sum())
+        return self.positive / self.total
 
     def take(self, rows: npt.NDArray[Any]) -> Problem:
         """Some of the rows: a Boolean mask [n] or row numbers."""

@@ -147,7 +147,7 @@ class Sorted:
         return np.concatenate([values for values, _ in parts]), np.concatenate([counts for _, counts in parts])
 
     def capped_quantiles(self, max_bins: int) -> tuple[Array, Array]:
-        """The first and the last value of each bin of `rulekit.learners.binned.binning.capped_quantiles`."""
+        """The first and the last value of each bin of `rulekit.learners.binned.binning.first_of_bins`."""
         how_often: dict[float, int] = {}
         for _, counts in self.runs():
             for count, n in zip(*np.unique(counts, return_counts=True), strict=True):

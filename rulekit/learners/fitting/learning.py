@@ -361,7 +361,7 @@ class _Group:
                 raise LearnerError(f"preferred of finish is {variant!r}, and there are {len(variants.paths)} paths")
             run.path = tuple(run.course.checked(self._final(variants, variant, why)))
             run.nothing = None if variants.nothing is None else variants.nothing()
-            run.all_stay = not (variants.sizes_by_loss or variants.shared or variants.least)
+            run.all_stay = not (variants.least or variants.shared or variants.by_error)
         run.longest = run.chosen = len(run.path)
         alone = variants is None or not variants.shared
         if run.curve is not None and self.plan.joint and alone and (run.curve.rare or not run.all_stay):
@@ -369,7 +369,8 @@ class _Group:
         if self.plan.joint or self.plan.size is not None:
             run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
         elif run.curve is not None:
-            training = np.array([each.error for each in run.path]) / run.question.problem.total
+            nothing = run.nothing or self.learner.nothing(run.course.question)
+            training = np.array([(each.objective, each.error) for each in (nothing, *run.path)]).T
             taken = run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay, training=training)
             run.chosen = min(run.chosen, taken)
             run.checked = not run.all_stay or run.chosen < run.longest

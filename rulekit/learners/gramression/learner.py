@@ -128,7 +128,7 @@ class Gramression(RuleLearner):
             for name in dict.fromkeys(name for name, _ in offered)
         }
         bound = max((model.bound for model in models), default=0)
-        self.remarks_ = (f"the grammar reached its bound of {bound:,} features: others were not tried",) * bool(bound)
+        self.remarks_ += (f"the grammar reached its bound of {bound:,} features: others were not tried",) * bool(bound)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

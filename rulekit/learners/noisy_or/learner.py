@@ -193,7 +193,7 @@ class NoisyOrs(RuleLearner):
 
         level = frozenset(range(len(plan.families), len(made)))
         few_errors = plan.kind == "two" and self.seeks_few_errors(question.settings)
-        return Variants(made, preferred, loss=held_out_losses, bold=level, sizes_by_loss=True, errors_first=few_errors)
+        return Variants(made, preferred, loss=held_out_losses, bold=level, least=True, errors_first=few_errors)
 
 
 def _refuse_as_parity(problem: Problem, classes: tuple[Any, ...]) -> None:

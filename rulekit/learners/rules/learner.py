@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
 from rulekit.graph.nodes import Family
@@ -21,10 +23,13 @@ from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
-from rulekit.learners.rules.rule_paths import Rules, RuleSettings, few_columns, raced_variant, rule_path
+from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, raced_variant, rule_path
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
+
+_GUIDED = 1 << 12
+"""Rows up to which a guide helps the search: of more, labels alone err less."""
 
 
 class PlainRules(RuleLearner):
@@ -59,8 +64,9 @@ class PlainRules(RuleLearner):
             given = given_rules(settings.start, settings.freeze, classes, rules)
             problem, known = with_given(problem, given, data.table)
         rare = are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        guided = len(problem.labels) <= _GUIDED
         plans = [
-            RuleSettings(most, settings.max_literals, kept, begun, rare=each)
+            RuleSettings(most, settings.max_literals, kept, begun, rare=each, guided=guided)
             for (kept, begun), each in zip(known, rare, strict=True)
         ]
         problem, plans = with_promises(problem, plans, data, settings, classes)
@@ -68,32 +74,48 @@ class PlainRules(RuleLearner):
             own = [replace(problem, labels=question.problem.labels) for question in questions]
             columns = few_columns(own, plans, settings.max_features)
             plans = [replace(plan, columns=columns) for plan in plans]
-        return [
-            replace(question, problem=replace(problem, labels=question.problem.labels), plan=plan)
-            for question, plan in zip(questions, plans, strict=True)
-        ]
+        own = [replace(problem, labels=question.problem.labels) for question in questions]
+        if len(questions) > 1 and settings.ordered is None:
+            own, plans = _in_one_list(problem, own, plans, settings, classes)
+        return [replace(q, problem=each, plan=plan) for q, each, plan in zip(questions, own, plans, strict=True)]
 
     def learn(self, question: Question) -> Learning:
         """The rules of every size by the first variant of the search."""
-        yield from _path(question, 0)
+        yield from self._of_variant(question, 0)
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every variant."""
         plan: RuleSettings = question.plan
-        others = [partial(_path, question, variant) for variant in range(1, len(plan.variants))]
-        race = partial(raced_variant, question.problem, plan, question.groups, question.seed)
-        return Variants([lambda: candidates, *others], race, rare=plan.rare, least=True)
+        others = [partial(self._of_variant, question, variant) for variant in range(1, len(plan.variants))]
+        race = partial(raced_variant, question.problem, plan, question.groups, question.seed, self._guide(question))
+        return Variants([lambda: candidates, *others], race, rare=plan.rare, by_error=True)
+
+    def _of_variant(self, question: Question, variant: int) -> list[Candidate]:
+        plan: RuleSettings = question.plan
+        path = rule_path(question.problem, plan, plan.variants[variant], self._guide(question))
+        return candidates_of(question.problem, path, len(plan.kept), plan.place)
+
+    def _guide(self, question: Question) -> Guide:
+        return partial(self._cards.guide, question)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
         """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
             if run.question.settings.report == "all":  # a card over all columns needs no rule
-                run.nothing = self._reported(run.question, self._always(run.question))
+                run.nothing = self._reported(run.question, self.nothing(run.question))
+
+    def nothing(self, question: Question) -> Candidate:
+        """No rule; of two classes the more frequent one is decided."""
+        always = question.plan.weights is None and question.problem.share > 0.5
+        return replace(candidate_of(question.problem, ({},) if always else (), place=question.plan.place), size=0)
 
     def _reported(self, question: Question, candidate: Candidate) -> Candidate:
-        model, problem = candidate.model, question.problem
+        model, problem, weights = candidate.model, question.problem, question.plan.weights
+        if weights is not None:
+            problem = replace(problem, weights=weights)
+            question = replace(question, problem=problem)
         assert isinstance(model, DecidingRules)
         if question.settings.report == "rates":
             return replace(candidate, model=replace(model, report=Rates.of(problem, model.rules)))
@@ -104,17 +126,29 @@ class PlainRules(RuleLearner):
             candidate, model=replace(model, report=self._cards.fitted(question, model.rules, sorted(columns)))
         )
 
-    @staticmethod
-    def _always(question: Question) -> Candidate:
-        """No rule: the more frequent answer decides."""
-        problem = question.problem
-        return replace(candidate_of(problem, ({},) if problem.share > 0.5 else ()), size=0)
 
+def _in_one_list(
+    problem: Problem, own: Sequence[Problem], plans: Sequence[RuleSettings], settings: Any, classes: tuple[Any, ...]
+) -> tuple[list[Problem], list[RuleSettings]]:
+    """The questions as one list of classes, the rarest first, each against those after it (as RIPPER; Cohen, 1995).
 
-def _path(question: Question, variant: int) -> list[Candidate]:
-    plan: RuleSettings = question.plan
-    path = rule_path(question.problem, plan, plan.variants[variant])
-    return candidates_of(question.problem, path, len(plan.kept))
+    Rows of the classes before it weigh nothing to a class: their own rules come first. The last class, of which the
+    model is where no rule holds, needs no rules.
+    """
+    weights = np.bincount(problem.labels, problem.weights, len(classes))
+    if settings.default is not None:
+        weights[classes.index(settings.default)] = np.inf
+    order = np.argsort(weights, kind="stable")
+    place = np.argsort(order)
+    problems, placed = [], []
+    for k, (each, plan) in enumerate(zip(own, plans, strict=True)):
+        before = place[problem.labels] < place[k]
+        last = place[k] == len(classes) - 1
+        problems.append(each if last else replace(each, weights=np.where(before, 0, problem.weights)))
+        placed.append(
+            replace(plan, rules=len(plan.kept) if last else plan.rules, place=int(place[k]), weights=problem.weights)
+        )
+    return problems, placed
 
 
 def are_rare(shares: Sequence[float], ordered: bool) -> list[bool]:

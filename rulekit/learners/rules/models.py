@@ -64,14 +64,12 @@ class Rates:
 class DecidingRules:
     """Rules, and what predicts the probability (None: it is that of the rules themselves).
 
-    share: of the positive rows; held, right: the weight of the rows on which rules hold, and of the positive ones of
-    them. stays: some rules were given and must stand in the model.
+    place: of its class among several, of which the first with a rule that holds is decided. stays: some rules were
+    given and must stand in the model.
     """
 
     rules: Rules
-    share: float
-    held: float
-    right: float
+    place: int = 0
     report: RuleCard | Rates | None = None
     stays: bool = False
 
@@ -85,31 +83,20 @@ class DecidingRules:
         if self.report is not None and not frame.unreported:
             probability = self.report.probability(frame, prefix)
         sided, silent = probability is not None, not self.rules
-        return Score(rule, rule, probability, silent, sided=sided, precedence=self._precedence, stays=self.stays)
-
-    @property
-    def _precedence(self) -> float:
-        """The squared odds of a row on which rules hold to be positive, over those of any row.
-
-        So half of what a class is rarer, in odds, makes up for being less often right (docs/rules.md).
-        """
-        if not self.held:
-            return -1.0
-        wrong = max(self.held - self.right, 0.0) + _ROWS * (1.0 - self.share)
-        return float(((self.right + _ROWS * self.share) / wrong) ** 2 / (self.share / (1.0 - self.share)))
+        return Score(rule, rule, probability, silent, sided=sided, precedence=-float(self.place), stays=self.stays)
 
 
-def candidate_of(problem: Problem, rules: Rules, kept: int = 0) -> Candidate:
-    """The candidate of some rules, of which the first `kept` were given."""
+def candidate_of(problem: Problem, rules: Rules, kept: int = 0, place: int = 0) -> Candidate:
+    """The candidate of some rules, of which the first `kept` were given; place: of its class among several."""
     holds, unit = covered_by_some(rules, problem.codes, len(problem.labels)), problem.weight_unit
     held = float(problem.weights[holds].sum()) * unit
     right = float(problem.weights[holds & (problem.labels == 1)].sum()) * unit
     error = held - right + problem.positive - right
     cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
-    model = DecidingRules(rules, problem.share, held, right, stays=kept > 0)
+    model = DecidingRules(rules, place, stays=kept > 0)
     return Candidate(len(rules), error, error, model, bool(rules) and len(rules) == kept, cost)
 
 
-def candidates_of(problem: Problem, path: Sequence[Rules], kept: int) -> list[Candidate]:
+def candidates_of(problem: Problem, path: Sequence[Rules], kept: int, place: int) -> list[Candidate]:
     """A candidate for each size that has a rule."""
-    return [candidate_of(problem, rules, kept) for rules in path if rules]
+    return [candidate_of(problem, rules, kept, place) for rules in path if rules]

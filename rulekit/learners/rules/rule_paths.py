@@ -5,7 +5,8 @@ those before it leave. Then conditions are exchanged, dropped, added and cut ane
 whose loss costs least is left out, the others are improved, and so on: a path of sizes, each of which has been searched
 for as a whole.
 
-A row is worth 1 where its label is positive and -1 where it is not, times its weight. A literal must gain a part of the
+A row is worth 1 where its label is positive and -1 where it is not, times its weight; where rows are few, the mean of
+that and of what a guide says counts. A literal must gain a part of the
 standard deviation of the number of positive rows: with that grows what chance can promise. Which part is said by
 cross-validation, or by a race on a third of the training rows (`raced_price`).
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,17 +47,22 @@ class Variant:
     """How rules are searched: what a literal costs, from how many covers, and which rows of a rare class are worth it.
 
     price: in standard deviations of the number of positive rows. covers: the most conditions of the rules of each cover
-    that the search begins with. at: the share from which rows of the rare class are worth being found.
+    that the search begins with. trust: in the guide's probability (0: labels alone). at: the share from which rows of
+    the rare class are worth being found.
     """
 
     price: float
     covers: tuple[int, ...]
+    trust: float = 0.0
     at: float = 0.5
 
 
+# Chosen by cross-validation inside the training rows of 19 tables (docs/rules.md). Where rows are few, a guide parts
+# noise from law; where they are many, labels alone do.
 _FEW, _MANY_COVERS = (16,), (2, 3, 4, 6, 16)
-VARIANTS = (Variant(0.15, _FEW), Variant(0.05, _FEW), Variant(0.15, _MANY_COVERS), Variant(0.05, _MANY_COVERS))
-_EAGER = (Variant(0.05, _FEW, 0.3), Variant(0.05, _FEW, 0.2))
+_GUIDED = (Variant(0.15, _FEW, 0.9), Variant(0.05, _FEW, 0.9), Variant(0.05, _FEW), Variant(0.05, _MANY_COVERS))
+VARIANTS = (Variant(0.15, _FEW), Variant(0.05, _MANY_COVERS), Variant(0.15, _MANY_COVERS))
+_EAGER = (Variant(0.05, _FEW, at=0.3), Variant(0.05, _FEW, at=0.2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +71,9 @@ class RuleSettings:
 
     kept: rules that stay as they are; begun: rules that the search may begin with. allowed: which rules keep the
     constraints (None: all); columns: in which rules are looked for (None: all). rare: whether a class is so rare
-    that it is worth more errors to find its rows.
+    that it is worth more errors to find its rows. guided: whether a guide helps the search. place: of its class in the
+    list of all classes; weights: of all rows [n], where those of classes before it weigh nothing in its search (None:
+    as they are).
     """
 
     rules: int = 8
@@ -75,23 +83,34 @@ class RuleSettings:
     allowed: Allowed | None = None
     columns: tuple[int, ...] | None = None
     rare: bool = False
+    guided: bool = False
+    place: int = 0
+    weights: Ints | None = None
 
     @property
     def variants(self) -> tuple[Variant, ...]:
         """The variants of the search that are compared on held-out rows."""
-        return VARIANTS + _EAGER if self.rare else VARIANTS
+        return (_GUIDED if self.guided else VARIANTS) + (_EAGER if self.rare else ())
 
 
-def rule_path(problem: Problem, settings: RuleSettings, variant: Variant) -> list[Rules]:
+Guide = Callable[[Problem], Floats]
+"""The probability [n] of yes of each row of a problem, which is less noisy than its label."""
+
+
+def rule_path(problem: Problem, settings: RuleSettings, variant: Variant, guide: Guide | None = None) -> list[Rules]:
     """The rules of every size by one variant, the smallest (those that are kept) first."""
+    target = problem.labels.astype(np.float64)
+    if variant.trust and guide is not None:
+        target = (1.0 - variant.trust) * target + variant.trust * guide(problem)
     orders = level_orders(problem.columns)
     whole, sample = problem, evenly_spread(len(problem.labels), _SEARCHED_ROWS)
-    problem = problem if sample is None else problem.take(sample)
+    if sample is not None:
+        problem, target = problem.take(sample), target[sample]
     if not usable_columns(problem, settings):
         return [settings.kept]
-    search = _search(problem, whole, settings, variant)
+    search = _search(problem, target, whole, settings, variant)
     few = evenly_spread(len(problem.labels), _BEGUN_ROWS)
-    begun = search if few is None else _search(problem.take(few), whole, settings, variant)
+    begun = search if few is None else _search(problem.take(few), target[few], whole, settings, variant)
     sizes = _sizes(search, begun, settings, variant.covers)
     gain = search.gain
     return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
@@ -116,21 +135,24 @@ def usable_columns(problem: Problem, settings: RuleSettings) -> list[int]:
     return [column for column in columns if settings.allowed is None or settings.allowed.usable[column]]
 
 
-def _search(problem: Problem, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
+def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
     """A search on some rows of the whole, in which literals cost in proportion."""
     deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
     share = len(problem.labels) / len(whole.labels)
     price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
     kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
-    gain = np.where(kept, 0.0, row_gains(problem, variant))
+    gain = np.where(kept, 0.0, row_gains(problem, target, variant))
     columns = np.array(usable_columns(problem, settings), dtype=np.int64)
     return ClauseSearch.over(problem.columns, problem.codes, columns, settings.allowed).with_gain(gain, price)
 
 
-def row_gains(problem: Problem, variant: Variant) -> Floats:
-    """What a row [n] is worth to the rules that cover it: its weight times 2 (label - at), in whole steps."""
+def row_gains(problem: Problem, target: Floats, variant: Variant) -> Floats:
+    """What a row [n] is worth to the rules that cover it: its weight times 2 (target - at), in whole steps.
+
+    target [n]: the labels, or the mean of them and of a probability.
+    """
     at = variant.at if problem.share < 0.5 else 1.0 - variant.at
-    return np.asarray(problem.weights * np.rint(2.0 * (problem.labels - at) * _STEPS))
+    return np.asarray(problem.weights * np.rint(2.0 * (target - at) * _STEPS))
 
 
 def evenly_spread(n: int, most: int) -> Ints | None:
@@ -233,7 +255,11 @@ _RACED_ROWS = 1 << 15
 
 
 def raced_variant(
-    problem: Problem, settings: RuleSettings, groups: npt.NDArray[np.int64] | InOrder | None = None, seed: int = 0
+    problem: Problem,
+    settings: RuleSettings,
+    groups: npt.NDArray[np.int64] | InOrder | None = None,
+    seed: int = 0,
+    guide: Guide | None = None,
 ) -> int:
     """The number of a variant: the first, or one that is better by a standard error.
 
@@ -247,8 +273,8 @@ def raced_variant(
         return 0
     training, held = problem.take(fold != 0), problem.take(fold == 0)
     best, least = 0, np.zeros(0, dtype=bool)
-    for number, variant in enumerate(VARIANTS):
-        wrong = _wrong(rule_path(training, settings, variant)[-1], held)
+    for number, variant in enumerate(settings.variants):
+        wrong = _wrong(rule_path(training, settings, variant, guide)[-1], held)
         if number == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
             best, least = number, wrong
     return best

@@ -1,13 +1,17 @@
-"""The score card that predicts the probability: at most twelve points for rules and for columns that they read.
+"""What additive rules do for rules: the score card that predicts the probability, and a guide of the search.
 
-The card is grown by the learner of additive rules, from rules of one literal and from the rules that decide. Its
-weights become whole points, so that a reader adds, checks and explains them by hand; a point is a tenth of log odds.
+The card has at most twelve points for rules and for columns that they read. It is grown by the learner of additive
+rules, from rules of one literal and from the rules that decide. Its weights become whole points, so that a reader adds,
+checks and explains them by hand; a point is a tenth of log odds.
+
+Where rows are few, labels are noisier than the probability of additive rules. So the search looks at the mean of both
+(docs/rules.md has the measurement).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +19,10 @@ import numpy as np
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import NO_BOUNDS, codes_of
+from rulekit.learners.binned.problem import NO_BOUNDS, Problem, codes_of
 from rulekit.learners.contract import NO_WATCH, Frame, Question, find_learner
 from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.additive import Summed, terms_of
+from rulekit.learners.fitting.additive import Summed, Terms, terms_of
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
 from rulekit.learners.rule_learner import RuleLearner
@@ -28,6 +32,8 @@ from rulekit.schema import Feature
 _MOST = 12
 _POINT = 0.1
 _ROWS = 1 << 15
+_GUIDES = 20
+_LEAST = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +59,29 @@ class Cards:
     settings: Any
     data: TrainingData
     classes: tuple[Any, ...]
+    guided: list[tuple[Problem, Floats]] = field(default_factory=list)
 
     @classmethod
     def of(cls, settings: Any, data: TrainingData, classes: tuple[Any, ...]) -> Cards:
         """For a model with these settings."""
         learner = find_learner("additive")()
         asked = {name: getattr(settings, name) for name in ("ordered", "monotone", "missing_never_helps")}
-        own = learner.settings(max_rules=_MOST, rule_length=1, ridge=5.0, stopping="none", **asked)
+        own = learner.settings(max_rules=_MOST, rule_length=1, ridge=2.0, stopping="none", **asked)
         return cls(learner, own, data, classes[:2])  # each question has a card of its own, of yes and no
+
+    def guide(self, question: Question, problem: Problem) -> Floats:
+        """The probability [n] that additive rules learn from the rows of a problem."""
+        found = next((guide for of, guide in self.guided if of is problem), None)
+        if found is None:
+            settings = replace(self.settings, max_rules=_GUIDES, rule_length=2, ridge=5.0)
+            seen = problem.take(np.flatnonzero(problem.weights)) if not problem.weights.all() else problem
+            terms, n = self._learned(question, seen, settings), len(problem.labels)
+            scores = np.full(n, terms.bias)
+            for rule, weight in terms.rules:
+                scores += weight * covered(rule, problem.codes, n)
+            found = np.asarray(1.0 / (1.0 + np.exp(-scores)))
+            self.guided[:] = [*self.guided[-1:], (problem, found)]  # a path is learned in step with its first fold
+        return found
 
     def fitted(self, question: Question, rules: Rules, columns: Sequence[int]) -> RuleCard:
         """The card over some rules and columns for the rows of a question, of which 32,768 are looked at."""
@@ -73,13 +94,7 @@ class Cards:
         binned += [_rule_column(k, 1 if self.settings.monotone else 0) for k in range(len(rules))]
         codes = MemoryCodes((*(part.codes[j] for j in columns), *held))
         own = replace(part, columns=tuple(binned), codes=codes)
-        asked = replace(question, problem=own, settings=self.settings, plan=None, watch=NO_WATCH, fold=True)
-        (asked,) = self.learner.prepare(own, [asked], self.data, self.classes)
-        *_, last = (self.learner.nothing(asked), *self.learner.learn(asked))
-        if not isinstance(last.model, Summed):
-            share = min(max(problem.share, 1e-3), 1.0 - 1e-3)
-            return RuleCard((), (), float(round(np.log(share / (1.0 - share)) / _POINT)))
-        terms, points = last.model.terms(), dict[int, Floats]()
+        terms, points = self._learned(question, own, self.settings), dict[int, Floats]()
         for clause, weight in terms.rules:
             for column, condition in clause.items():
                 before = points.get(column, np.zeros(binned[column].n_codes))
@@ -92,6 +107,16 @@ class Cards:
             tuple((columns[column], each) for column, each in sorted(points.items()) if column < most and each.any()),
             bias,
         )
+
+    def _learned(self, question: Question, problem: Problem, settings: Any) -> Terms:
+        """The largest sum that the learner of additive rules finds; of no rule the log odds of the share."""
+        asked = replace(question, problem=problem, settings=settings, plan=None, watch=NO_WATCH, fold=True)
+        (asked,) = self.learner.prepare(problem, [asked], self.data, self.classes)
+        *_, last = (None, *self.learner.learn(asked))
+        if last is not None and isinstance(last.model, Summed):
+            return last.model.terms()
+        share = min(max(problem.share, _LEAST), 1.0 - _LEAST)
+        return Terms((), {}, float(np.log(share / (1.0 - share))))
 
 
 def _rule_column(k: int, monotone: Literal[0, 1]) -> BinnedColumn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class NumberBuilder:
     """Numbers (float32 while that holds them, else float64; NaN is missing), and what is true of all of them.
 
     present, finite: whether there is such a value; integral, truth_values, whole_days: whether all are; narrow:
-    float32 holds them. dtypes: rows and dtype of each block that came.
+    float32 holds them. least: of whole numbers the least. dtypes: rows and dtype of each block that came.
     """
 
     store: Store | Memory
@@ -52,6 +52,7 @@ class NumberBuilder:
     truth_values: bool = True
     whole_days: bool = True
     narrow: bool = True
+    least: float = np.inf
     dtypes: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
     _writer: Writer | HeldColumn = field(init=False)
 
@@ -96,6 +97,7 @@ class NumberBuilder:
             finite = np.isfinite(values)
             self.finite = self.finite or bool(finite.any())
             if self.integral:
+                self.least = min(self.least, float(np.fmin.reduce(values)))
                 self.integral = not np.any(finite & (np.rint(values) != values)) and not np.any(
                     finite & (np.abs(values) > LARGEST_EXACT_INTEGER)
                 )
@@ -129,6 +131,8 @@ class NumberBuilder:
         if feature.kind == "boolean":
             return Decided(feature), self._as(np.dtype(np.float32))
         decided = decide_numbers(feature, display, self._width(width), seconds)
+        if decided.feature.display == "integer" and self.least == 0.0:
+            decided = replace(decided, feature=replace(decided.feature, display="count"))
         return decided, self._as(encoded_dtype(decided.feature))
 
     def in_days(self) -> NumberBuilder:

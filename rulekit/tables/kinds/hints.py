@@ -16,7 +16,7 @@ from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, note_of
 from rulekit.tables.kinds.numbers_seen import Hint, look_of_numbers
 from rulekit.tables.raw.columns import BLANKS
-from rulekit.tables.table import Array, StoredArrays
+from rulekit.tables.table import Array, StoredArrays, gathered
 
 MOST_NOTES = 5
 MANY_NAMES = 20
@@ -65,7 +65,7 @@ _SCALES = tuple(
 
 def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, Hint]:
     """A hint for each column that deserves one, in memory or on disk."""
-    held = arrays.columns if isinstance(arrays, StoredArrays) else arrays
+    held = arrays.columns if isinstance(arrays, StoredArrays) else gathered(arrays)
     found = {
         feature.name: None
         if feature.kind == "text"

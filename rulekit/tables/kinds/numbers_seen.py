@@ -85,7 +85,8 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> H
     """What a numeric or Boolean column looks like; of most columns the lowest and highest values say enough."""
     head, n, n_missing, low, high, rises = np.zeros(0), 0, 0, np.inf, -np.inf, True
     for part in parts():
-        known = part[~np.isnan(part)]
+        gone = np.isnan(part)
+        known = part[~gone] if gone.any() else part
         n, n_missing = n + len(part), n_missing + len(part) - len(known)
         if not len(known):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
@@ -18,8 +19,10 @@ from rulekit.schema import Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.expiry import today
-from rulekit.work.changes.overrides import Written, bound, put_on, read_written
 from rulekit.work.start import Start
+
+if TYPE_CHECKING:
+    from rulekit.work.changes.overrides import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,10 @@ class Kept:
         """
         if self.columns is not None:
             rows = self.columns.read_alike(rows)
+        if not self.overrides and not self.written:
+            return rows, replace(self, classes=rows.classes)
+        from rulekit.work.changes.overrides import bound, put_on
+
         schema = Schema(rows.table.features, rows.target, constraints=rows.table.constraints)
         try:
             own = relabelled(self.overrides, self.classes, rows.classes)
@@ -76,6 +83,8 @@ def read_kept(start: Start | None, path: Path | None, day: str | None = None) ->
         raise InputError(f"{day!r} is no date", where="--date", fix="write one as in 2026-11-25")
     now = day or today()
     if path is not None and path.suffix.lower() == ".toml":
+        from rulekit.work.changes.overrides import read_written
+
         written = read_written(path)
         past = [one for one in written if one.expires is not None and one.expires < now]
         said = [_left_out(one.id or one.rule, one.expires) for one in past]

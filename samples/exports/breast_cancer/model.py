@@ -4,9 +4,9 @@ classes
     "benign"
     "malignant"
 columns that the rules read
-    "mean_texture" (numeric)
-    "mean_concave_points" (numeric)
-    "area_error" (numeric)
+    "mean_radius" (numeric)
+    "mean_perimeter" (numeric)
+    "concave_points_error" (numeric)
     "worst_texture" (numeric)
     "worst_perimeter" (numeric)
     "worst_area" (numeric)
@@ -21,7 +21,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
 
-digest 449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c
+digest 31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ import math
 import os
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
-DIGEST = "449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c"
+DIGEST = "31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4"
 CLASSES = ("benign", "malignant")
 # All columns, in schema order.
 COLUMNS = (
@@ -52,9 +53,9 @@ COLUMNS = (
 )
 # Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
 USED: tuple[Used, ...] = (
-    (1, "mean_texture", "number", ()),
-    (7, "mean_concave_points", "number", ()),
-    (13, "area_error", "number", ()),
+    (0, "mean_radius", "number", ()),
+    (2, "mean_perimeter", "number", ()),
+    (17, "concave_points_error", "number", ()),
     (21, "worst_texture", "number", ()),
     (22, "worst_perimeter", "number", ()),
     (23, "worst_area", "number", ()),
@@ -62,67 +63,68 @@ USED: tuple[Used, ...] = (
     (26, "worst_concavity", "number", ()),
     (27, "worst_concave_points", "number", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
+MEAN_RADIUS_CUTS = (14.980000019073486,)
+MEAN_RADIUS_VALUES = (-9.0, 0.0)
+CONCAVE_POINTS_ERROR_CUTS = (0.013100000564008951,)
+CONCAVE_POINTS_ERROR_VALUES = (-7.0, 0.0)
+WORST_TEXTURE_CUTS = (23.880000114440914, 29.150000572204586)
+WORST_TEXTURE_VALUES = (-20.0, -10.0, 0.0)
+WORST_PERIMETER_CUTS = (107.20000076293945,)
+WORST_PERIMETER_VALUES = (-10.0, 0.0)
+WORST_AREA_CUTS = (688.7000427246093, 870.0000305175781)
+WORST_AREA_VALUES = (-26.0, -12.0, 0.0)
+WORST_SMOOTHNESS_CUTS = (0.13940001279115677,)
+WORST_SMOOTHNESS_VALUES = (-11.0, 0.0)
+WORST_CONCAVITY_CUTS = (0.1900000050663948,)
+WORST_CONCAVITY_VALUES = (-11.0, 0.0)
+WORST_CONCAVE_POINTS_CUTS = (0.13760001212358475, 0.16200000792741776)
+WORST_CONCAVE_POINTS_VALUES = (-21.0, -9.0, 0.0)
 
 
 def decide(row: Any) -> int:
     """Class index of a row, a mapping by column name."""
-    # rfb4633: worst_area > 920 and worst_concavity > 0.24
-    if row["worst_area"] > 920.0000305175781 and row["worst_concavity"] > 0.24000000208616254:
+    # r5b955f: worst_area > 907 and worst_concavity > 0.2389
+    if row["worst_area"] > 907.0000305175781 and row["worst_concavity"] > 0.23890001326799393:
         return 1
-    # rfe9e83: mean_texture > 19.3 and mean_concave_points > 0.043 and worst_perimeter > 107
+    # r6711e1: worst_texture > 27.25 and worst_concave_points > 0.1376
+    if row["worst_texture"] > 27.250000953674316 and row["worst_concave_points"] > 0.13760001212358475:
+        return 1
+    # r43f574: mean_radius <= 14.7 and worst_perimeter > 104 and worst_smoothness > 0.141
     if (
-        row["mean_texture"] > 19.300000190734863
-        and row["mean_concave_points"] > 0.04300000332295894
-        and row["worst_perimeter"] > 107.00000381469727
+        row["mean_radius"] <= 14.700000286102293
+        and row["worst_perimeter"] > 104.00000381469727
+        and row["worst_smoothness"] > 0.14100001007318497
     ):
         return 1
-    # re61807: worst_texture > 27.6 and worst_concave_points > 0.132
-    if row["worst_texture"] > 27.60000133514404 and row["worst_concave_points"] > 0.13200000673532486:
+    # rd5e39c: mean_radius > 14.41 and concave_points_error > 0.01745
+    if row["mean_radius"] > 14.410000324249268 and row["concave_points_error"] > 0.01745000015944242:
+        return 1
+    # rd834b0: mean_perimeter > 109
+    if row["mean_perimeter"] > 109.00000381469727:
         return 1
     return 0
 
 
 def probabilities(row: Any) -> list[float]:
     """Probability of each class; the row as for `decide`."""
-    worst_texture = row["worst_texture"]
-    worst_concavity = row["worst_concavity"]
-    worst_concave_points = row["worst_concave_points"]
-    p1 = (
-        (0.979 if row["worst_perimeter"] > 107.20000076293945 else 0.04511)
-        * (0.999 if row["mean_concave_points"] > 0.04900000058114528 else 0.7034)
-        * (0.999 if row["worst_area"] > 870.0000305175781 else 0.7984)
-        * (0.999 if row["mean_texture"] > 16.830000877380368 else 0.8237)
-    )
-    p2 = (
-        (1.0 - p1)
-        * (0.7721 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
-        * (0.7704 if worst_texture > 32.83000373840332 else 0.999)
-        * (0.7777000000000001 if row["worst_smoothness"] > 0.17500000447034833 else 0.999)
-    )
-    p3 = (
-        (1.0 - p2)
-        * (0.999 if worst_texture > 20.77000141143799 else 0.7937)
-        * (0.999 if worst_concavity > 0.1900000050663948 else 0.7942)
-        * (0.999 if worst_concavity > 0.1900000050663948 else 0.7927)
-        * (0.999 if worst_concavity > 0.21400000900030133 else 0.8322)
-        * (0.999 if worst_texture > 20.77000141143799 else 0.775)
-        * (0.999 if worst_concavity > 0.1900000050663948 else 0.791)
-        * (0.999 if worst_texture > 20.77000141143799 else 0.7947)
-    )
-    p4 = (
-        (1.0 - p3)
-        * (0.7089 if worst_concave_points > 0.16200000792741776 else 0.999)
-        * (0.8170999999999999 if row["area_error"] > 78.00000381469727 else 0.999)
-        * (0.7733 if worst_concave_points > 0.17700000852346418 else 0.999)
-        * (0.7775000000000001 if worst_concave_points > 0.17700000852346418 else 0.999)
-        * (0.8034 if row["area_error"] > 78.00000381469727 else 0.999)
-        * (0.8178 if row["area_error"] > 78.00000381469727 else 0.999)
-    )
-    p5 = 1.0 - p4
-    positive = ((p5 if p5 > 0.501 else 0.501) if (row["worst_area"] > 920.0000305175781 and worst_concavity > 0.24000000208616254) or (row["mean_texture"] > 19.300000190734863 and row["mean_concave_points"] > 0.04300000332295894 and row["worst_perimeter"] > 107.00000381469727) or (worst_texture > 27.60000133514404 and worst_concave_points > 0.13200000673532486) else 0.499 if p5 > 0.499 else p5)
+    mean_radius = row["mean_radius"]
+    # r5b955f
+    r5b955f = row["worst_area"] > 907.0000305175781 and row["worst_concavity"] > 0.23890001326799393
+    total1 = 54.0
+    if r5b955f:
+        total1 += 12.0
+    total1 += MEAN_RADIUS_VALUES[bisect_left(MEAN_RADIUS_CUTS, mean_radius)] if mean_radius <= inf else 0.0
+    total1 += CONCAVE_POINTS_ERROR_VALUES[bisect_left(CONCAVE_POINTS_ERROR_CUTS, row["concave_points_error"])] if row["concave_points_error"] <= inf else 0.0
+    total1 += WORST_TEXTURE_VALUES[bisect_left(WORST_TEXTURE_CUTS, row["worst_texture"])] if row["worst_texture"] <= inf else 0.0
+    total1 += WORST_PERIMETER_VALUES[bisect_left(WORST_PERIMETER_CUTS, row["worst_perimeter"])] if row["worst_perimeter"] <= inf else 0.0
+    total1 += WORST_AREA_VALUES[bisect_left(WORST_AREA_CUTS, row["worst_area"])] if row["worst_area"] <= inf else 0.0
+    total1 += WORST_SMOOTHNESS_VALUES[bisect_left(WORST_SMOOTHNESS_CUTS, row["worst_smoothness"])] if row["worst_smoothness"] <= inf else 0.0
+    total1 += WORST_CONCAVITY_VALUES[bisect_left(WORST_CONCAVITY_CUTS, row["worst_concavity"])] if row["worst_concavity"] <= inf else 0.0
+    total1 += WORST_CONCAVE_POINTS_VALUES[bisect_left(WORST_CONCAVE_POINTS_CUTS, row["worst_concave_points"])] if row["worst_concave_points"] <= inf else 0.0
+    total2 = 0.0
+    total2 += 0.1 * total1
+    p1 = logistic(total2)
+    positive = ((p1 if p1 > 0.501 else 0.501) if r5b955f or (row["worst_texture"] > 27.250000953674316 and row["worst_concave_points"] > 0.13760001212358475) or (mean_radius <= 14.700000286102293 and row["worst_perimeter"] > 104.00000381469727 and row["worst_smoothness"] > 0.14100001007318497) or (mean_radius > 14.410000324249268 and row["concave_points_error"] > 0.01745000015944242) or row["mean_perimeter"] > 109.00000381469727 else 0.499 if p1 > 0.499 else p1)
     return [1.0 - positive, positive]
 
 
@@ -130,18 +132,46 @@ def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["mean_radius"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["mean_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["concave_points_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_texture"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_area"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_smoothness"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_concave_points"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+            ):
                 return CLASSES[decide(row)]
-            case [*_] if len(row) == 30 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 30  # no array
+                and (type(x := row[0]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[17]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[21]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[22]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[23]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[24]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[26]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[27]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+            ):
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
-                # rfb4633
-                if row[23] > 920.0000305175781 and row[26] > 0.24000000208616254:
+                # r5b955f
+                if row[23] > 907.0000305175781 and row[26] > 0.23890001326799393:
                     return "malignant"
-                # rfe9e83
-                if row[1] > 19.300000190734863 and row[7] > 0.04300000332295894 and row[22] > 107.00000381469727:
+                # r6711e1
+                if row[21] > 27.250000953674316 and row[27] > 0.13760001212358475:
                     return "malignant"
-                # re61807
-                if row[21] > 27.60000133514404 and row[27] > 0.13200000673532486:
+                # r43f574
+                if row[0] <= 14.700000286102293 and row[22] > 104.00000381469727 and row[24] > 0.14100001007318497:
+                    return "malignant"
+                # rd5e39c
+                if row[0] > 14.410000324249268 and row[17] > 0.01745000015944242:
+                    return "malignant"
+                # rd834b0
+                if row[2] > 109.00000381469727:
                     return "malignant"
                 return "benign"
     except LookupError:  # an absent column
@@ -153,46 +183,50 @@ def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["mean_radius"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["mean_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["concave_points_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_texture"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_area"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_smoothness"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["worst_concave_points"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+            ):
                 return probabilities(row)
-            case [*_] if len(row) == 30 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 30  # no array
+                and (type(x := row[0]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[17]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[21]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[22]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[23]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[24]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[26]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[27]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+            ):
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-                worst_texture = row[21]
-                worst_concavity = row[26]
-                worst_concave_points = row[27]
-                p1 = (
-                    (0.979 if row[22] > 107.20000076293945 else 0.04511)
-                    * (0.999 if row[7] > 0.04900000058114528 else 0.7034)
-                    * (0.999 if row[23] > 870.0000305175781 else 0.7984)
-                    * (0.999 if row[1] > 16.830000877380368 else 0.8237)
-                )
-                p2 = (
-                    (1.0 - p1)
-                    * (0.7721 if row[24] > 0.17500000447034833 else 0.999)
-                    * (0.7704 if worst_texture > 32.83000373840332 else 0.999)
-                    * (0.7777000000000001 if row[24] > 0.17500000447034833 else 0.999)
-                )
-                p3 = (
-                    (1.0 - p2)
-                    * (0.999 if worst_texture > 20.77000141143799 else 0.7937)
-                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.7942)
-                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.7927)
-                    * (0.999 if worst_concavity > 0.21400000900030133 else 0.8322)
-                    * (0.999 if worst_texture > 20.77000141143799 else 0.775)
-                    * (0.999 if worst_concavity > 0.1900000050663948 else 0.791)
-                    * (0.999 if worst_texture > 20.77000141143799 else 0.7947)
-                )
-                p4 = (
-                    (1.0 - p3)
-                    * (0.7089 if worst_concave_points > 0.16200000792741776 else 0.999)
-                    * (0.8170999999999999 if row[13] > 78.00000381469727 else 0.999)
-                    * (0.7733 if worst_concave_points > 0.17700000852346418 else 0.999)
-                    * (0.7775000000000001 if worst_concave_points > 0.17700000852346418 else 0.999)
-                    * (0.8034 if row[13] > 78.00000381469727 else 0.999)
-                    * (0.8178 if row[13] > 78.00000381469727 else 0.999)
-                )
-                p5 = 1.0 - p4
-                positive = ((p5 if p5 > 0.501 else 0.501) if (row[23] > 920.0000305175781 and worst_concavity > 0.24000000208616254) or (row[1] > 19.300000190734863 and row[7] > 0.04300000332295894 and row[22] > 107.00000381469727) or (worst_texture > 27.60000133514404 and worst_concave_points > 0.13200000673532486) else 0.499 if p5 > 0.499 else p5)
+                mean_radius = row[0]
+                # r5b955f
+                r5b955f = row[23] > 907.0000305175781 and row[26] > 0.23890001326799393
+                total1 = 54.0
+                if r5b955f:
+                    total1 += 12.0
+                total1 += MEAN_RADIUS_VALUES[bisect_left(MEAN_RADIUS_CUTS, mean_radius)] if mean_radius <= inf else 0.0
+                total1 += CONCAVE_POINTS_ERROR_VALUES[bisect_left(CONCAVE_POINTS_ERROR_CUTS, row[17])] if row[17] <= inf else 0.0
+                total1 += WORST_TEXTURE_VALUES[bisect_left(WORST_TEXTURE_CUTS, row[21])] if row[21] <= inf else 0.0
+                total1 += WORST_PERIMETER_VALUES[bisect_left(WORST_PERIMETER_CUTS, row[22])] if row[22] <= inf else 0.0
+                total1 += WORST_AREA_VALUES[bisect_left(WORST_AREA_CUTS, row[23])] if row[23] <= inf else 0.0
+                total1 += WORST_SMOOTHNESS_VALUES[bisect_left(WORST_SMOOTHNESS_CUTS, row[24])] if row[24] <= inf else 0.0
+                total1 += WORST_CONCAVITY_VALUES[bisect_left(WORST_CONCAVITY_CUTS, row[26])] if row[26] <= inf else 0.0
+                total1 += WORST_CONCAVE_POINTS_VALUES[bisect_left(WORST_CONCAVE_POINTS_CUTS, row[27])] if row[27] <= inf else 0.0
+                total2 = 0.0
+                total2 += 0.1 * total1
+                p1 = logistic(total2)
+                positive = ((p1 if p1 > 0.501 else 0.501) if r5b955f or (row[21] > 27.250000953674316 and row[27] > 0.13760001212358475) or (mean_radius <= 14.700000286102293 and row[22] > 104.00000381469727 and row[24] > 0.14100001007318497) or (mean_radius > 14.410000324249268 and row[17] > 0.01745000015944242) or row[2] > 109.00000381469727 else 0.499 if p1 > 0.499 else p1)
                 return [1.0 - positive, positive]
     except LookupError:  # an absent column
         pass
@@ -212,9 +246,9 @@ def predict_many(data: Any) -> list[str]:
 def decide_many(
     np: Any,
     n: int,
-    mean_texture: Any,
-    mean_concave_points: Any,
-    area_error: Any,
+    mean_radius: Any,
+    mean_perimeter: Any,
+    concave_points_error: Any,
     worst_texture: Any,
     worst_perimeter: Any,
     worst_area: Any,
@@ -224,16 +258,20 @@ def decide_many(
 ) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
     positive = (
-        # rfb4633
-        ((worst_area > 920.0000305175781) & (worst_concavity > 0.24000000208616254))
-        # rfe9e83
+        # r5b955f
+        ((worst_area > 907.0000305175781) & (worst_concavity > 0.23890001326799393))
+        # r6711e1
+        | ((worst_texture > 27.250000953674316) & (worst_concave_points > 0.13760001212358475))
+        # r43f574
         | (
-            (mean_texture > 19.300000190734863)
-            & (mean_concave_points > 0.04300000332295894)
-            & (worst_perimeter > 107.00000381469727)
+            (mean_radius <= 14.700000286102293)
+            & (worst_perimeter > 104.00000381469727)
+            & (worst_smoothness > 0.14100001007318497)
         )
-        # re61807
-        | ((worst_texture > 27.60000133514404) & (worst_concave_points > 0.13200000673532486))
+        # rd5e39c
+        | ((mean_radius > 14.410000324249268) & (concave_points_error > 0.01745000015944242))
+        # rd834b0
+        | (mean_perimeter > 109.00000381469727)
     )
     return np.where(positive, 1, 0)
 
@@ -241,13 +279,10 @@ def decide_many(
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
 Used = tuple[int, str, str, tuple[str, ...]]
+Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-MOMENT = re.compile(
-    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
-    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
 LARGEST = 2**53
+SMALLEST = -LARGEST
 EPOCH = datetime.datetime(1970, 1, 1)
 BLANKS = " \t\n\r\v\f"
 HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
@@ -339,54 +374,6 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     return float(value)
 
 
-def day(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := DAY.fullmatch(value.strip(BLANKS))):
-        try:
-            value = datetime.date(*map(int, parts.groups()))
-        except ValueError:
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds / 86400.0
-
-
-def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
-
-    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
-    """
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value.strip(BLANKS))):
-        date, time, zone = parts.groups()
-        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
-        try:
-            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
-            value = local - datetime.timedelta(hours=hours, minutes=minutes)
-        except (ValueError, OverflowError):
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds
-
-
-def no_digits(value: float, column: str) -> float:
-    """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
-    digits = str(int(value)) if not math.isnan(value) and abs(value) < 1e15 and value == int(value) else ""
-    if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
-        written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
-        raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")
-    return value
-
-
-def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a Boolean column as a double, NaN where it is missing: Booleans, numbers, true or false as text."""
-    value = plain(value)
-    text = value.strip(BLANKS).lower() if isinstance(value, str) else ""
-    if text in ("true", "false") and not {value, value.strip(BLANKS)}.intersection(tokens):
-        return 1.0 if text == "true" else 0.0
-    return number(value, column, tokens)
-
-
 def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
     """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
@@ -439,7 +426,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     try:
         if kind == "level":
             return level_cell(value)
-        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+        return READERS[kind](value, column, tokens)
     except TypeError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
@@ -449,19 +436,6 @@ def level_cell(value: Any) -> Any:
     if type(value) is str:
         return value
     return level(value) if kind_of(value) in ("f", "M") else plain(value)
-
-
-def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
-    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
-
-    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
-    """
-    numbers, texts = used
-    cell_of = row.__getitem__
-    kinds = {*map(type, map(cell_of, numbers))}
-    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
-        return False
-    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
@@ -480,6 +454,14 @@ def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
     if len(row) != width:
         raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
     return {name: cell(row[position], name, kind, tokens) for position, name, kind, tokens in used}
+
+
+def logistic(z: float) -> float:
+    """1 / (1 + exp(-z))."""
+    try:
+        return 1.0 / (1.0 + math.exp(-z))
+    except OverflowError:
+        return 0.0
 
 
 def numpy_or_none() -> Any:
@@ -805,60 +787,63 @@ def test_rows(
     ]
 
 
+READERS: Readers = {"number": number}
+
+
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
 # Of each column of USED the cells that the rows are made of.
 TEST_CELLS: tuple[tuple[Any, ...], ...] = (
-    (nan, -inf, inf, 0.0, 19.300000190734863, 19.300000190734867, 16.830000877380368, 16.83000087738037),
-    (nan, -inf, inf, 0.0, 0.04300000332295894, 0.043000003322958946, 0.04900000058114528, 0.04900000058114529),
-    (nan, -inf, inf, 0.0, 78.00000381469727, 78.00000381469728),
-    (nan, -inf, inf, 0.0, 27.60000133514404, 20.77000141143799, 27.600001335144043, 32.83000373840332,
-    32.83000373840333, 20.770001411437992, ),
-    (nan, -inf, inf, 0.0, 107.20000076293945, 107.00000381469727, 107.00000381469728, 107.20000076293947),
-    (nan, -inf, inf, 0.0, 920.0000305175781, 920.0000305175782, 870.0000305175781, 870.0000305175782),
-    (nan, -inf, inf, 0.0, 0.17500000447034833, 0.17500000447034836),
-    (nan, -inf, inf, 0.0, 0.24000000208616254, 0.24000000208616257, 0.21400000900030133, 0.1900000050663948,
-    0.19000000506639483, 0.21400000900030136, ),
-    (nan, -inf, inf, 0.0, 0.13200000673532486, 0.1320000067353249, 0.16200000792741776, 0.16200000792741778,
-    0.17700000852346418, 0.1770000085234642, ),
+    (nan, -inf, inf, 0.0, 14.410000324249268, 14.700000286102293, 14.700000286102295, 14.41000032424927,
+    14.980000019073486, 14.980000019073488, ),
+    (nan, -inf, inf, 0.0, 109.00000381469727, 109.00000381469728),
+    (nan, -inf, inf, 0.0, 0.013100000564008951, 0.01745000015944242, 0.017450000159442425, 0.013100000564008953),
+    (nan, -inf, inf, 0.0, 29.150000572204586, 27.250000953674316, 27.25000095367432, 23.880000114440914,
+    23.880000114440918, 29.15000057220459, ),
+    (nan, -inf, inf, 0.0, 104.00000381469727, 107.20000076293945, 104.00000381469728, 107.20000076293947),
+    (nan, -inf, inf, 0.0, 907.0000305175781, 907.0000305175782, 688.7000427246093, 870.0000305175782, 688.7000427246094,
+    870.0000305175781, ),
+    (nan, -inf, inf, 0.0, 0.14100001007318497, 0.13940001279115677, 0.141000010073185, 0.1394000127911568),
+    (nan, -inf, inf, 0.0, 0.23890001326799393, 0.23890001326799395, 0.1900000050663948, 0.19000000506639483),
+    (nan, -inf, inf, 0.0, 0.13760001212358475, 0.16200000792741776, 0.13760001212358478, 0.16200000792741778),
 )
 
 # Probabilities of the classes.
 TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.9892220071008, 0.0107779928992), (0.0041126507346, 0.9958873492654), (0.501, 0.499),
-    (0.2467065451451, 0.7532934548549), (0.1891778627158, 0.8108221372842), (0.490208848149, 0.509791151851),
-    (0.1830296205799, 0.8169703794201), (0.4281386742036, 0.5718613257964), (0.1373436711222, 0.8626563288778),
-    (0.4895170661555, 0.5104829338445), (0.1896806205795, 0.8103193794205), (0.2252944786105, 0.7747055213895),
-    (0.532181576218, 0.467818423782), (0.1479712620408, 0.8520287379592), (0.1231579420867, 0.8768420579133),
-    (0.2090178136259, 0.7909821863741), (0.1812329679792, 0.8187670320208), (0.4425205006445, 0.5574794993555),
-    (0.3140167997066, 0.6859832002934), (0.9103815894745, 0.0896184105255), (0.3467941588431, 0.6532058411569),
-    (0.499, 0.501), (0.0714060949329, 0.9285939050671),
+    (0.501, 0.499), (0.9977621514787, 0.0022378485213), (0.0013585199504, 0.9986414800496),
+    (0.8021838885586, 0.1978161114414), (0.499, 0.501), (0.0573241758989, 0.9426758241011),
+    (0.4501660026875, 0.5498339973125), (0.1544652650835, 0.8455347349165), (0.1418510649005, 0.8581489350995),
+    (0.3318122278318, 0.6681877721682), (0.130108474363, 0.869891525637), (0.1679816148661, 0.8320183851339),
+    (0.5744425168117, 0.4255574831883), (0.4013123398875, 0.5986876601125), (0.9478464369216, 0.0521535630784),
+    (0.0218812709361, 0.9781187290639), (0.9644288107274, 0.0355711892726), (0.0911229610149, 0.9088770389851),
+    (0.0293122307514, 0.9706877692486), (0.0241270214177, 0.9758729785823), (0.9002495108803, 0.0997504891197),
+    (0.768524783499, 0.231475216501),
 )
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2),
-    (0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3), (0, 2, 3, 2, 4, 4, 4, 4, 2, 2, 2), (1, 3, 3, 2, 4, 4, 4, 5, 2, 2, 2),
-    (0, 2, 2, 3, 2, 5, 4, 0, 2, 3, 4), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 4), (0, 2, 3, 2, 4, 4, 4, 2, 2, 4, 2),
-    (1, 3, 3, 2, 4, 4, 4, 2, 2, 5, 2), (0, 2, 2, 3, 2, 5, 4, 3, 2, 0, 4), (0, 2, 4, 2, 5, 1, 4, 4, 2, 6, 2),
-    (1, 4, 5, 2, 5, 1, 4, 4, 2, 6, 2), (0, 2, 0, 3, 2, 5, 4, 3, 2, 3, 4), (0, 2, 3, 3, 2, 5, 4, 3, 2, 3, 4),
-    (0, 2, 2, 4, 2, 5, 4, 3, 2, 3, 4), (1, 5, 2, 5, 2, 5, 4, 3, 2, 3, 4), (0, 2, 2, 0, 2, 5, 4, 3, 2, 3, 4),
-    (0, 2, 2, 2, 5, 1, 5, 4, 2, 6, 2), (1, 4, 2, 2, 5, 1, 6, 4, 2, 6, 2), (0, 2, 2, 3, 2, 5, 0, 3, 2, 3, 4),
-    (0, 2, 2, 3, 2, 5, 3, 3, 2, 3, 4), (0, 2, 4, 4, 4, 4, 2, 4, 4, 6, 2), (1, 6, 4, 4, 4, 6, 2, 4, 4, 6, 2),
-    (0, 2, 2, 3, 2, 0, 4, 3, 2, 3, 4), (0, 2, 2, 3, 2, 3, 4, 3, 2, 3, 4), (0, 2, 4, 4, 4, 7, 2, 4, 4, 6, 4),
-    (1, 7, 4, 4, 4, 7, 2, 4, 4, 6, 5), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 0), (0, 2, 2, 3, 2, 5, 4, 3, 2, 3, 3),
-    (1, 4, 2, 2, 5, 1, 4, 4, 2, 6, 2), (1, 8, 2, 2, 5, 1, 7, 4, 2, 6, 2), (1, 5, 2, 6, 2, 5, 4, 3, 2, 3, 4),
-    (1, 9, 2, 7, 2, 5, 4, 3, 2, 3, 4), (1, 10, 2, 2, 5, 1, 4, 6, 2, 6, 2), (1, 4, 2, 2, 5, 1, 4, 7, 2, 6, 2),
-    (1, 11, 6, 4, 4, 7, 2, 4, 4, 6, 2), (1, 6, 7, 4, 4, 7, 2, 4, 4, 6, 2), (0, 12, 2, 3, 2, 5, 4, 3, 4, 3, 4),
-    (0, 2, 2, 3, 2, 5, 4, 3, 5, 3, 4), (0, 12, 2, 3, 2, 5, 4, 3, 0, 3, 4), (0, 12, 2, 3, 2, 5, 4, 3, 3, 3, 4),
-    (1, 13, 2, 2, 5, 7, 4, 4, 2, 6, 2), (1, 14, 2, 2, 5, 8, 4, 4, 2, 6, 2), (1, 4, 2, 2, 5, 5, 4, 4, 2, 6, 2),
-    (1, 13, 2, 2, 5, 9, 4, 4, 2, 6, 2), (1, 15, 2, 2, 5, 1, 4, 4, 2, 7, 2), (1, 4, 2, 2, 5, 1, 4, 4, 2, 8, 2),
-    (1, 16, 2, 2, 5, 1, 4, 4, 2, 9, 2), (1, 17, 2, 2, 5, 1, 4, 4, 2, 6, 6), (1, 18, 2, 2, 5, 1, 4, 4, 2, 6, 7),
-    (0, 19, 2, 3, 4, 5, 4, 3, 2, 3, 4), (0, 2, 2, 3, 5, 5, 4, 3, 2, 3, 4), (0, 19, 2, 3, 0, 5, 4, 3, 2, 3, 4),
-    (0, 19, 2, 3, 3, 5, 4, 3, 2, 3, 4), (1, 18, 2, 2, 5, 1, 4, 4, 2, 6, 8), (1, 4, 2, 2, 5, 1, 4, 4, 2, 6, 9),
-    (1, 20, 2, 2, 5, 5, 2, 6, 5, 6, 4), (1, 6, 4, 4, 4, 7, 2, 4, 4, 6, 2), (1, 21, 2, 6, 4, 7, 4, 4, 5, 2, 3),
-    (1, 3, 3, 2, 4, 4, 4, 2, 2, 2, 2), (1, 22, 2, 2, 2, 2, 2, 4, 4, 6, 8), (0, 2, 2, 3, 2, 4, 2, 4, 4, 7, 2),
-    (1, 21, 2, 6, 4, 7, 2, 6, 4, 7, 4),
+    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2),
+    (0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3), (0, 3, 4, 4, 4, 4, 4, 4, 3, 2, 4), (1, 4, 4, 4, 4, 4, 4, 5, 3, 2, 4),
+    (1, 5, 5, 4, 4, 2, 4, 0, 4, 4, 2), (1, 6, 5, 4, 4, 2, 4, 3, 4, 4, 2), (0, 3, 5, 4, 4, 4, 5, 2, 5, 4, 4),
+    (1, 4, 5, 4, 4, 4, 5, 2, 5, 5, 4), (1, 5, 5, 4, 4, 2, 4, 4, 4, 0, 2), (1, 7, 5, 4, 4, 2, 4, 4, 4, 3, 2),
+    (0, 0, 5, 4, 4, 5, 4, 4, 4, 4, 2), (1, 8, 5, 4, 4, 6, 4, 4, 4, 4, 2), (1, 9, 3, 2, 4, 0, 2, 4, 5, 6, 5),
+    (1, 4, 3, 2, 4, 3, 2, 4, 5, 6, 5), (0, 0, 5, 4, 4, 2, 4, 4, 4, 4, 4), (1, 10, 5, 4, 4, 2, 4, 4, 4, 4, 6),
+    (1, 11, 3, 2, 4, 2, 2, 4, 5, 6, 0), (1, 4, 3, 2, 4, 2, 2, 4, 5, 6, 3), (1, 4, 5, 4, 4, 4, 5, 2, 2, 4, 3),
+    (0, 12, 6, 4, 4, 4, 5, 2, 2, 4, 3), (0, 0, 0, 4, 2, 7, 2, 4, 2, 4, 4), (1, 13, 3, 4, 2, 7, 2, 4, 2, 4, 4),
+    (0, 14, 4, 4, 4, 4, 4, 6, 2, 2, 4), (1, 4, 4, 4, 4, 4, 6, 6, 2, 2, 4), (1, 15, 5, 4, 4, 2, 0, 4, 4, 4, 2),
+    (1, 5, 5, 4, 4, 2, 3, 4, 4, 4, 2), (0, 16, 4, 4, 2, 4, 5, 6, 4, 6, 4), (1, 4, 4, 4, 2, 4, 5, 6, 6, 6, 4),
+    (1, 5, 5, 4, 4, 2, 4, 4, 0, 4, 2), (1, 7, 5, 4, 4, 2, 4, 4, 3, 4, 2), (1, 4, 7, 4, 2, 4, 5, 6, 4, 6, 4),
+    (0, 0, 2, 1, 5, 5, 4, 7, 4, 6, 7), (1, 17, 2, 1, 6, 5, 4, 7, 4, 6, 7), (1, 18, 5, 4, 0, 2, 4, 4, 4, 4, 2),
+    (1, 5, 5, 4, 3, 2, 4, 4, 4, 4, 2), (0, 16, 4, 4, 5, 7, 5, 6, 5, 6, 2), (1, 4, 4, 5, 5, 7, 5, 6, 5, 6, 2),
+    (1, 4, 8, 0, 2, 7, 5, 6, 2, 4, 4), (1, 4, 8, 3, 2, 7, 5, 6, 2, 4, 4), (1, 5, 8, 4, 4, 2, 4, 4, 4, 4, 2),
+    (1, 19, 9, 4, 4, 2, 4, 4, 4, 4, 2), (1, 5, 5, 4, 4, 2, 4, 4, 4, 4, 2), (1, 18, 5, 4, 7, 2, 4, 4, 4, 4, 2),
+    (0, 20, 4, 4, 5, 7, 5, 3, 5, 2, 2), (0, 21, 4, 4, 5, 8, 5, 3, 5, 2, 2), (1, 8, 5, 4, 4, 4, 4, 4, 4, 4, 2),
+    (1, 5, 5, 4, 4, 9, 4, 4, 4, 4, 2), (1, 5, 5, 4, 4, 2, 5, 4, 4, 4, 2), (1, 15, 5, 4, 4, 2, 7, 4, 4, 4, 2),
+    (1, 6, 5, 4, 4, 2, 4, 6, 4, 4, 2), (1, 11, 5, 4, 4, 2, 4, 8, 4, 4, 2), (1, 11, 5, 4, 4, 2, 4, 9, 4, 4, 2),
+    (1, 5, 5, 4, 4, 2, 4, 7, 4, 4, 2), (1, 7, 5, 4, 4, 2, 4, 4, 5, 4, 2), (1, 5, 5, 4, 4, 2, 4, 4, 7, 4, 2),
+    (1, 7, 5, 4, 4, 2, 4, 4, 4, 6, 2), (1, 5, 5, 4, 4, 2, 4, 4, 4, 7, 2), (1, 10, 5, 4, 4, 2, 4, 4, 4, 4, 5),
+    (1, 5, 5, 4, 4, 2, 4, 4, 4, 4, 7), (1, 4, 8, 2, 2, 7, 5, 6, 2, 4, 4), (1, 4, 4, 2, 5, 7, 5, 6, 5, 6, 2),
+    (1, 9, 3, 2, 4, 2, 2, 4, 5, 6, 5),
 )
 
 
@@ -882,7 +867,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest 449b58b7987abf91bb6f9db5a4dfad7ee7dac84fac17b5213cbacb46732fe73c (for information: reading computes it anew)
+# | # digest 31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4 (for information: reading computes it anew)
 # |
 # | column mean_radius: numeric
 # | column mean_texture: numeric
@@ -918,37 +903,15 @@ if __name__ == "__main__":
 # | default benign
 # |
 # | decide malignant when any of (
-# |   worst_area > 920 and worst_concavity > 0.24,                                    # rfb4633  training: right 100.0 % of 123 rows, 97 to 100; held out: right 97.0 % of 33 rows, 85 to 99.5
-# |   mean_texture > 19.3 and mean_concave_points > 0.043 and worst_perimeter > 107,  # rfe9e83  training: right 100.0 % of 106 rows, 97 to 100; held out: right 100.0 % of 31 rows, 89 to 100
-# |   worst_texture > 27.6 and worst_concave_points > 0.132,                          # re61807  training: right 100.0 % of 89 rows, 96 to 100; held out: right 100.0 % of 25 rows, 87 to 100
+# |   rule 1: worst_area > 907 and worst_concavity > 0.2389,                       # r5b955f  training: right 100.0 % of 126 rows, 97 to 100; held out: right 97.1 % of 34 rows, 85 to 99.5
+# |   worst_texture > 27.25 and worst_concave_points > 0.1376,                     # r6711e1  training: right 100.0 % of 93 rows, 96 to 100; held out: right 100.0 % of 23 rows, 86 to 100
+# |   mean_radius <= 14.7 and worst_perimeter > 104 and worst_smoothness > 0.141,  # r43f574  training: right 100.0 % of 20 rows, 84 to 100; held out: right 100.0 % of 8 rows, 68 to 100
+# |   mean_radius > 14.41 and concave_points_error > 0.01745,                      # rd5e39c  training: right 100.0 % of 40 rows, 91 to 100; held out: right 90.9 % of 11 rows, 62 to 98
+# |   mean_perimeter > 109,                                                        # rd834b0  training: right 100.0 % of 93 rows, 96 to 100; held out: right 96.8 % of 31 rows, 84 to 99.4
 # | )
-# | report malignant with sided(probability of any of (
-# |   all of (
-# |     any of (
-# |       all of (
-# |         H1 fires with probability 0.979 (else 0.04511) when worst_perimeter > 107.2,
-# |         H2 fires with probability 0.999 (else 0.7034) when mean_concave_points > 0.049,
-# |         H7 fires with probability 0.999 (else 0.7984) when worst_area > 870,
-# |         H12 fires with probability 0.999 (else 0.8237) when mean_texture > 16.83,
-# |       ),
-# |       H3 fires with probability 0.2279 (else 0.001) when worst_smoothness > 0.175,
-# |       H9 fires with probability 0.2296 (else 0.001) when worst_texture > 32.83,
-# |       H17 fires with probability 0.2223 (else 0.001) when worst_smoothness > 0.175,
-# |     ),
-# |     H4 fires with probability 0.999 (else 0.7937) when worst_texture > 20.77,
-# |     H6 fires with probability 0.999 (else 0.7942) when worst_concavity > 0.19,
-# |     H11 fires with probability 0.999 (else 0.7927) when worst_concavity > 0.19,
-# |     H13 fires with probability 0.999 (else 0.8322) when worst_concavity > 0.214,
-# |     H15 fires with probability 0.999 (else 0.775) when worst_texture > 20.77,
-# |     H18 fires with probability 0.999 (else 0.791) when worst_concavity > 0.19,
-# |     H19 fires with probability 0.999 (else 0.7947) when worst_texture > 20.77,
-# |   ),
-# |   H5 fires with probability 0.2911 (else 0.001) when worst_concave_points > 0.162,
-# |   H8 fires with probability 0.1829 (else 0.001) when area_error > 78,
-# |   H10 fires with probability 0.2267 (else 0.001) when worst_concave_points > 0.177,
-# |   H14 fires with probability 0.2225 (else 0.001) when worst_concave_points > 0.177,
-# |   H16 fires with probability 0.1966 (else 0.001) when area_error > 78,
-# |   H20 fires with probability 0.1822 (else 0.001) when area_error > 78,
+# | report malignant with sided(logistic of sum(
+# |   0,
+# |   0.1 * sum(54, 12 if rule 1, 1 * step(mean_radius: -9 up to 14.98, then 0, missing 0), 1 * step(concave_points_error: -7 up to 0.0131, then 0, missing 0), 1 * step(worst_texture: -20 up to 23.88, -10 up to 29.15, then 0, missing 0), 1 * step(worst_perimeter: -10 up to 107.2, then 0, missing 0), 1 * step(worst_area: -26 up to 688.7, -12 up to 870, then 0, missing 0), 1 * step(worst_smoothness: -11 up to 0.1394, then 0, missing 0), 1 * step(worst_concavity: -11 up to 0.19, then 0, missing 0), 1 * step(worst_concave_points: -21 up to 0.1376, -9 up to 0.162, then 0, missing 0)),
 # | ), at least 0.501 when decided, else at most 0.499)
 # |
 # rules: end

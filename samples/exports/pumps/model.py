@@ -55,9 +55,6 @@ USED: tuple[Used, ...] = (
     (5, "pressure", "number", ()),
     (6, "temperature", "number", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -112,9 +109,27 @@ def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["vibration"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["leak"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["low_oil"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["noise"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["hot_bearing"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["pressure"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and ((type(x := row["temperature"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
+            ):
                 return CLASSES[decide(row)]
-            case [*_] if len(row) == 12 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 12  # no array
+                and (type(x := row[0]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[1]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[2]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[3]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[5]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and ((type(x := row[6]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
+            ):
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
                 # r915529
                 if sum((row[0] > 0.5, row[1] > 0.5, row[2] > 0.5, row[3] > 0.5, row[4] > 0.5)) >= 3:
@@ -135,9 +150,27 @@ def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["vibration"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["leak"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["low_oil"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["noise"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["hot_bearing"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["pressure"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and ((type(x := row["temperature"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
+            ):
                 return probabilities(row)
-            case [*_] if len(row) == 12 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 12  # no array
+                and (type(x := row[0]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[1]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[2]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[3]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[5]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and ((type(x := row[6]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
+            ):
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
                 # r915529
                 r915529 = sum((row[0] > 0.5, row[1] > 0.5, row[2] > 0.5, row[3] > 0.5, row[4] > 0.5)) >= 3
@@ -199,13 +232,10 @@ def decide_many(
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
 Used = tuple[int, str, str, tuple[str, ...]]
+Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-MOMENT = re.compile(
-    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
-    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
 LARGEST = 2**53
+SMALLEST = -LARGEST
 EPOCH = datetime.datetime(1970, 1, 1)
 BLANKS = " \t\n\r\v\f"
 SINGLE = struct.Struct("<f")
@@ -298,45 +328,6 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     return float(value)
 
 
-def day(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := DAY.fullmatch(value.strip(BLANKS))):
-        try:
-            value = datetime.date(*map(int, parts.groups()))
-        except ValueError:
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds / 86400.0
-
-
-def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
-
-    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
-    """
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value.strip(BLANKS))):
-        date, time, zone = parts.groups()
-        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
-        try:
-            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
-            value = local - datetime.timedelta(hours=hours, minutes=minutes)
-        except (ValueError, OverflowError):
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds
-
-
-def no_digits(value: float, column: str) -> float:
-    """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
-    digits = str(int(value)) if not math.isnan(value) and abs(value) < 1e15 and value == int(value) else ""
-    if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
-        written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
-        raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")
-    return value
-
-
 def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
     """The cell of a Boolean column as a double, NaN where it is missing: Booleans, numbers, true or false as text."""
     value = plain(value)
@@ -398,7 +389,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     try:
         if kind == "level":
             return level_cell(value)
-        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+        return READERS[kind](value, column, tokens)
     except TypeError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
@@ -408,19 +399,6 @@ def level_cell(value: Any) -> Any:
     if type(value) is str:
         return value
     return level(value) if kind_of(value) in ("f", "M") else plain(value)
-
-
-def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
-    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
-
-    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
-    """
-    numbers, texts = used
-    cell_of = row.__getitem__
-    kinds = {*map(type, map(cell_of, numbers))}
-    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
-        return False
-    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
@@ -808,6 +786,9 @@ def test_rows(
         ([own[i] for own, i in zip(cells, places, strict=True)], index, chances[chance])
         for index, chance, *places in rows
     ]
+
+
+READERS: Readers = {"flag": flag, "number": number}
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

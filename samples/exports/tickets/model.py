@@ -57,9 +57,6 @@ COLUMNS = ("ticket", "channel")
 USED: tuple[Used, ...] = (
     (0, "ticket", "level", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -131,9 +128,15 @@ def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["ticket"]) is str or type(x) in OTHERS)
+            ):
                 return CLASSES[decide(row)]
-            case [*_] if len(row) == 2 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 2  # no array
+                and (type(x := row[0]) is str or type(x) in OTHERS)
+            ):
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
                 ticket = row[0]
                 ticket = words(ticket)
@@ -172,9 +175,15 @@ def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
     try:
         match row:
-            case {} if type(row) is dict and compared(row, NAMES):
+            case {} if (
+                type(row) is dict
+                and (type(x := row["ticket"]) is str or type(x) in OTHERS)
+            ):
                 return probabilities(row)
-            case [*_] if len(row) == 2 and compared(row, PLACES):  # no array
+            case [*_] if (
+                len(row) == 2  # no array
+                and (type(x := row[0]) is str or type(x) in OTHERS)
+            ):
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
                 ticket = row[0]
                 ticket = words(ticket)
@@ -317,13 +326,10 @@ SMALL_LETTERS = {code: code + shift for first, last, step, shift in UPPER_CASE f
 TOKEN_PATTERN = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in LETTERS)}]{{{SHORTEST},}}"
 TOKEN = re.compile(TOKEN_PATTERN)
 Used = tuple[int, str, str, tuple[str, ...]]
+Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
 NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-DAY = re.compile("([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})")
-MOMENT = re.compile(
-    "([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?)"
-    "(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
-)
 LARGEST = 2**53
+OTHERS = (bool, int, float, type(None))
 EPOCH = datetime.datetime(1970, 1, 1)
 BLANKS = " \t\n\r\v\f"
 HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
@@ -415,54 +421,6 @@ def number(value: Any, column: str, tokens: Sequence[str]) -> float:
     return float(value)
 
 
-def day(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a date column as days since 1970-01-01: an ISO date, a date or time of Python, or a number."""
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := DAY.fullmatch(value.strip(BLANKS))):
-        try:
-            value = datetime.date(*map(int, parts.groups()))
-        except ValueError:
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds / 86400.0
-
-
-def moment(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a column of moments as seconds since 1970-01-01T00:00 (UTC where it has a time zone).
-
-    An ISO date with or without a time of day, a date or time of Python, or a number; raises ValueError for other text.
-    """
-    value = plain(value)
-    if isinstance(value, str) and value not in tokens and (parts := MOMENT.fullmatch(value.strip(BLANKS))):
-        date, time, zone = parts.groups()
-        hours, minutes = (0, 0) if zone in (None, "Z") else (int(zone[:3]), int(zone[0] + zone[-2:]))
-        try:
-            local = datetime.datetime.fromisoformat(f"{date}T{time or '00:00'}")
-            value = local - datetime.timedelta(hours=hours, minutes=minutes)
-        except (ValueError, OverflowError):
-            raise ValueError(f"column {column!r}: {value!r} is not a date (2024-05-31T12:00)") from None
-    seconds = seconds_of(value)
-    return no_digits(number(value, column, tokens), column) if seconds is None else seconds
-
-
-def no_digits(value: float, column: str) -> float:
-    """A number of days or seconds; raises ValueError for one that is the digits of a date, such as 20240531."""
-    digits = str(int(value)) if not math.isnan(value) and abs(value) < 1e15 and value == int(value) else ""
-    if re.fullmatch("[1-9][0-9]{3}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])(([01][0-9]|2[0-3])([0-5][0-9]){2})?", digits):
-        written = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}"
-        raise ValueError(f"column {column!r}: {digits} would count from 1970-01-01: write the date as {written}")
-    return value
-
-
-def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a Boolean column as a double, NaN where it is missing: Booleans, numbers, true or false as text."""
-    value = plain(value)
-    text = value.strip(BLANKS).lower() if isinstance(value, str) else ""
-    if text in ("true", "false") and not {value, value.strip(BLANKS)}.intersection(tokens):
-        return 1.0 if text == "true" else 0.0
-    return number(value, column, tokens)
-
-
 def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
     """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
 
@@ -523,7 +481,7 @@ def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     try:
         if kind == "level":
             return level_cell(value)
-        return {"flag": flag, "day": day, "moment": moment}.get(kind, number)(value, column, tokens)
+        return READERS[kind](value, column, tokens)
     except TypeError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
@@ -533,19 +491,6 @@ def level_cell(value: Any) -> Any:
     if type(value) is str:
         return value
     return level(value) if kind_of(value) in ("f", "M") else plain(value)
-
-
-def compared(row: Any, used: Sequence[Sequence[Any]]) -> bool:
-    """Whether the rules may take the cells of a row as they are: Python's own numbers, none beyond 2^53, and texts.
-
-    used: the keys of the columns of numbers, and of those of texts. Raises LookupError for an absent column.
-    """
-    numbers, texts = used
-    cell_of = row.__getitem__
-    kinds = {*map(type, map(cell_of, numbers))}
-    if not kinds <= {float, bool, int} or not {*map(type, map(cell_of, texts))} <= {str, bool, int, float, type(None)}:
-        return False
-    return int not in kinds or -LARGEST <= min(map(cell_of, numbers)) <= max(map(cell_of, numbers)) <= LARGEST
 
 
 def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
@@ -907,6 +852,9 @@ def test_rows(
         ([own[i] for own, i in zip(cells, places, strict=True)], index, chances[chance])
         for index, chance, *places in rows
     ]
+
+
+READERS: Readers = {}
 
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------

@@ -71,7 +71,7 @@ def test_probabilities_are_the_graph_s(formula, tmp_path):
 def sequence_code(graph):
     """What stands in `predict` for sequences."""
     source = TARGET.emit(graph, {"self_test": False}).main.decode()
-    return source.partition("if len(row) == ")[2].partition("    except (")[0]
+    return source.partition("case [*_] if")[2].partition("    except (")[0]
 
 
 def test_few_rules_stand_in_predict_itself_and_thousands_do_not(monkeypatch):

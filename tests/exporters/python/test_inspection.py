@@ -134,7 +134,7 @@ AROUND = [
     ("import sys", "import sys as os_, os"),
     ("from typing import Any", "from typing import Any as Any, List as nothing"),
     ("value is None or type(value)", "value is not None or type(value)"),
-    ("if len(row) == 6 and", "if len(row) == 5 and"),
+    ("len(row) == 6  # no array", "len(row) == 5  # no array"),
     ("except LookupError:", "except TypeError:"),
     ('    """Class index of a row', '    global x\n    """Class index of a row'),
     ("def decide(row: Any)", "def decide(row: Any, more: Any = 1)"),

@@ -11,9 +11,6 @@ USED: tuple[Used, ...] = (
     (2, "late", "number", ()),
     (3, "owner", "flag", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 # Total of the points, and the probability of "yes".
 TOTALS = (
     (-11.0, 0.00522013), (-9.0, 0.0109869), (-6.0, 0.033086), (-5.0, 0.0474259), (-4.0, 0.0675467), (-3.0, 0.0953495),
@@ -65,7 +62,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 563230049969d465f1d5a0dcd5e1697e315bcfcec07204d6f9337fb9179746fc
+# sha256 7077d87d5d6fd38874b189cb23b049f997fdb9b4fb68d21dfb196afcbcdb43a0
 
 
 def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -> Any:
@@ -84,7 +81,7 @@ def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 aa2a9f667c943ede4fd148f1b5efd09d334ac6eece8da9a2abd0454cfad92a68
+# sha256 0308e358ee2a0771e44ea4274083ac628e367c0e0ace77ba25f912f18c7e1a81
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

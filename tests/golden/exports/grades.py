@@ -11,9 +11,6 @@ USED: tuple[Used, ...] = (
     (5, "grade", "level", ("?",)),
     (6, "since", "day", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 
 
@@ -66,7 +63,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any)
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 96c03d9164280ebecf32b55dc4ff2f0e6a3e5df2151fb33cec03bc99fe31e2cd
+# sha256 eee2fb61fc4a3534258b6085d30667c87f3b51a148a4d0f16b34b1e7f09aa3ec
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -11,9 +11,6 @@ USED: tuple[Used, ...] = (
     (2, "education_num", "number", ()),
     (3, "marital_status", "level", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -56,7 +53,7 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 458588baa72629d4c554a9db5a4f70d2fc6a64139f6171a8b6a2087c6cb07aed
+# sha256 c2def15edaf9362ffc73dd0819b76268c4e9acd81a38bb13d7fd3c2242296294
 
 
 def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> Any:
@@ -77,7 +74,7 @@ def decide_many(np: Any, n: int, age: Any, capital_gain: Any, education_num: Any
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 d24b04bee32af5b2a98dcda2383036e4b01deb20d61831cb6b89bd0bfdf3dbcb
+# sha256 8656b9a762157bbadfba78e2feb60b78917ef17f4aa8b861ed65b81e7cca4638
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -9,9 +9,6 @@ USED: tuple[Used, ...] = (
     (1, "capital_gain", "number", ()),
     (4, "veteran", "flag", ()),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 
 
 def decide(row: Any) -> int:
@@ -37,7 +34,7 @@ def probabilities(row: Any) -> list[float]:
     return one_hot(decide(row), 3)
 
 
-# sha256 e68541b44917dd30ec4b2c0809362cd306f0bf777909dbe4eac4b14209555632
+# sha256 57a58c5bf92722def294a96c179024c5d1991c8ed1e2c7d9ca5e736f93142201
 
 
 def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
@@ -58,7 +55,7 @@ def decide_many(np: Any, n: int, capital_gain: Any, veteran: Any) -> Any:
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 6b0eb2ef82fdac9f7fefecfa1dff6cbfbd53214fda1e1827601149582a9f85d2
+# sha256 81ae0de80a1da5e39f2052035983330963c7f71b4b14bfd79072702dfac662f2
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -12,9 +12,6 @@ USED: tuple[Used, ...] = (
     (6, "since", "day", ()),
     (7, "account", "number", ("-999",)),
 )
-# Columns of numbers and columns of texts, by name and by place.
-NAMES = [[name for _, name, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
-PLACES = [[place for place, _, kind, _ in USED if (kind == "level") is text] for text in (False, True)]
 GRADE_KNOWN = frozenset({None, "", "?", "1", "2", "3"})
 AGE_CUTS = (20.500000953674316, 40.50000190734863)
 AGE_VALUES = (-0.5, 0.25, 0.75)
@@ -89,7 +86,7 @@ def decide_many(np: Any, n: int, age: Any, veteran: Any, grade: Any, since: Any,
 
 # How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
 
-# sha256 50500bf16d2a0815ef60bfbb4a017b6f1e2c4c77fef44cad49c59d482d6402f7
+# sha256 6743d7ef46103a520244823e2fde93553095b776dd54a635a837b462f9017d3c
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -101,10 +101,18 @@ def test_random_graphs_read_back_with_their_digest(seed: int) -> None:
     assert (again.schema, again.classes, again.default) == (graph.schema, graph.classes, graph.default)
 
 
-WHOLES = Schema((Feature("age"), Feature("n", display="integer"), Feature("since", display="date")), target="y")
+WHOLES = Schema(
+    (
+        Feature("age"),
+        Feature("n", display="integer"),
+        Feature("visits", display="count"),
+        Feature("since", display="date"),
+    ),
+    target="y",
+)
 BOUNDS = st.builds(
     Compare,
-    st.sampled_from(("age", "n", "since")),
+    st.sampled_from(("age", "n", "visits", "since")),
     st.sampled_from((">", "<=")),
     st.sampled_from((-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0)),
     st.sampled_from((False, False, True)),
@@ -186,8 +194,9 @@ def test_bounds_that_are_joined_for_people_mean_what_they_did(node: Node) -> Non
 
     for value in (None, -1, 0, 1, 2, 3, 4):
         for other in (None, 1, 2):
-            row = {"age": value, "n": other, "since": value}
-            again = {"age": other, "n": value, "since": other}
+            visits = None if value is None else max(0, value)
+            row = {"age": value, "n": other, "visits": visits, "since": value}
+            again = {"age": other, "n": value, "visits": other, "since": other}
             assert [evaluate_node(shown, WHOLES, cells) for cells in (row, again)] == [
                 evaluate_node(node, WHOLES, cells) for cells in (row, again)
             ]
@@ -244,10 +253,47 @@ def test_bounds_on_whole_numbers(bounds: tuple[str, ...], exact: str, shown: str
     assert literals([node])[node] == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "exact", "shown"),
+    [
+        ("n <= 0", "n = 0", "n = 0"),
+        ("n = 0", "n = 0", "n = 0"),
+        ("(n <= 0 or missing)", "(n = 0 or missing)", "(n = 0 or missing)"),
+        ("not n = 0", "not n = 0", "not n = 0"),
+        ("n <= 0.5", "n <= 0.5", "n = 0"),
+        ("n > 0", "n > 0", "n > 0"),
+        ("n <= 1", "n <= 1", "n <= 1"),
+        ("n <= -1", "n <= -1", "n <= -1"),
+        ("-1 < n <= 0", "-1 < n <= 0", "n = 0"),
+        ("n = 3", "n = 3", "n = 3"),
+        ("n = 0 or n = 3", "n = 0 or n = 3", "n = 0 or n = 3"),
+        ("-2 < n <= 0", "-2 < n <= 0", "-2 < n <= 0"),
+    ],
+)
+def test_a_count_of_none_is_equal_to_0(text: str, exact: str, shown: str) -> None:
+    schema = Schema((Feature("n", display="count"),), target="y")
+    node = parse_condition(text, schema)
+
+    assert word([node], schema=schema).full[node].words == exact
+    assert print_node(node, schema) == shown
+    assert parse_condition(exact, schema) == node
+
+
+def test_a_count_below_0_is_decided_as_the_bound_says() -> None:
+    """`visits = 0` is `visits <= 0`: every artifact holds the bound, and the language says what it means."""
+    schema = Schema((Feature("visits", display="count"),), target="y")
+    node = parse_condition("visits = 0", schema)
+
+    assert node == Compare("visits", "<=", 0.0)
+    assert [evaluate_node(node, schema, {"visits": value}) for value in (None, -1, -0.5, 0, 0.5, 1)] == [
+        *(False, True, True, True, False, False)
+    ]
+
+
 def test_every_field_of_the_schema_survives() -> None:
     options: dict[str, tuple[Any, ...]] = {
         "precision": ("float32", "float64"),
-        "display": ("plain", "integer", "date", "datetime", "money"),
+        "display": ("plain", "integer", "count", "date", "datetime", "money"),
         "unit": ("", "km/h"),
         "missing_tokens": ((), ("NA", "?", "-")),
         "unseen": ("unseen", "missing", "error"),
@@ -297,6 +343,41 @@ def test_several_classes_with_reports() -> None:
         graph = RuleGraph(SCHEMA, ("low", "mid", "high"), decision, shares, default=2)
 
         assert parse_graph(print_graph(graph)) == graph
+
+
+def test_what_is_no_missing_value_is_known() -> None:
+    assert parsed("not age is missing") == parsed("age is known") == Not(Missing("age"))
+    with pytest.raises(FormatError, match="no column is `mising`; write is known, or is missing"):
+        parsed("age is mising")
+
+
+BANDS = ("100-109", "10-19", "20-29", "0-9", "unknown age", "90-99")
+
+
+@pytest.mark.parametrize(
+    ("levels", "ordered", "shown"),
+    [
+        (BANDS, False, '"unknown age", "0-9", "10-19", "20-29", "90-99", "100-109"'),
+        (("low", "high", "medium"), False, "low, medium, high"),
+        (("3", "12", "1"), False, '"1", "3", "12"'),
+        (("gold", "bronze", "silver"), True, "gold, bronze, silver"),
+        (("c", "a", "b"), False, "a, b, c"),
+    ],
+)
+def test_levels_stand_in_their_order(levels: tuple[str, ...], ordered: bool, shown: str) -> None:
+    """Bands were listed by their texts, `100-109` before `20-29`."""
+    schema = Schema((Feature("c", "categorical", levels, ordered=ordered),), target="y")
+    some = Among("c", levels)
+    points = LevelPoints("c", tuple((level, 2.0) for level in levels))
+    for node, text in (
+        (some, f"c in {{{shown}}}"),
+        (Not(Among("c", levels, True)), f"c not in {{{shown}}}"),
+        (Above(Linear(((1.0, points),), 0.0), 0.5), f"points(c: 2 in {{{shown}}}, missing 0, unseen 0)"),
+    ):
+        graph = RuleGraph(schema, ("no", "yes"), Fires(node))
+        assert text in print_graph(graph)
+        assert parse_graph(print_graph(graph)) == graph
+    assert print_node(some, schema) == f"c in {{{shown}}}"
 
 
 # Dates
@@ -435,6 +516,8 @@ def test_print_node_of_a_shared_graph_stays_small() -> None:
         (MARRIED, "married"),
         (IsTrue("married", True), "(married or missing)"),
         (Missing("age"), "age is missing"),
+        (Not(Missing("age")), "age is known"),
+        (Not(Not(Missing("job"))), "not job is known"),
         (TRUE, "true"),
         (FALSE, "false"),
         (Not(IsTrue("married", True)), "not married"),

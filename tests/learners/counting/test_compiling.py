@@ -141,8 +141,8 @@ LOGGED = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from rulekit.learners.binned.binning import _below
-_below(np.arange(9), 3.0)
+from rulekit.learners.binned.binning import _runs
+_runs(np.arange(9.0), np.empty(9))
 """
 
 

@@ -162,6 +162,13 @@ def test_display_of_integers_and_dates() -> None:
     assert stamp.features[0].precision == "float64"
     assert stamp.arrays[0].tolist() == [1577880000.0, 1577880001.0]
     assert infer({"i": [1.0, 2.0, NAN]}).features[0].display == "integer"
+    for values, display in (
+        ([3, 0, 2, NAN], "count"),
+        ([3, 0, -1], "integer"),
+        ([3, 0, 0.5], "plain"),
+        (["3", "0", "12"], "count"),
+    ):
+        assert infer({"i": values}).features[0].display == display
     assert infer({"i": [1.0, 2.5]}).features[0].display == "plain"
     assert "column 'd': dates; --type d=date" in infer({"d": ["2020-01-01", "2020-01-02"]}).notes[0]
 

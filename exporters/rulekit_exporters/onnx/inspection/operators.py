@@ -33,6 +33,7 @@ from rulekit_exporters.onnx.inspection.tensors import (
     reshape,
     rows,
     shape,
+    softmax,
     transpose,
     unary,
     where,
@@ -127,4 +128,5 @@ READERS: dict[str, Reader] = {
     "Gemm": gemm,
     "ArgMax": argmax,
     "ReduceMin": reduce_min,
+    "Softmax": softmax,
 }

@@ -32,6 +32,7 @@ from rulekit_exporters.onnx.inspection.values import (
     Code,
     Element,
     UnreadableError,
+    opaque,
 )
 
 MOST_ELEMENTS = 3_000_000  # of all tensors together
@@ -402,3 +403,14 @@ def reduce_min(reach: Reach, inputs: Sequence[Value], attributes: Attributes) ->
     for i, elements in enumerate(moved.reshape(-1, moved.shape[-1])):
         flat[i] = least_of(elements.tolist())
     return Rows(found, value.axis - (axis < value.axis), value.width)
+
+
+def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    """The exponentials of a row by their sum."""
+    value = rows(inputs[0])
+    if value.elements.ndim != 2 or value.axis != 0 or attributes["axis"] != 1:
+        raise UnreadableError("a softmax of another kind")
+    reach.spend(value.elements.size**2)
+    elements = value.elements[0].tolist()
+    found = np.array([[opaque("Softmax", element, *elements) for element in elements]], dtype=object)
+    return Rows(found, 0, value.width)

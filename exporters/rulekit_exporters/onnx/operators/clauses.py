@@ -63,10 +63,10 @@ def _as_they_stand(emitter: Emitter, formula: Node, wanted: bool = True) -> list
     """The clauses of a disjunction of conjunctions, or of the contrary of a formula; None for another form."""
     clauses: list[Clause] = []
     disjunction, conjunction = (Or, And) if wanted else (And, Or)
-    for node in _parts(formula, disjunction):
+    for node in parts_of(formula, disjunction):
         clause: Clause = {}
         possible = True
-        for part in _parts(node, conjunction):
+        for part in parts_of(node, conjunction):
             literal = part.value if isinstance(part, Constant) else emitter.literal(part)
             if literal is None:
                 return None
@@ -80,7 +80,7 @@ def _as_they_stand(emitter: Emitter, formula: Node, wanted: bool = True) -> list
     return clauses
 
 
-def _parts(formula: Node, connective: type[Node]) -> Iterator[Node]:
+def parts_of(formula: Node, connective: type[Node]) -> Iterator[Node]:
     """What a connective joins, also by connectives of its kind within it, from left to right."""
     stack = [formula]
     while stack:

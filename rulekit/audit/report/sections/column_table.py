@@ -81,7 +81,7 @@ def _marks(feature: Feature) -> tuple[str, ...]:
 
 
 def _kind(feature: Feature) -> str:
-    kind: str = feature.display if feature.display not in ("plain", "integer") else feature.kind
+    kind: str = feature.display if feature.display not in ("plain", "integer", "count") else feature.kind
     kind = "ordered category" if feature.ordered else kind
     return f"{kind}, in {printable(feature.unit)}" if feature.unit else kind
 

@@ -14,6 +14,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.language.text import parse_condition
 from rulekit.graph.nodes import Node, Not, Or
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
+from rulekit.graph.rules import columns_of
 from rulekit.names import label_text, suggestion
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.tables.table import Table
@@ -74,6 +75,20 @@ def required_of(texts: Iterable[str], schema: Schema, classes: Sequence[ClassLab
     return tuple(parse_rule(text, schema, classes, "require") for text in texts)
 
 
+def named_columns(settings: Any, table: Table, classes: Sequence[ClassLabel]) -> frozenset[str]:
+    """The columns that the parameters, the promises or the rules to begin with name."""
+    given = [value for key in settings.__dataclass_fields__ if isinstance(value := getattr(settings, key), Mapping)]
+    required = required_of(getattr(settings, "require", None) or (), Schema(table.features), classes)
+    start = getattr(settings, "start", None)
+    return frozenset().union(
+        (feature.name for feature in table.features if feature.monotone),
+        *(*table.constraints.together, *table.constraints.apart),
+        *given,
+        *(columns_of(promise.condition) for promise in required),
+        () if start is None else start.used_features,
+    )
+
+
 def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
     """Raise InputError where rules that must stand do not keep what is promised; against: those for the other class."""
     required = tuple(Required(0, node) for node in against)
@@ -92,6 +107,10 @@ def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = 
 
 def unproved(graph: RuleGraph) -> list[str]:
     """The promises of a learned model that are broken or not proved, in words."""
+    from rulekit.audit.checks.promises import promises
+
+    if not promises(graph):
+        return []
     from rulekit.audit.checks.kept_promises import verdicts
     from rulekit.audit.checks.model_searches import Searches
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.binned.binning import BinnedColumn, bin_table
-from rulekit.learners.binned.codes import Codes
+from rulekit.learners.binned.codes import MemoryCodes
+from rulekit.learners.binned.disk_codes import DiskCodes
 from rulekit.learners.binned.stored_binning import bin_stored
 from rulekit.learners.counting.histograms import moderate
 from rulekit.learners.fitting.rows import inputs
@@ -77,7 +78,7 @@ def training_data(
 
 def binned(
     callback: Callback, table: Table, weights: Array, max_bins: int | None, least_level: int, n_threads: int
-) -> tuple[tuple[BinnedColumn, ...], Codes]:
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes | DiskCodes]:
     """The usable columns of a table, binned where its columns are: in memory, or on disk."""
     if not isinstance(table.arrays, StoredArrays):
         return bin_table(table, weights, max_bins, least_level, n_threads)

@@ -10,14 +10,12 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Floats
 
-_CLEARLY_FEWER = 4.0
-"""Errors less than without a rule: two standard errors of as many rows that are decided otherwise."""
-_SETTLED, _WITH_UNSEEN, _UNSEEN = 1e-3, 2e-3, 3.0
-"""Rates by which a settled error may still differ: as seen, and with what n rows have not shown, 3 / n (95 %)."""
+_SMALL = 0.1
+"""The share of what rules gain in loss on the training rows that a smaller size with no more errors may leave out."""
+_SURELY = 2.0
+"""Standard errors of the difference by which a smaller size is surely better: three folds tell little of them."""
 _TELLS_APART = 1e-6
 """What a nat of loss counts beside an error, where it only tells apart places with as many errors."""
-_OF_THE_ERRORS = 0.05
-"""The share of the errors by which it may at most: where these are few, a small rate is many of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,12 +26,11 @@ class Curve:
     error [T]: the rate of all held-out rows; standard_error [T]: of it, over the folds; smooth [T]: see `smoothed`.
     variant: which of several paths did best. cut: the only fold was cut short, and larger sizes are not known.
     nothing [F]: the weight of the errors without any rule (None: not known).
-    cost [T]: what reading each place costs, as an error rate, on the mean of the folds (None: nothing); least: the
+    cost [T]: what reading each place costs, as an error rate, on the mean of the folds (None: nothing); by_error: the
     place of least error and cost is taken, which is not smoothed. macro_f1 [T]: of all held-out rows (None: not known).
-    rare: a class is rare, and finding it counts. classes: how many there are. by_loss: it was chosen
-    by a loss, and not by its errors. lost [F, 1 + T]: the weighted loss without any rule and at each place, where
-    places are compared by it (None: by their errors). errors_first: the loss only tells
-    apart places with as many errors.
+    rare: a class is rare, and finding it counts. classes: how many there are. lost [F, 1 + T]: the weighted loss
+    without any rule and at each place, where places are compared by it (None: by their errors). errors_first: the loss
+    only tells apart places with as many errors.
     """
 
     wrong: Floats
@@ -45,10 +42,9 @@ class Curve:
     macro_f1: Floats | None = None
     rare: bool = False
     classes: int = 2
-    by_loss: bool = False
     lost: Floats | None = None
     errors_first: bool = False
-    least: bool = False
+    by_error: bool = False
 
     @property
     def folds(self) -> int:
@@ -68,7 +64,7 @@ class Curve:
 
     @property
     def smooth(self) -> Floats:
-        return self.error if self.least else smoothed(self.error)
+        return self.error if self.by_error else smoothed(self.error)
 
     @property
     def paid(self) -> Floats:
@@ -95,7 +91,7 @@ class Curve:
         Not worse: its smoothed error is at most `parsimony` standard errors, over the folds, of the difference of the
         two above the least. What makes a fold hard for both is no difference, so that of it is the smaller one.
         """
-        total, by_fold = (self.paid, self.by_fold) if self.least else (self.smooth, smoothed(self.by_fold))
+        total, by_fold = (self.paid, self.by_fold) if self.by_error else (self.smooth, smoothed(self.by_fold))
         if self.lost is not None:
             lost = self.lost[:, 1:] / self.weights[:, None]
             share = _TELLS_APART if self.errors_first else 1.0
@@ -107,49 +103,32 @@ class Curve:
         return int(np.flatnonzero(total <= total[at] + slack + 1e-12)[0]) + 1
 
     def taken(
-        self,
-        longest: int,
-        parsimony: float,
-        *,
-        all_stay: bool,
-        jointly: bool = False,
-        training: Floats | None = None,
+        self, longest: int, parsimony: float, *, all_stay: bool, jointly: bool = False, training: Floats | None = None
     ) -> int:
         """The place that the model has; 0 (no rule) where held-out rows say that rules do clearly worse than none.
 
         all_stay: the longest, unless a smaller model is asked for; where sizes are chosen for several questions
-        together (jointly) unless a smaller one is better by a standard error of the difference. training [T]: the
-        error rates on the training rows: what is as good there with fewer units is so elsewhere.
+        together (jointly) unless a smaller one is better by a standard error of the difference. By a loss: unless the
+        one of the least loss is surely better, or it alone is better than none; then the first that is as good. That
+        the training rows say, if they are known: training [2, 1 + T] has their loss and errors.
         """
         if self.rare and parsimony == 0.0:
             return min(longest, self.finds_most()[0])
-        best = self.best(parsimony)
+        best, all_stay = self.best(parsimony), all_stay and parsimony == 0.0
         if self.lost is not None:
-            return min(best, longest) if self.lost[:, best].sum() < self.lost[:, 0].sum() else 0
-        rows, alone = float(self.weights.sum()), not jointly
-        if self.by_loss and jointly:  # each class has its own units, which are many: one row of difference is none
-            longest = settled(self.error, longest, max(_SETTLED, 1.0 / rows))
+            lost = self.lost.sum(axis=0)
+            if lost[best] >= lost[0]:
+                return 0
+            surely = self._above(self.lost[:, -1] - self.lost[:, best]) > _SURELY
+            if not all_stay or surely or lost[-1] >= lost[0]:
+                longest = min(best, longest)
+            if training is None and self.nothing is not None:
+                training = np.array([lost, np.append(self.nothing.sum(), self.wrong.sum(axis=0))])
+            return settled(training[0], training[1], longest) if all_stay and training is not None else longest
         places: tuple[int, ...] = (best,)
-        # errors did not choose a path by its loss, so that one more unit may be one too many
-        jointly = jointly or self.by_loss
-        if all_stay and parsimony == 0.0 and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
+        if all_stay and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)
-        place = next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
-        smaller = place
-        if place and self.by_loss and training is not None:
-            last = min(place, len(training))  # folds may have found longer paths than all rows
-            smaller = settled(training, last, min(shown_by(rows), _OF_THE_ERRORS * float(training[last - 1])))
-        # It may put rows in an order, which is not what was asked for.
-        sure = self.nothing is None or self._saved(place) >= _CLEARLY_FEWER
-        if self.by_loss and alone and not sure and self._saved(smaller) <= 1e-9:
-            return 0
-        return smaller
-
-    def _saved(self, place: int) -> float:
-        """How many errors fewer a place from 1 has than no rule at all; 0 where either is not known."""
-        if self.nothing is None or not place:
-            return 0.0
-        return float(self.nothing.sum() - self.wrong[:, min(place, self.wrong.shape[1]) - 1].sum())
+        return next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
 
     def finds_most(self) -> tuple[int, float]:
         """The place with the largest macro F1, and that; 0 (no rule) where none has more than the majority alone.
@@ -167,9 +146,12 @@ class Curve:
 
     def _worse(self, place: int, than: Floats) -> bool:
         """Whether a place has a larger error than the errors of other models, `than` [F], by a standard error."""
-        more = self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than
-        deviation = float(_over_folds((more / self.weights)[:, None])[0])
-        return self.folds > 1 and float(more.sum() / self.weights.sum()) > deviation + 1e-12
+        return self.folds > 1 and self._above(self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than) > 1.0
+
+    def _above(self, more: Floats) -> float:
+        """How many standard errors a difference [F] is above 0."""
+        mean, deviation = more.sum() / self.weights.sum(), float(_over_folds((more / self.weights)[:, None])[0])
+        return float((mean - 1e-12) / max(deviation, 1e-300))
 
 
 def _over_folds(values: Floats) -> Floats:
@@ -186,23 +168,19 @@ def cheapest(curves: Sequence[Curve]) -> Curve:
 
     def worse(curve: Curve) -> tuple[float, float]:
         f1 = -curve.finds_most()[1] if curve.rare else 0.0
-        return f1, float(curve.paid.min() if curve.least else curve.paid[-1])
+        return f1, float(curve.paid.min() if curve.by_error else curve.paid[-1])
 
     return min(curves, key=worse)
 
 
-def settled(error: Floats, longest: int, slack: float) -> int:
-    """The first place with no more errors (rates [T]) than the longest, but for some slack; below 0 the longest."""
-    error = error[:longest]
-    return int(np.argmax(error <= error[-1] + slack + 1e-12)) + 1 if slack >= 0.0 else longest
+def settled(loss: Floats, wrong: Floats, longest: int) -> int:
+    """The first place with no more errors than the longest, and nearly all of its gain in loss.
 
-
-def shown_by(rows: float) -> float:
-    """The slack with which so many rows show that a size is as good as the longest.
-
-    Below 0 where rows are too few to show it: further units then make a sum more accurate more often than not.
+    loss, wrong [1 + T]: of some rows, without any rule first. On training rows both shows what larger sums learn, and
+    what they take for it by chance: where hardly anything does, the smaller one is as good.
     """
-    return min(_SETTLED, _WITH_UNSEEN - _UNSEEN / rows)
+    near = (loss <= loss[longest] + _SMALL * (loss[0] - loss[longest]) + 1e-12) & (wrong <= wrong[longest] + 1e-12)
+    return int(np.argmax(near[1:])) + 1 if longest else 0
 
 
 def smoothed(error: Floats) -> Floats:

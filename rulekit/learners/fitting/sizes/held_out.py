@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -115,8 +115,8 @@ class Fold:
 
     totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
     none where it was not asked for; nothing_wrong: that of all errors without any candidate. rare: see Variants.
-    losses: of the held-out rows, where variants are compared by it. lost: by variant the weighted loss [1 + T] without
-    any candidate and of each, where sizes are taken by it; errors_first, least: see Variants.
+    losses: of the held-out rows, where variants are compared by it; lost: by variant the weighted loss [1 + T] without
+    any candidate and of each; errors_first, by_error: see Variants.
     """
 
     paths: tuple[Sequence[Candidate], ...]
@@ -128,7 +128,7 @@ class Fold:
     losses: Losses | None = None
     lost: tuple[Floats, ...] = ()
     errors_first: bool = False
-    least: bool = False
+    by_error: bool = False
 
 
 def fold_of(
@@ -148,7 +148,6 @@ def fold_of(
     if held.total > _HELD_OUT:
         held = drawn(held, _HELD_OUT, question.seed)
     loss = None if variants is None else variants.loss
-    by_loss = variants is not None and variants.sizes_by_loss
     of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
 
     def measured(
@@ -160,9 +159,8 @@ def fold_of(
         errors = held_out_errors(path, question.problem, held, max(least, len(path)))
         if loss is None:
             return path, errors, np.zeros(0), np.zeros(0)
-        sizes = [nothing, *path] if by_loss else ()
-        lost = np.array([exact_sum(of_rows * loss(candidate, held)) for candidate in sizes])
-        return path, errors, loss((path or [nothing])[-1], held), lost
+        each = [loss(candidate, held) for candidate in (nothing, *path)]
+        return path, errors, each[-1], np.array([exact_sum(of_rows * losses) for losses in each])
 
     makes: list[Callable[[], Sequence[Candidate]] | None] = [lambda: candidates]
     if variants is not None:
@@ -177,9 +175,10 @@ def fold_of(
     if variants is not None and loss is not None:
         unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
         losses = Losses(each, of_rows, unit, variants.bold)
-    fold = Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses)
-    fold = replace(fold, least=variants is not None and variants.least)
-    return replace(fold, lost=lost, errors_first=variants.errors_first) if variants is not None and by_loss else fold
+    first = variants is not None and variants.errors_first
+    by_error = variants is not None and variants.by_error
+    sums = () if losses is None else lost
+    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, rare, losses, sums, first, by_error)
 
 
 def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
@@ -203,11 +202,9 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             cost = _aligned(costs, wrong.shape[-1]).mean(axis=0)  # errors may go on beyond the longest path
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
-            rare, by_loss = folds[0].rare, folds[0].losses is not None
             lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
-            errors_of_each = wrong.sum(axis=1)
-            each = Curve(errors_of_each, np.array(weights), v, short, nothing, cost, f1, rare, 2, by_loss, lost)
-            curves.append(replace(each, errors_first=folds[0].errors_first, least=folds[0].least))
+            sums, rare, first = (wrong.sum(axis=1), np.array(weights)), folds[0].rare, folds[0].errors_first
+            curves.append(Curve(*sums, v, short, nothing, cost, f1, rare, 2, lost, first, folds[0].by_error))
     return curves
 
 

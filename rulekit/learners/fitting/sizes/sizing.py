@@ -52,9 +52,6 @@ def row_sizes(longest: int) -> tuple[int, ...]:
 def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
-    decides_nothing = bool(chosen[0]) and path.paths[0].at(chosen[0]).error >= path.paths[0].nothing.error
-    if wanted.size is None and curve is not None and curve.by_loss and curve.lost is None and decides_nothing:
-        run.chosen, chosen = 0, (0,)
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
     found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
@@ -65,7 +62,8 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     least = None if smallest is None else next(iter(path.rows_of([smallest]).values()), None)
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
-    return _with_words(path, curve, wanted, checked=run.checked, nothing=run.chosen == 0 < run.longest, lowered=lowered)
+    nothing, enough = run.chosen == 0 < run.longest, run.all_stay
+    return _with_words(path, curve, wanted, checked=run.checked, nothing=nothing, lowered=lowered, enough=enough)
 
 
 def sized_jointly(
@@ -100,7 +98,7 @@ def sized_jointly(
         found = (curve.error.tolist(), curve.standard_error.tolist(), map(curve.f1_at, range(1, len(measured) + 1)))
         errors = dict(zip(measured, zip(*found, strict=True), strict=True))
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
-    return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False)
+    return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False, enough=True)
 
 
 def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> int | None:
@@ -109,9 +107,9 @@ def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> 
 
 
 def _with_words(
-    path: ModelPath, curve: Curve | None, wanted: Wanted, *, checked: bool, nothing: bool, lowered: bool
+    path: ModelPath, curve: Curve | None, wanted: Wanted, *, checked: bool, nothing: bool, lowered: bool, enough: bool
 ) -> ModelPath:
-    """The path with what decided its size, in words."""
+    """The path with what decided its size, in words; enough: by a loss, the units that help."""
     folds = 0 if curve is None else curve.folds
     by = f"{folds}-fold cross-validation" if folds > 1 else "one held-out fold"
     if 1 < folds < wanted.folds:
@@ -131,17 +129,19 @@ def _with_words(
         why = f"all {wanted.noun}s that were found"
     elif curve is not None and curve.lost is not None and not wanted.parsimony:
         why = f"least log loss by {by}"
-        if curve.errors_first:
+        if enough and len(path.paths) > 1:
+            why = f"larger sizes make no fewer errors on held-out rows, and hardly less log loss ({by})"
+        elif enough:
+            lost = curve.lost.sum(axis=0) / curve.weights.sum()
+            known = f"{lost[min(*path.chosen, len(lost) - 1)]:.3f} by {by}, {lost[0]:.3f} without a rule"
+            why = f"larger sizes hardly fit the training rows better, or have more log loss on held-out rows ({known})"
+        elif curve.errors_first:
             why = f"fewest errors, and of as many the least log loss, by {by}"
     elif curve is not None and curve.rare and not wanted.parsimony:
         why = f"largest macro F1 where the error is near the least ({by})"
     elif wanted.parsimony:
         why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
-    elif curve is not None and curve.by_loss and curve.classes > 2:
-        why = f"larger sizes make no fewer errors on held-out rows ({by})"
-    elif curve is not None and curve.by_loss:  # its row of the ladder may have more errors, see Curve.taken
-        why = f"larger sizes make no fewer errors on the training rows, or more on held-out rows ({by})"
-    elif curve is not None and curve.least:
+    elif curve is not None and curve.by_error:
         why = f"least error by {by}, and of two that are alike the smaller"
     else:
         why = f"least error by {by}, smoothed over neighbouring sizes"
@@ -186,12 +186,15 @@ def joint_curve(
     right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
     f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
     rare = any(run.curve is not None and run.curve.rare for run in runs)
-    by_loss = all(run.curve is not None and run.curve.by_loss for run in runs)
-    least = any(run.curve is not None and run.curve.least for run in runs)
+    by_error = any(run.curve is not None and run.curve.by_error for run in runs)
     cost = np.mean([[_cost(runs, k, row) for row in rows] for k in range(n_folds)], axis=0)
-    nothing, found = wrong[:, 0], wrong[:, 1:]
-    known = {"nothing": nothing, "cost": cost, "macro_f1": f1}
-    return Curve(found, weights, **known, rare=rare, classes=n_classes, by_loss=by_loss, least=least)
+    lost = None
+    for run, places in zip(runs, np.array(rows).T, strict=True):  # each class against the rest
+        if run.all_stay and run.curve is not None and (own := run.curve.lost) is not None:
+            own = own[:n_folds, np.minimum([0, *places], own.shape[1] - 1)] / run.curve.weights[:n_folds, None]
+            lost = own * weights[:, None] + (0.0 if lost is None else lost)
+    known = {"nothing": wrong[:, 0], "cost": cost, "macro_f1": f1, "lost": lost}
+    return Curve(wrong[:, 1:], weights, **known, rare=rare, classes=n_classes, by_error=by_error)
 
 
 def _cost(runs: Sequence[Run], k: int, row: Sequence[int]) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cnll_cases import learned, problem_of
@@ -12,7 +14,7 @@ from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.fitting import learning
 from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.fitting.sizes.choice import Curve, cheapest, settled, shown_by, smoothed
+from rulekit.learners.fitting.sizes.choice import Curve, cheapest, settled, smoothed
 from rulekit.learners.fitting.sizes.held_out import held_out_errors
 
 
@@ -177,15 +179,50 @@ def test_of_variants_the_least_error_and_cost_is_taken() -> None:
     assert cheapest([short, long, better]) is better
 
 
-def test_a_smaller_size_is_as_good_only_where_rows_are_enough_to_show_it() -> None:
-    error = np.array([0.3, 0.1006, 0.1, 0.1004, 0.1])
-    assert settled(error, 5, shown_by(20_000)) == 2
-    assert settled(error, 5, shown_by(1_600)) == 3  # one in 1,600 differs, and three more may be unseen
-    assert settled(error, 5, shown_by(1_000)) == 5
+def test_a_smaller_size_is_as_good_where_it_errs_no_more_and_has_nearly_all_of_the_gain_in_loss() -> None:
+    loss, wrong = np.array([100.0, 60.0, 54.0, 51.0, 50.0]), np.array([40.0, 10.0, 8.0, 8.0, 8.0])
+    assert settled(loss, wrong, 4) == 2  # 54 is 50 and less than a tenth of what rules gain
+    assert settled(loss, np.array([40.0, 10.0, 9.0, 8.0, 8.0]), 4) == 3
+    assert settled(np.array([100.0, 60.0, 56.0, 51.0, 50.0]), wrong, 4) == 3
+    assert settled(loss, wrong, 1) == 1
+
+
+def by_loss(*lost: list[float]) -> Curve:
+    """Of folds of 1,000 rows, in which no rule changes a decision."""
+    places = len(lost[0]) - 1
+    return Curve(np.full((len(lost), places), 30.0), np.full(len(lost), 1000.0), lost=np.array(lost))
+
+
+def test_by_loss_all_rules_stay_unless_a_smaller_size_is_surely_better() -> None:
+    """Three folds of a rare class hardly tell sizes apart; the errors of all are those of no rule."""
+    unsure = by_loss([100.0, 90.0, 91.0], [100.0, 90.0, 89.5], [100.0, 90.0, 91.0])
+    assert (unsure.best(), unsure.taken(2, 0.0, all_stay=True)) == (1, 2)
+    surely = by_loss([100.0, 90.0, 91.0], [100.0, 90.0, 91.1], [100.0, 90.0, 91.0])
+    assert surely.taken(2, 0.0, all_stay=True) == 1
+    longer = by_loss([100.0, 90.0, 80.0], [100.0, 90.0, 80.0])
+    assert longer.taken(5, 0.0, all_stay=True) == 5  # all rows may carry more rules than those of the folds
+    assert longer.taken(5, 9.0, all_stay=True) == 2
+
+
+def test_a_sum_that_is_no_better_than_none_does_not_stay() -> None:
+    alone = by_loss([100.0, 99.0, 90.0], [100.0, 99.0, 120.0])
+    assert alone.taken(2, 0.0, all_stay=True) == 1
+    assert by_loss([100.0, 101.0], [100.0, 101.0]).taken(1, 0.0, all_stay=True) == 0
+
+
+def test_of_sizes_that_stay_training_rows_take_the_first_that_is_as_good() -> None:
+    curve = by_loss([100.0, 95.0, 90.0, 80.0], [100.0, 95.0, 90.0, 80.0])
+    training = np.array([[300.0, 250.0, 205.0, 200.0], [90.0, 90.0, 90.0, 90.0]])
+    assert curve.taken(3, 0.0, all_stay=True, training=training) == 2
+    alone = replace(curve, nothing=curve.wrong[:, 0], lost=curve.lost - [[0.0, 0.0, 9.0, 0.0]])
+    assert alone.taken(3, 0.0, all_stay=True) == 2  # the held-out rows say it, where no training rows are known
 
 
 def test_folds_may_find_longer_paths_than_all_rows() -> None:
     """The place that held-out rows choose was looked up on a training path that ends before it: an IndexError."""
+    lost = np.tile([80.0, 60.0, 50.0, 40.0, 30.0, 20.0], (2, 1))
     wrong = np.tile([40.0, 30.0, 20.0, 10.0, 5.0], (2, 1))
-    curve = Curve(wrong, np.full(2, 1000.0), nothing=np.full(2, 300.0), by_loss=True)
-    assert curve.taken(2, 0.0, all_stay=True, training=np.array([0.04, 0.03])) <= 2
+    curve = Curve(wrong, np.full(2, 1000.0), nothing=np.full(2, 300.0), lost=lost)
+    training = np.array([[9.0, 8.0, 7.0], [0.1, 0.04, 0.03]])
+    assert curve.taken(2, 0.0, all_stay=True, training=training) <= 2
+    assert curve.taken(1, 0.0, all_stay=True) <= 1
