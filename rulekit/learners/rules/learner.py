@@ -103,8 +103,7 @@ class PlainRules(RuleLearner):
         """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
-            if run.question.settings.report == "all":  # a card over all columns needs no rule
-                run.nothing = self._reported(run.question, self.nothing(run.question))
+            run.nothing = self._reported(run.question, self.nothing(run.question))  # without rules too rows have one
 
     def nothing(self, question: Question) -> Candidate:
         """No rule; of two classes the more frequent one is decided."""

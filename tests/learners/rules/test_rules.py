@@ -82,13 +82,13 @@ def test_the_path_is_by_clauses() -> None:
 
 
 def test_the_probability_is_a_card_of_whole_points_on_the_side_of_the_rules() -> None:
-    X, y = loan_rows(600)
-    graph = RulesClassifier(positive="yes", stopping="none").fit(X, y).rule_graph_
+    X, y = small_table(3, 2)
+    graph = RulesClassifier(stopping="none").fit(X, y).rule_graph_
     (reported,) = graph.probability
     assert isinstance(reported, Sided)
     assert isinstance(reported.probability, Logistic)
     assert graph.decision == Fires(reported.rule)
-    holds = graph.predict(X) == "yes"
+    holds = graph.predict(X) == graph.classes[1]
     chances = graph.with_(probability=(reported.probability,), decision=Fires(Above(reported.probability, 0.5)))
     card = chances.predict_proba(X)[:, 1]
     assert (card > 0.5).tolist() != holds.tolist()
@@ -140,7 +140,7 @@ def test_labels_without_law_have_no_rule_and_the_probability_of_all_rows(seed: i
     assert chances.max() < 0.5 or model.predict(X).any()
     if not counts(model.rule_graph_).rules:
         assert model.rule_graph_.used_features == ()
-        assert chances == pytest.approx(np.full(400, y.mean()), abs=1e-3)
+        assert chances == pytest.approx(np.full(400, y.mean()), abs=0.0125)  # half a point
 
 
 def test_weights_count_as_rows() -> None:
@@ -221,7 +221,7 @@ def test_without_any_rule_the_more_frequent_class_is_decided_with_its_share() ->
         none = model.path_.graph([0])
         assert set(none.predict(X).tolist()) == {False}
         chances = none.predict_proba(X)[:, list(none.classes).index(True)]
-        assert chances == pytest.approx(np.full(300, y.mean()), abs=1e-3)
+        assert chances == pytest.approx(np.full(300, y.mean()), abs=0.0125)  # half a point
         assert none.used_features == ()
 
 
