@@ -30,7 +30,7 @@ from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.learners.fitting.rule_sets import Clause, covered, covered_by_some
 from rulekit.learners.rules.clause_growth import purest_cover
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
-from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit.tables.kinds.hints import steps_of
 
 Rules = tuple[Clause, ...]
@@ -112,8 +112,28 @@ def rule_path(problem: Problem, settings: RuleSettings, variant: Variant, guide:
     few = evenly_spread(len(problem.labels), _BEGUN_ROWS)
     begun = search if few is None else _search(problem.take(few), target[few], whole, settings, variant)
     sizes = _sizes(search, begun, settings, variant.covers)
-    gain = search.gain
-    return [without_holes(problem, rules, gain, orders, len(settings.kept)) for rules in sizes] if orders else sizes
+    gain, kept = search.gain, len(settings.kept)
+    sizes = [without_holes(problem, rules, gain, orders, kept) for rules in sizes] if orders else sizes
+    known = set() if settings.allowed is not None else _all_seen(problem)
+    return [(*rules[:kept], *(_but_a_few(rule, known) for rule in rules[kept:])) for rules in sizes]
+
+
+def _all_seen(problem: Problem) -> set[int]:
+    """The columns of categories of which each row has a level that stands for itself."""
+    places = (k for k, each in enumerate(problem.columns) if not each.ordered and each.index >= 0)
+    return {place for place in places if not (problem.codes[place] == UNSEEN_CODE).any()}
+
+
+def _but_a_few(rule: Clause, known: set[int]) -> Clause:
+    """The rule that says of a category the levels that it excludes, where these are fewer: `purpose not in {car}`."""
+
+    def condition(column: int, held: Bools) -> Bools:
+        named = held[FIRST_LEVEL_CODE:]
+        if column not in known or 2 * int(np.count_nonzero(named)) <= max(2, len(named)):
+            return held
+        return np.concatenate([held[:UNSEEN_CODE], [True], named])
+
+    return {column: condition(column, held) for column, held in rule.items()}
 
 
 def few_columns(problems: Sequence[Problem], plans: Sequence[RuleSettings], most: int) -> tuple[int, ...]:
@@ -175,6 +195,7 @@ def _sizes(search: ClauseSearch, begun: ClauseSearch, settings: RuleSettings, co
         found = _more(search, search.run(found, room), most, room)
     path: list[Rules] = []
     while found:
+        found = _joined(search, found, room)
         path.append((*kept, *_by_gain(search, search.tightened(found))))
         found = search.run(_without_least(search, found), room)
     return [kept, *reversed(path)]
@@ -204,6 +225,23 @@ def _fewer(search: ClauseSearch, found: list[Clause], most: int, room: float) ->
     while len(found) > most:
         found = search.run(_without_least(search, found), room)
     return found
+
+
+def _joined(search: ClauseSearch, clauses: list[Clause], room: float) -> list[Clause]:
+    """The clauses where of two that are nearly the same one is left, as far as that costs no more than a literal."""
+    rows = [search.rows_of(clause) for clause in clauses]
+    for i, j in itertools.combinations(range(len(clauses)), 2):
+        one, other = clauses[i], clauses[j]
+        shared = one.keys() & other.keys()
+        both = int(np.count_nonzero(rows[i] & rows[j]))
+        alike = len(shared) >= max(len(one), len(other)) - 1 and 2 * both > np.count_nonzero(rows[i] | rows[j])
+        joined = {column: one[column] | other[column] for column in one if column in shared}
+        if alike and search.allowed.free and all(not condition.all() for condition in joined.values()):
+            others = [clause for k, clause in enumerate(clauses) if k not in (i, j)]
+            tried = search.run([*(dict(clause) for clause in others), joined], room)
+            if search.total(tried) >= search.total(clauses) - search.cost:
+                return _joined(search, tried, room)
+    return clauses
 
 
 def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
