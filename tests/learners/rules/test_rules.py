@@ -166,6 +166,13 @@ def test_several_classes_have_a_plain_rule_each_and_ordered_ones_for_each_cut() 
     assert all(map(is_plain, graph.decision.above))
 
 
+def test_of_equally_frequent_classes_the_default_is_the_one_without_rules() -> None:
+    """The last class of the list had no rules and was not the default: the rows of two classes were decided alike."""
+    x = np.arange(200) % 10
+    y = np.array(list("abc"))[x // 4]
+    assert RulesClassifier(stopping="none").fit(x[:, None], y).score(x[:, None], y) == 1.0
+
+
 def test_a_rare_class_of_several_is_found_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parcels of which a tenth is late and 6 % are lost, half of the heavy ones: errors alone hardly told of these."""
     rng = np.random.default_rng(0)
