@@ -17,7 +17,7 @@ from rulekit.synthetic import loans
 from rulekit.tables.kinds.inference import infer
 
 SMALL: dict[str, Any] = {"stopping": "none", "n_threads": 1, "target": "default"}
-ALL = {
+ALL: dict[str, Any] = {
     "monotone": {"income": "increasing", "age": "decreasing"},  # against what the rows say
     "forbid": [("late_payments", "amount"), ("income", "homeowner", "purpose")],
     "missing_never_helps": True,

@@ -172,9 +172,9 @@ def test_a_fold_may_cancel() -> None:
 
 def test_of_variants_the_least_error_and_cost_is_taken() -> None:
     weights = np.full(3, 100.0)
-    short = Curve(np.array([[20.0, 12], [30, 21], [26, 15]]), weights, cost=0.001)
-    long = Curve(np.array([[20.0, 11], [30, 21], [26, 15]]), weights, variant=1, cost=0.005)
-    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2, cost=0.005)
+    short = Curve(np.array([[20.0, 12], [30, 21], [26, 15]]), weights, cost=np.full(2, 0.001))
+    long = Curve(np.array([[20.0, 11], [30, 21], [26, 15]]), weights, variant=1, cost=np.full(2, 0.005))
+    better = Curve(np.array([[20.0, 7], [30, 17], [26, 12]]), weights, variant=2, cost=np.full(2, 0.005))
     assert cheapest([short, long]) is short
     assert cheapest([short, long, better]) is better
 
@@ -214,6 +214,7 @@ def test_of_sizes_that_stay_training_rows_take_the_first_that_is_as_good() -> No
     curve = by_loss([100.0, 95.0, 90.0, 80.0], [100.0, 95.0, 90.0, 80.0])
     training = np.array([[300.0, 250.0, 205.0, 200.0], [90.0, 90.0, 90.0, 90.0]])
     assert curve.taken(3, 0.0, all_stay=True, training=training) == 2
+    assert curve.lost is not None
     alone = replace(curve, nothing=curve.wrong[:, 0], lost=curve.lost - [[0.0, 0.0, 9.0, 0.0]])
     assert alone.taken(3, 0.0, all_stay=True) == 2  # the held-out rows say it, where no training rows are known
 
