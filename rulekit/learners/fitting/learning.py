@@ -332,7 +332,8 @@ class _Group:
 
     def _tell_fold(self, run: Run, number: int) -> Stopped:
         try:
-            cancels = self.plan.callback is not None and self.plan.callback({**run.last, "fold": number})
+            told = self.plan.callback is not None and bool(run.last)  # not where no candidate was
+            cancels = told and self.plan.callback({**run.last, "fold": number})
         except KeyboardInterrupt:
             return "interrupted"
         return "cancelled" if cancels else ""
