@@ -72,12 +72,15 @@ class Curve:
         return self.error if self.cost is None else np.asarray(self.error + self.cost)
 
     def at(self, place: int) -> tuple[float | None, float | None, float | None]:
-        """Error, standard error and smoothed error of a place from 1; None beyond the last that was checked."""
+        """Error, standard error (None of a single fold) and smoothed error of a place from 1.
+
+        None beyond the last that was checked.
+        """
         if self.cut and place > self.wrong.shape[1]:
             return None, None, None
         place = min(place, self.wrong.shape[1])
         error, deviation, smooth = (float(v[place - 1]) for v in (self.error, self.standard_error, self.smooth))
-        return error, deviation, smooth
+        return error, deviation if self.folds > 1 else None, smooth
 
     def f1_at(self, place: int) -> float | None:
         """The macro F1 score of a place from 1; None where it is not known."""
