@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OWN = {"learners", "folds", "time_limit", "json_", "quiet"}
 _COLUMNS = {
-    **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("F1", 2)},
+    **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("macro F1", 2)},
     **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1), "seconds": ("seconds", 1)},
     "stability": ("stability", 2),
 }
@@ -32,13 +32,9 @@ def try_(
     context: typer.Context,
     data: options.Data,
     target: options.Target,
-    learners: Annotated[
-        options.Texts, typer.Option("--learners", metavar="A,B", help="Try these alone; else all that are installed.")
-    ] = None,
+    learners: Annotated[options.Texts, typer.Option("--learners", metavar="A,B", help="These, not all.")] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, metavar="N", help="Folds, the same for all learners.")] = 5,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="For all learners together.")
-    ] = 180.0,
+    time_limit: Annotated[float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="In all.")] = 180.0,
     positive: options.Positive = None,
     label_separator: options.LabelSeparator = None,
     columns: options.Columns = options.DETECTED,
@@ -106,7 +102,7 @@ def _cell(line: Tried, name: str) -> str:
     value, deviation = line.figures.get(name), line.figures.get("standard_error")
     if value is None or name != "error":
         return "-" if value is None else f"{value:.{_COLUMNS[name][1]}f}"
-    return f"{100 * value:.1f}" + (" " * 6 if deviation is None else f" ± {100 * deviation:.1f}")
+    return f"{100 * value:.1f}" + (" " * 4 if deviation is None else f"±{100 * deviation:.1f}")
 
 
 def _below(tried: Trial) -> Iterator[str]:
@@ -121,10 +117,6 @@ def _below(tried: Trial) -> Iterator[str]:
     if tried.stopped:
         yield f"stopped early ({tried.stopped}): what was done is shown"
     yield f"error: of {tried.rows:,} rows, each held out in one of {tried.folds} folds, with its standard error"
-    if any("macro_f1" in line.figures for line in tried.lines):
-        yield "F1: macro F1, the mean of the F1 scores of all classes; 1 is best"
-    yield "rules, literals, columns: the mean of the models; seconds: of one training"
-    yield "stability: the share of rules that two models of different folds have in common; 1 is all"
-    yield "most frequent: always that class; one condition: the best cut of one column"
+    yield "rules, literals, columns: means of the models; stability: the share of rules that two of them have in common"
     if any(line.default for line in tried.lines):
         yield "* rulekit train takes this learner where none is named"

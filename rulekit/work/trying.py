@@ -22,7 +22,6 @@ from rulekit.audit.rule_matching.rule_parts import rule_parts
 from rulekit.audit.stability.recurrence import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
 from rulekit.graph.ladder import macro_f1
-from rulekit.graph.language.readable import listed
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.learners.binned.binning import bin_table
@@ -64,7 +63,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Lines of all folds first, by error; stopped: what ended the work early, "" for nothing."""
+    """Lines of most folds first, by error; stopped: what ended the work early, "" for nothing."""
 
     lines: tuple[Tried, ...]
     rows: int
@@ -100,8 +99,7 @@ def trial(
     progress(Finishing("comparing"))
     runs.measure_baselines()
     lines = [runs.line(name) for name in (*names, *BASELINES)]
-    most = max(line.folds for line in lines[: len(names)])
-    lines.sort(key=lambda line: (line.folds < most, not line.folds, line.figures.get("error", 0.0)))
+    lines.sort(key=lambda line: (-line.folds, line.figures.get("error", 0.0)))
     return Trial(tuple(lines), len(rows), runs.folds, runs.stopped, notes)
 
 
@@ -116,7 +114,7 @@ def _dealt(rows: LabelledTable, request: TrainingRequest, n_folds: int) -> tuple
     places, fold[held] = np.unique(fold[held], return_inverse=True)
     if len(places) < 2:
         raise InputError("the rows make no two folds", where=str(request.data), fix="give more rows of each class")
-    labels = listed([repr(rows.classes[k]) for k in rest])
+    labels = ", ".join(repr(rows.classes[k]) for k in rest)
     alone = f"all rows of {labels} are for training, since one fold has them all; no error counts them"
     fewer = f"the rows make {len(places)} folds, not {n_folds}"
     return np.where(held, fold, -1), (*[fewer] * (len(places) < n_folds), *[alone] * bool(rest))
@@ -150,7 +148,7 @@ class _Runs:
 
     def run(self, names: Sequence[str]) -> None:
         """Train on all folds; says in `stopped` what ended that early."""
-        queue, number = deque((k, name, 0.0) for k in range(self.folds) for name in names), 0
+        queue = deque((k, name, 0.0) for k in range(self.folds) for name in names)
         while queue:
             k, name, before = queue.popleft()
             share = self.deadline.left / (1 + len(queue))
@@ -159,9 +157,8 @@ class _Runs:
             if self.deadline.over:
                 self.stopped = "time limit"
                 return
-            number += 1
             try:
-                if self.progress(Resample(number, number + len(queue))):
+                if self.progress(Resample(1 + len(self.done), 1 + len(self.done) + len(queue))):
                     raise Cancelled("learning")
                 with suppress(OutOfTime):
                     self.done[name, k] = self._fold(name, k, share)
@@ -195,9 +192,9 @@ class _Runs:
         return _Measured(found, sizes, spent, model, bool(stopped) or spent > share)
 
     def measure_baselines(self) -> None:
-        """The models without a learner on the same folds, on some of the rows where these are many."""
+        """The models without a learner on the folds that were reached, on some of the rows where these are many."""
         classes, sample = self.rows.classes, sample_of(self.rows.table, self.rows.y, _weights(self.rows), self.fold)
-        for k, (name, (fit, size)) in itertools.product(range(self.folds), BASELINES.items()):
+        for k, (name, (fit, size)) in itertools.product({k for _, k in self.done}, BASELINES.items()):
             held, y, weight = sample.fold == k, sample.y, sample.weight
             if held.any():
                 masses = fit(sample.numbers[~held], y[~held], weight[~held])(sample.numbers[held])

@@ -162,7 +162,7 @@ def test_weights_groups_costs_several_and_ranked_classes(tmp_path: Path) -> None
     cnll, most = lines_of(found)["cnll"], lines_of(found)["most frequent"]
     assert "auc" not in cnll.figures
     assert cnll.figures["macro_f1"] > most.figures["macro_f1"]
-    assert found.notes == ("all rows of 7 and 9 are for training, since one fold has them all; no error counts them",)
+    assert found.notes == ("all rows of 7, 9 are for training, since one fold has them all; no error counts them",)
     ranked = tried(table, "cnll", reading=ReadingOptions(target="k", ordered=("0", "1", "2", "7", "9"), ignore=["g"]))
     assert lines_of(ranked)["cnll"].figures["error"] < lines_of(ranked)["most frequent"].figures["error"]
 
