@@ -120,9 +120,17 @@ def figures(
         ),
         macro_f1=float(macro_f1(right, chosen, support)),
         auc=_area(y, probabilities, weight),
-        log_loss=float(np.average(-np.log(given), weights=weight)),
+        log_loss=_log_loss(given, weight),
         confusion=tuple(tuple(float(v) for v in row) for row in confusion),
     )
+
+
+def _log_loss(given: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None) -> float:
+    """The weighted mean of -log p, summed exactly: the same for rows in blocks and in any order."""
+    losses = -np.log(given)
+    if weight is None:
+        return math.fsum(losses.tolist()) / len(losses)
+    return math.fsum((losses * weight).tolist()) / math.fsum(weight.tolist())
 
 
 def _area(

@@ -284,7 +284,8 @@ class _Group:
     def _choose(self, run: Run, over: Stopped) -> Stopped:
         """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
         why = over
-        several = len(run.grown) > 1 or self._variants(run.course) is not None  # of sizes, or ways to them
+        variants = self._variants(run.course)
+        several = len(run.grown) > 1 or (variants is not None and variants.by_error)  # sizes, or ways to none and one
         if self.plan.folds is not None and several:
             if run.first is None and over not in _AT_ONCE:
                 self._begin_folds(run)

@@ -145,7 +145,7 @@ def _in_one_list(
     weights = np.bincount(problem.labels, problem.weights, len(classes))
     if settings.default is not None:
         weights[classes.index(settings.default)] = np.inf
-    order = np.argsort(weights, kind="stable")
+    order = np.lexsort((-np.arange(len(classes)), weights))  # of equally frequent ones the first is the default
     place = np.argsort(order)
     problems, placed = [], []
     for k, (each, plan) in enumerate(zip(own, plans, strict=True)):

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from loan_rules import RULES
 
-from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, CNLLClassifier, RuleGraph, simplify
+from rulekit import (
+    AdaBoostStumpClassifier,
+    AdditiveRulesClassifier,
+    CNLLClassifier,
+    RuleGraph,
+    RulesClassifier,
+    simplify,
+)
 from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.check import check
@@ -108,7 +115,7 @@ def test_a_score_card_of_stumps_goes_on_and_simplification_leaves_its_lines() ->
     assert nodes(start) <= nodes(simplify(model.rule_graph_, kept))
 
 
-@pytest.mark.parametrize("learner", [AdditiveRulesClassifier, CNLLClassifier])
+@pytest.mark.parametrize("learner", [AdditiveRulesClassifier, RulesClassifier])
 @pytest.mark.parametrize("ordered", [None, ("blue", "green", "red")])
 def test_each_of_several_classes_goes_on_with_its_own_rules(learner: Any, ordered: Any) -> None:
     X = np.random.default_rng(4).random((300, 4))

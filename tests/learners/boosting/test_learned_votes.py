@@ -21,7 +21,7 @@ from rulekit.learners.contract import learner_names
 from rulekit.synthetic import loans
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "stopping": "none", "target": "default", "positive": "yes"}
-BASES = ("additive(max_rules=1)", "additive(max_rules=2)", "cnll(n_units=3, size=1)", "adaboost(n_estimators=2)")
+BASES = ("additive(max_rules=1)", "additive(max_rules=2)", "rules(max_rules=3, size=1)", "adaboost(n_estimators=2)")
 
 
 def data(seed: int = 1, n: int = 400) -> tuple[dict[str, Any], Any]:

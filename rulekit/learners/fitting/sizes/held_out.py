@@ -202,7 +202,7 @@ def curves_of(folds: Sequence[Fold], weights: Sequence[float], short: bool = Fal
             cost = _aligned(costs, wrong.shape[-1]).mean(axis=0)  # errors may go on beyond the longest path
             missed = wrong.sum(axis=0).T
             f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
-            lost = _aligned([fold.lost[v] for fold in folds]) if folds[0].lost else None
+            lost = _aligned([fold.lost[v] for fold in folds], 1 + wrong.shape[-1]) if folds[0].lost else None
             sums, rare, first = (wrong.sum(axis=1), np.array(weights)), folds[0].rare, folds[0].errors_first
             curves.append(Curve(*sums, v, short, nothing, cost, f1, rare, 2, lost, first, folds[0].by_error))
     return curves
