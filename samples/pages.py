@@ -196,7 +196,8 @@ def command_options() -> dict[str, list[Option]]:
 
 
 def _hints(function: Any) -> list[tuple[str, Any]]:
-    return [(name, hint) for name, hint in get_type_hints(function, include_extras=True).items() if name != "return"]
+    hints = get_type_hints(function, include_extras=True)
+    return [(name, hint) for name, hint in hints.items() if get_args(hint)]  # so neither a context nor what is returned
 
 
 def _option(name: str, hint: Any, function: Any) -> Option:

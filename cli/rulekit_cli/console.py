@@ -139,8 +139,8 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[str]:
-    """Rows of cells as lines, `gap` blanks apart: the first `left` columns flush left, the others flush right."""
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Rows of cells as lines: the first `left` columns flush left, the others flush right."""
     count = max(len(row) for row in rows)
     cells = [[*map(printable, row), *[""] * (count - len(row))] for row in rows]
     widths = [max(len(row[j]) for row in cells) for j in range(count)]
@@ -150,5 +150,5 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: int = 2) -> list[
             cell.ljust(size) if j < left else cell.rjust(size)
             for j, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
-        lines.append((" " * gap).join(parts).rstrip())
+        lines.append("  ".join(parts).rstrip())
     return lines

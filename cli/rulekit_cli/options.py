@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -45,8 +45,9 @@ MissingTarget = Annotated[
     str, typer.Option("--missing-target", metavar="HOW", help="Rows without a label: error, or drop to leave them out.")
 ]
 TextFile = Mapping[str, Any]
+Columns = Mapping[str, Any]
 DETECTED: TextFile = MappingProxyType({})
-"""What a command takes as the options of its text file where none is given."""
+"""What a command takes as the options of its text file, and of its columns, where none is given."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 SearchLimit = Annotated[
     float,
@@ -84,35 +85,23 @@ _OF_TEXT_FILES = {
 
 
 def reads_text(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of text files in the place of its parameter `text_file`, which gets their values."""
+    """The command with options in the place of its parameters `text_file` and `columns`, which get their values."""
     hints = get_type_hints(command, include_extras=True)
+    groups = {name: shown for name, shown in _GROUPS.items() if name in hints}
     parameters = []
     for name, own in inspect.signature(command).parameters.items():
-        shown = _OF_TEXT_FILES if name == "text_file" else {name: hints[name]}
-        default = None if name == "text_file" else own.default
+        shown = groups.get(name, {name: hints[name]})
+        default = None if name in groups else own.default
         parameters += [inspect.Parameter(n, own.KEYWORD_ONLY, default=default, annotation=a) for n, a in shown.items()]
 
     @wraps(command)
     def extended(**values: Any) -> None:
-        of_file = {name: values.pop(name) for name in _OF_TEXT_FILES}
-        command(**values, text_file=of_file)
+        of_groups = {name: {each: values.pop(each) for each in shown} for name, shown in groups.items()}
+        command(**values, **of_groups)
 
     extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     extended.__annotations__ = {p.name: p.annotation for p in parameters}
     return extended
-
-
-def spelled(command: Callable[..., None], given: Mapping[str, Any], leave_out: Collection[str]) -> list[str]:
-    """The options of a command, by name, as words of a command line; those that are as by default stay away."""
-    words: list[str] = []
-    defaults = inspect.signature(command).parameters
-    for name, hint in get_type_hints(command, include_extras=True).items():
-        flag = getattr(next(iter(get_args(hint)[1:]), None), "default", None)
-        value = {**given, **given.get("text_file", {})}.get(name)
-        if isinstance(flag, str) and value != defaults[name].default and name not in leave_out:
-            for each in value if isinstance(value, list) else [value]:
-                words += [flag] if each is True else [flag, str(each)]
-    return words
 
 
 # Reasons -------------------------------------------------------------------------------------------------------------
@@ -284,8 +273,15 @@ Promised = Annotated[
     Texts, typer.Option("--require", metavar="RULE", help='Decide so wherever it holds: "amount > 9000 -> yes".')
 ]
 NeverHelps = Annotated[
-    bool, typer.Option("--missing-never-helps", help="No rule is satisfied by a missing value or a new level.")
+    bool | None, typer.Option("--missing-never-helps", help="No rule is satisfied by a missing value or a new level.")
 ]
+_COLUMNS = {
+    **{"ignore": Ignore, "types_file": TypesFile, "types": Types, "units": Units, "roles": Roles, "unseen": Unseen},
+    **{"missing": Missing, "precision": Precision, "ordered": Ordered, "monotone": Monotone, "forbid": Forbid},
+    **{"require": Promised, "missing_never_helps": NeverHelps, "weight": Weight, "group": Group, "time": Time},
+    **{"cost": Cost},
+}
+_GROUPS: Mapping[str, Mapping[str, Any]] = {"text_file": _OF_TEXT_FILES, "columns": _COLUMNS}
 NoSimplify = Annotated[bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.")]
 
@@ -317,7 +313,7 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
     """How a table is read, of the options of a command by name; those that it does not have are as by default."""
     from rulekit.tables.options import ReadingOptions
 
-    given = {**given, **given.get("text_file", {})}
+    given = {**given, **given.get("columns", {}), **given.get("text_file", {})}
     values: dict[str, Any] = {}
     for item in fields(ReadingOptions):
         value = given.get(item.name)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,46 +19,26 @@ if TYPE_CHECKING:
     from rulekit.work.trying import Trial, Tried
 
 _OWN = {"learners", "folds", "time_limit", "json_", "quiet"}
-_SECONDS = 180.0
 _COLUMNS = {
-    **{"cost": ("cost", 3), "error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3)},
-    **{"macro_f1": ("F1", 2), "rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1)},
-    **{"stability": ("stability", 2), "seconds": ("seconds", 1)},
+    **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("macro F1", 2)},
+    **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1), "seconds": ("seconds", 1)},
+    "stability": ("stability", 2),
 }
 _FEWEST = 4  # columns that are shown however narrow the terminal is
 
 
 @options.reads_text
 def try_(
+    context: typer.Context,
     data: options.Data,
     target: options.Target,
-    learners: Annotated[
-        options.Texts, typer.Option("--learners", metavar="A,B", help="Try these alone; else all that are installed.")
-    ] = None,
+    learners: Annotated[options.Texts, typer.Option("--learners", metavar="A,B", help="These, not all.")] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, metavar="N", help="Folds, the same for all learners.")] = 5,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="For all learners together.")
-    ] = _SECONDS,
+    time_limit: Annotated[float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="In all.")] = 180.0,
     positive: options.Positive = None,
     label_separator: options.LabelSeparator = None,
-    ignore: options.Ignore = None,
-    types_file: options.TypesFile = None,
-    types: options.Types = None,
-    units: options.Units = None,
-    roles: options.Roles = None,
-    unseen: options.Unseen = None,
-    missing: options.Missing = None,
-    ordered: options.Ordered = None,
-    monotone: options.Monotone = None,
-    forbid: options.Forbid = None,
-    require: options.Promised = None,
-    missing_never_helps: options.NeverHelps = False,
-    weight: options.Weight = None,
-    group: options.Group = None,
-    time: options.Time = None,
-    cost: options.Cost = None,
+    columns: options.Columns = options.DETECTED,
     missing_target: options.MissingTarget = "error",
-    precision: options.Precision = None,
     text_file: options.TextFile = options.DETECTED,
     seed: options.Seed = 0,
     json_: options.Json = False,
@@ -74,18 +54,18 @@ def try_(
       rulekit try loans.csv --target default
       rulekit try loans.csv --target default --learners cnll,additive --folds 10 --time-limit 60
     """
-    given: dict[str, Any] = locals()
-    from rulekit.work.trying import BASELINES, TryingRequest, trial
+    given = locals()
+    from rulekit.work.training import TrainingRequest
+    from rulekit.work.trying import BASELINES, trial
     from rulekit_cli.progress import bounded, shown_progress
 
-    names, promised = tuple(options.several(learners)), options.constraints(given)
-    request = TryingRequest(data, options.reading(given), names, promised, folds, seed, time_limit)
+    promised = options.constraints(columns)
+    request = TrainingRequest(data, options.reading(given), parameters=promised, time_limit=time_limit, seed=seed)
     with shown_progress(quiet, time_limit) as progress:
-        tried = trial(request, progress, bounded)
-    name = max(
-        (line for line in tried.lines if line.name not in BASELINES and line.folds), key=lambda line: line.default
-    ).name
-    words = ["rulekit", "train", str(data), *options.spelled(try_, given, _OWN), "--learner", name, "-o", "model.json"]
+        tried = trial(request, options.several(learners), folds, progress, bounded)
+    measured = [line for line in tried.lines if line.folds and line.name not in BASELINES]
+    name = max(measured, key=lambda line: line.default).name
+    words = ["rulekit", "train", str(data), *_spelled(context), "--learner", name, "-o", "model.json"]
     if json_:
         result_json({**asdict(tried), "train": words})
         return
@@ -96,46 +76,47 @@ def try_(
         print(printable(shlex.join(words)), file=sys.stderr)
 
 
+def _spelled(context: typer.Context) -> Iterator[str]:
+    """The options that were given, but for those of this command alone, as words of a command line."""
+    for option in context.command.params:
+        name, source = str(option.name), context.get_parameter_source(str(option.name))
+        if option.param_type_name == "option" and name not in _OWN and source and source.name == "COMMANDLINE":
+            value = context.params[name]
+            for each in value if isinstance(value, list) else [value]:
+                yield from [option.opts[0]] if each is True else [option.opts[0], str(each)]
+
+
 def _table(tried: Trial) -> list[str]:
     """A line for each learner and baseline that was measured; figures that have no room are left out."""
     lines = [line for line in tried.lines if line.folds]
     shown = [name for name in _COLUMNS if any(name in line.figures for line in lines)]
     while True:
-        head = ["", *(_COLUMNS[name][0] for name in shown)]
-        marked = (line.name + " *" * line.default + " =" * line.as_good for line in lines)
-        cells = [[name, *(_cell(line, what) for what in shown)] for name, line in zip(marked, lines, strict=True)]
-        for gap in (2, 1):
-            table = aligned([head, *cells], gap=gap)
-            if max(map(len, table)) <= width() or len(shown) < _FEWEST:
-                return table
-        shown.remove(next(name for name in ("columns", "literals", *reversed(shown)) if name in shown))
+        cells = [[line.name + " *" * line.default, *(_cell(line, name) for name in shown)] for line in lines]
+        table = aligned([["", *(_COLUMNS[name][0] for name in shown)], *cells])
+        if max(map(len, table)) <= width() or len(shown) < _FEWEST:
+            return table
+        shown.remove("literals" if "literals" in shown else shown[-1])
 
 
 def _cell(line: Tried, name: str) -> str:
     value, deviation = line.figures.get(name), line.figures.get("standard_error")
     if value is None or name != "error":
         return "-" if value is None else f"{value:.{_COLUMNS[name][1]}f}"
-    return f"{100 * value:.1f}" + (" " * 6 if deviation is None else f" ± {100 * deviation:.1f}")
+    return f"{100 * value:.1f}" + (" " * 4 if deviation is None else f"±{100 * deviation:.1f}")
 
 
 def _below(tried: Trial) -> Iterator[str]:
-    """What could not be measured, or not in full; then what the columns and the marks mean."""
-    yield from (f"{line.name}: {line.why}" for line in tried.lines if line.why)
-    fewer = [f"{line.name} {line.folds}" for line in tried.lines if 0 < line.folds < tried.folds]
-    if fewer:
-        yield f"measured on fewer than {tried.folds} folds: {', '.join(fewer)}"
-    cut = [f"{line.name} {line.cut} of {line.folds}" for line in tried.lines if line.cut]
-    if cut:
-        yield f"trainings that the time cut short: {', '.join(cut)}; --time-limit gives more"
+    """What could not be measured, or not in full; then what the columns mean."""
+    yield from tried.notes
+    for line in tried.lines:
+        said = [line.why] * bool(line.why)
+        said += [f"measured on {line.folds} of {tried.folds} folds"] * (0 < line.folds < tried.folds)
+        said += [f"trainings that the time cut short: {line.cut}; --time-limit gives more"] * bool(line.cut)
+        if said:
+            yield f"{line.name}: {'; '.join(said)}"
     if tried.stopped:
         yield f"stopped early ({tried.stopped}): what was done is shown"
     yield f"error: of {tried.rows:,} rows, each held out in one of {tried.folds} folds, with its standard error"
-    if any("macro_f1" in line.figures for line in tried.lines):
-        yield "F1: macro F1, the mean of the F1 scores of all classes; 1 is best"
-    yield "rules, literals, columns: the mean of the models; seconds: of one training"
-    yield "stability: the share of rules that two models of different folds have in common; 1 is all"
-    yield "most frequent: always that class; one condition: the best cut of one column"
-    if any(line.as_good for line in tried.lines):
-        yield "= the error is within one standard error of the first line's, on the same folds"
+    yield "rules, literals, columns: means of the models; stability: the share of rules that two of them have in common"
     if any(line.default for line in tried.lines):
         yield "* rulekit train takes this learner where none is named"

@@ -11,18 +11,23 @@ from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.language.readable import counted
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule
+from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
 
 _TAKEN, _SMALLEST = "*", "o"
+_SCREEN = 40
+"""The most lines of a ladder, and a line for each row at least."""
+_NARROW, _INDENT = 30, 4
+"""Where the last column has less room, the rules stand below their row, behind an indent."""
 
 
 def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -> list[str]:
     """A line for each baseline and each row, then what the marks mean and why the row was taken.
 
     The error is the cross-validated one in percent with its standard error; beside it, of several classes or where one
-    is rare, the macro F1 score. A row says which rules it adds.
+    is rare, the macro F1 score. A row shows the rules that it adds in full, as far as a screen has room: first the
+    taken row, its neighbours and the smallest.
     """
     known = [rung for rung in ladder.rungs if rung.error is not None]
     models = () if baselines is None else baselines.models
@@ -36,12 +41,21 @@ def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -
         error = _error(model.error, model.standard_error) + _score(model.macro_f1, scored)
         few = f"  ({counted(model.folds, 'fold')})" if model.folds < max(each.folds for each in models) else ""
         lines.append(f"{model.name:<{before}}  {error}{few}".rstrip())
-    for rung, added in zip(ladder.rungs, ladder.added, strict=True):
+    starts = []
+    for rung in ladder.rungs:
         error = _error(rung.error, rung.standard_error) + _score(rung.macro_f1, scored)
         size = f"{_name(rung, ladder):<{first}}  {rung.rules:>5}  {rung.literals:>8}"
-        start = f"{size:<{before}}  {error}  "
-        lines.append((start + _added(rung.model, added, width - len(start))).rstrip())
-    return [*lines, *_notes(ladder, baselines, bool(known), scored, width)]
+        starts.append(f"{size:<{before}}  {error}  ")
+    notes = _notes(ladder, baselines, bool(known), scored, width)
+    column = max(map(len, starts))
+    below = width - column < _NARROW
+    margin = " " * (_INDENT if below else column)
+    texts = _added(ladder, width - len(margin))
+    heights = _heights(ladder, texts, _SCREEN - len(lines) - len(notes) - below * len(starts))
+    for start, rules, most in zip(starts, texts, heights, strict=True):
+        head, *rest = [""] * below + (_cut(rules, most, width - len(margin)) or [""])
+        lines += [f"{start:<{column}}{head}".rstrip(), *(margin + text for text in rest if text)]
+    return [*lines, *notes]
 
 
 def _name(rung: Rung, ladder: Ladder) -> str:
@@ -78,17 +92,66 @@ def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: 
     return [line for note in notes for line in wrapped(note, width, "  ")]
 
 
-def _added(graph: RuleGraph, added: Sequence[Rule], room: int) -> str:
-    """The first new rule in so many columns, and how many more there are."""
-    if not added:
-        return ""
-    more = f" and {len(added) - 1} more" if len(added) > 1 else ""
-    rule, several = added[0], len(graph.classes) > 2
-    words = Words.of([each.node for each in added], graph.schema)
-    text = " and ".join(part for node in _conditions(rule.node) for part in conditions_of(node, words))
-    text = (f"{graph.classes[rule.class_index]}: " if several else "") + text
-    room = max(room - len(more), 8)
-    return printable(text if len(text) <= room else f"{text[: room - 3]}...") + more
+def _added(ladder: Ladder, room: int) -> list[list[list[str]]]:
+    """By row the lines of each rule that it adds; below the last what it leaves out of the row before."""
+    found, before = [], tuple[Rule, ...]()
+    for place, (rung, added) in enumerate(zip(ladder.rungs, ladder.added, strict=True)):
+        rules = rules_of(rung.model.underlying)
+        kept = {(rule.class_index, rule.node) for rule in rules}
+        gone = [rule for rule in before if (rule.class_index, rule.node) not in kept]
+        words = Words.of([rule.node for rule in (*added, *gone)], rung.model.schema)
+        lines = [_rule_lines(_parts(rule, rung.model, words), room) for rule in added]
+        if gone:
+            text = f"without {', '.join(' and '.join(_parts(rule, rung.model, words)) for rule in gone)}"
+            short = f"without {counted(len(gone), 'rule')} of size {ladder.rungs[place - 1].size}"
+            lines = lines or [[]]
+            lines[-1].append(text if len(text) <= room else short)
+        found.append(lines)
+        before = tuple(rules)
+    return found
+
+
+def _parts(rule: Rule, graph: RuleGraph, words: Words) -> list[str]:
+    """The conditions of a rule; of several classes its class stands before the first."""
+    parts = [printable(part) for node in _conditions(rule.node) for part in conditions_of(node, words)]
+    return [f"{printable(str(graph.classes[rule.class_index]))}: " * (len(graph.classes) > 2) + parts[0], *parts[1:]]
+
+
+def _rule_lines(parts: Sequence[str], room: int) -> list[str]:
+    """A rule in lines that end with a condition, where one has room in a line."""
+    lines = list[str]()
+    for part in parts:
+        if lines and len(lines[-1]) + len(f" and {part}") <= room:
+            lines[-1] += f" and {part}"
+        else:
+            lines += wrapped(f"  and {part}" if lines else part, room, "    ")
+    return lines
+
+
+def _heights(ladder: Ladder, texts: Sequence[Sequence[Sequence[str]]], room: int) -> list[int]:
+    """How many lines each row has: one at least, and what is left goes first to the rows that matter most."""
+    heights, left = [1] * len(texts), room - len(texts)
+    taken, marked = ladder.sizes.index(ladder.chosen), {ladder.chosen, ladder.smallest}
+    for place in sorted(
+        range(len(texts)), key=lambda i: (ladder.sizes[i] not in marked and abs(i - taken) > 1, abs(i - taken))
+    ):
+        more = max(0, min(sum(map(len, texts[place])) - 1, left))
+        heights[place], left = 1 + more, left - more
+    return heights
+
+
+def _cut(rules: Sequence[Sequence[str]], most: int, room: int) -> list[str]:
+    """The rules that have room in so many lines, and how many more there are; of a single line the first, cut."""
+    if sum(map(len, rules)) <= most:
+        return [line for lines in rules for line in lines]
+    shown, left = list[str](), list(rules)
+    while left and len(shown) + len(left[0]) < most:
+        shown += left.pop(0)
+    if shown:
+        return [*shown, f"and {len(left)} more"]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    text, room = " ".join(line.strip() for line in left[0]), max(room - len(more), 8)
+    return [(text if len(text) <= room else f"{text[: room - 3]}...") + more]
 
 
 def _conditions(node: Node) -> list[Node]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rulekit.work.start import Start
 
 MANY_CLASSES = 50
-LEARNING = 0.85
+_LEARNING = 0.85
 """The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
 
 
@@ -134,7 +134,10 @@ def _trained(
 ) -> TrainingResult:
     """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
-    rows, kept, picked = read_rows(request, start, progress, deadline)
+    try:
+        rows, kept, picked = read_rows(request, start, progress, deadline)
+    except OutOfTime:
+        raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     started = time.monotonic()
     beside = None
@@ -142,7 +145,10 @@ def _trained(
         from rulekit.work.baselines import TrainingBaselines
 
         beside = TrainingBaselines(measure, training, parameters, deadline)
-    learner = _learned(request, parameters, start, training, deadline, beside, progress)
+    try:
+        learner = learned(request, parameters, start, training, deadline, beside, progress)
+    except OutOfTime:
+        raise _out_of_time(request, "before there was a model") from None
     if beside is not None:
         beside.after(learner)
     finish = Finish(request, learner, training, held, start, kept, deadline, progress)
@@ -208,40 +214,37 @@ def _out_of_time(request: TrainingRequest, when: str) -> InputError:
     return InputError(f"{limit:g} seconds were over {when}", where="--time-limit", fix=fix)
 
 
-def _learned(
+def learned(
     request: TrainingRequest,
-    parameters: dict[str, Any],
+    parameters: Mapping[str, Any],
     start: Start | None,
     training: LabelledTable,
     deadline: Deadline,
     beside: TrainingBaselines | None,
     progress: Progress,
 ) -> Any:
-    """The fitted learner; raises where it was stopped before it had learned anything."""
+    """The fitted learner; raises where it was stopped before it had learned anything, OutOfTime by the time."""
 
     def step(learner: Any, what: Mapping[str, Any]) -> bool:
         if beside is not None:
             beside.meanwhile(learner)
         return bool(progress(Learning(request.learner, what)))
 
-    try:
-        learner = learning.fitted(
-            request.learner,
-            parameters,
-            training,
-            seed=request.seed,
-            time_limit=None if request.time_limit is None else LEARNING * deadline.left,
-            memory=request.memory,
-            start=start,
-            callback=step,
-        )
-    except OutOfTime:
-        raise _out_of_time(request, "before there was a model") from None
+    learner = learning.fitted(
+        request.learner,
+        parameters,
+        training,
+        seed=request.seed,
+        time_limit=None if request.time_limit is None else _LEARNING * deadline.left,
+        memory=request.memory,
+        start=start,
+        callback=step,
+    )
     stopped, units = learner.rule_graph_.provenance.get("stopped"), learner.rule_graph_.provenance.get("units")
     if stopped and units is not None and not np.any(units):
         if stopped == "interrupted":
             raise KeyboardInterrupt
-        raise Cancelled("learning") if stopped == "cancelled" else _out_of_time(request, "before the first unit")
+        raise Cancelled("learning") if stopped == "cancelled" else OutOfTime("the time is over")
     return learner
 
 
@@ -310,20 +313,12 @@ def read_rows(
     request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
 ) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
     """The rows, the overrides for them, and which of the rows are held out; raises InputError where time runs out."""
-    try:
-        return _read(request, start, progress, deadline)
-    except OutOfTime:
-        raise _out_of_time(request, "while the table was read") from None
-
-
-def _read(
-    request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
-) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
 
     def tell(event: Event) -> None:
         if progress(event):
             raise Cancelled("reading")
-        deadline.check()
+        if deadline.over:
+            raise _out_of_time(request, "while the table was read")
 
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)

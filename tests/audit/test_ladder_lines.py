@@ -1,4 +1,4 @@
-"""The table of the ladder takes the room that it has: no rule is cut before the last column, and none runs over it."""
+"""The table of the ladder shows every rule that a size adds, runs over no column, and fits a screen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pytest
 from rulekit import RulesClassifier
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
-from rulekit.graph.ladder import Ladder
+from rulekit.audit.outline import Words, conditions_of
+from rulekit.graph.decisions import Fires
+from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.nodes import And, Compare, Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -21,14 +26,48 @@ def ladder(request: pytest.FixtureRequest) -> Ladder:
     return RulesClassifier(6, n_folds=2).fit(pl.DataFrame(columns), y).ladder_
 
 
-@pytest.mark.parametrize("width", [80, 90, 120])
-def test_a_rule_is_cut_at_the_last_column_only(ladder: Ladder, width: int) -> None:
+@pytest.mark.parametrize("width", [60, 80, 90, 120])
+def test_every_rule_that_a_size_adds_stands_in_full(ladder: Ladder, width: int) -> None:
     lines = ladder_lines(ladder, None, width)
 
     assert max(map(len, lines)) <= width
-    cut = [line for line in lines if "..." in line]
-    assert bool(cut) or width == 120
-    assert all(len(line) >= width - 1 for line in cut)
+    assert not any("..." in line for line in lines)
+    shown = " ".join(" ".join(lines).split())
+    for rung, added in zip(ladder.rungs, ladder.added, strict=True):
+        words = Words.of([rule.node for rule in added], rung.model.schema)
+        for rule in added:
+            assert " and ".join(conditions_of(rule.node, words)) in shown
+
+
+def rung(size: int, *cuts: float) -> Rung:
+    """A row with a rule of four conditions for each cut."""
+    rules = [And([Compare(f"column_{k}", ">", cut) for k in range(4)]) for cut in cuts]
+    graph = RuleGraph(Schema(tuple(Feature(f"column_{k}") for k in range(4))), ("no", "yes"), Fires(Or(rules)))
+    return Rung.of(size, (0.1, 0.01, None), graph)
+
+
+@pytest.mark.parametrize(
+    ("before", "said"), [((2.0,), ["without column_0 > 2"]), ((2.0, 3.0), ["without 2 rules of size 1"])]
+)
+def test_what_a_size_leaves_out_is_said_shortly(before: tuple[float, ...], said: list[str]) -> None:
+    lines = ladder_lines(Ladder((rung(1, 1.0, *before), rung(2, 1.0, 4.0)), 2), None, 120)
+
+    assert [line.strip()[: len(said[0])] for line in lines if "without" in line] == said
+    assert lines[-2].strip().startswith("without")  # below what is added, above what the marks mean
+    assert sum("column_0 > 1 " in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("width", [50, 100])
+def test_a_long_ladder_fits_a_screen_and_the_taken_row_stands_in_full(width: int) -> None:
+    rows = [rung(size, *(10.0 * size + n for n in range(5))) for size in range(1, 9)]
+    lines = ladder_lines(Ladder(tuple(rows), 5, 1, "least error"), None, width)
+
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= width
+    shown = {size: sum(f"column_0 > {size}{n}" in line for line in lines for n in range(5)) for size in range(1, 9)}
+    assert shown[5] == 5
+    assert all(shown[size] == 1 for size in (2, 3, 7, 8))
+    assert sum(" and 4 more" in line for line in lines) >= 4
 
 
 def test_names_of_baselines_take_no_room_from_the_rules(ladder: Ladder) -> None:

@@ -103,7 +103,7 @@ def measured_here(sample: Sample, seconds: float) -> Found:
 
     until = time.monotonic() + seconds
     rows = sample.y, sample.weight, sample.fold
-    found, left_out = [_measured(MOST_FREQUENT, _most_frequent, sample.numbers, *rows, np.inf)], []
+    found, left_out = [_measured(MOST_FREQUENT, most_frequent, sample.numbers, *rows, np.inf)], []
     with threadpool_limits(1):  # threads that wait for each other take longer than one, where others work too
         for (name, fit), still in zip(_models(), (4, 3, 2, 1), strict=True):
             inputs = sample.numbers if fit is not _logistic else _standardised(sample.numbers, sample.levels)
@@ -116,6 +116,7 @@ def measured_here(sample: Sample, seconds: float) -> Found:
 
 
 Fit = Callable[[Array, Array, Array], Callable[[Array], Array]]
+"""From rows, classes and weights to what gives rows their classes [n], or weights of the classes [n, K]."""
 
 
 def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Array, seconds: float) -> Baseline | None:
@@ -127,7 +128,8 @@ def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Arra
         held = fold == k
         if held.all() or len(np.unique(y[~held])) < 2:
             continue
-        decided = fit(X[~held], y[~held], weight[~held])(X[held])
+        found = fit(X[~held], y[~held], weight[~held])(X[held])
+        decided = found if found.ndim == 1 else found.argmax(axis=1)
         wrong.append(float(weight[held][decided != y[held]].sum()))
         weights.append(float(weight[held].sum()))
         confusion += np.bincount(n_classes * y[held].astype(np.int64) + decided, weight[held], len(confusion))
@@ -143,12 +145,7 @@ def _measured(name: str, fit: Fit, X: Array, y: Array, weight: Array, fold: Arra
     return Baseline(name, sum(wrong) / sum(weights), deviation, f1, len(rates))
 
 
-def _most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    masses = masses_of_all(X, y, weight)
-    return lambda rows: masses(rows).argmax(axis=1)
-
-
-def masses_of_all(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+def most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
     """What says of rows the weights [n, K] of the classes in training."""
     mass = np.bincount(y, weight)
     return lambda rows: np.tile(mass, (len(rows), 1))
@@ -156,22 +153,14 @@ def masses_of_all(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]
 
 def _models() -> Iterator[tuple[str, Fit]]:
     """The models of scikit-learn, each imported when its turn comes."""
-    yield "best single condition", _condition
+    yield "best single condition", one_condition
     yield "tree of depth 4", _tree
     yield "logistic regression", _logistic
     yield "gradient boosting", _boosted
 
 
-def _condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    masses = masses_of_sides(X, y, weight)
-    return lambda rows: masses(rows).argmax(axis=1)
-
-
-def masses_of_sides(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    """The cut of one column with the least error, which says of rows the weights [n, K] of the classes on their side.
-
-    Missing cells are above the cut.
-    """
+def one_condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    """The cut of one column with the least error, missing cells above it: the weights [n, K] of the classes there."""
     mass = np.zeros((len(y), int(y.max()) + 1))
     mass[np.arange(len(y)), y] = weight
     total = mass.sum(axis=0)

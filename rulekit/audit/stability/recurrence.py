@@ -8,12 +8,11 @@ from itertools import combinations
 from typing import Any
 
 from rulekit.audit.rule_matching.alike import Alike, dice
-from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
+from rulekit.audit.rule_matching.rule_parts import RuleParts
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import Schema
-from rulekit.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +124,6 @@ def dice_of_pairs(alike: Alike, models: Sequence[Sequence[RuleParts]]) -> dict[t
         (i, j): dice(alike.pairs(models[i], models[j]), len(models[i]), len(models[j]))
         for i, j in combinations(range(len(models)), 2)
     }
-
-
-def dice_of_models(models: Sequence[RuleGraph], table: Table) -> float:
-    """The Dice-Sorensen index of the rules of two models or more, the mean over pairs; table: rows to match by."""
-    alike, found = Alike(table), [rule_parts(model) for model in models]
-    alike.know(rule for rules in found for rule in rules)
-    dices = dice_of_pairs(alike, found).values()
-    return sum(dices) / len(dices)
 
 
 def _recurrence(

@@ -333,8 +333,8 @@ class _Group:
 
     def _tell_fold(self, run: Run, number: int) -> Stopped:
         try:
-            told = self.plan.callback is not None and bool(run.last)  # not where no candidate was
-            cancels = told and self.plan.callback({**run.last, "fold": number})
+            callback = self.plan.callback if run.last else None  # not where no candidate was
+            cancels = callback is not None and callback({**run.last, "fold": number})
         except KeyboardInterrupt:
             return "interrupted"
         return "cancelled" if cancels else ""

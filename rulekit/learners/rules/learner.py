@@ -93,7 +93,7 @@ class PlainRules(RuleLearner):
 
     def _of_variant(self, question: Question, variant: int) -> list[Candidate]:
         plan: RuleSettings = question.plan
-        path = rule_path(question.problem, plan, plan.variants[variant], self._guide(question))
+        path = rule_path(question.problem, plan, plan.variants[variant], self._guide(question), question.fold)
         return candidates_of(question.problem, path, len(plan.kept), plan.place)
 
     def _guide(self, question: Question) -> Guide:
@@ -103,18 +103,20 @@ class PlainRules(RuleLearner):
         """Give each size what predicts its probability."""
         for run in runs:
             run.path = tuple(self._reported(run.question, candidate) for candidate in run.path)
-            run.nothing = self._reported(run.question, self.nothing(run.question))  # without rules too rows have one
+            if run.question.settings.report == "all":  # a card over all columns needs no rule
+                run.nothing = self._reported(run.question, candidate_of(run.question.problem, ()))
 
     def nothing(self, question: Question) -> Candidate:
-        """No rule; of two classes the more frequent one is decided."""
-        always = question.plan.weights is None and question.problem.share > 0.5
-        return replace(candidate_of(question.problem, ({},) if always else (), place=question.plan.place), size=0)
+        """No rule: the probability is the share of the class; of two classes the more frequent one is decided."""
+        if question.plan.weights is None:
+            return super().nothing(question)
+        found = candidate_of(question.problem, (), place=question.plan.place)
+        report = None if question.fold else Rates.of(_whole(question).problem, ())
+        return replace(found, model=DecidingRules((), question.plan.place, report))
 
     def _reported(self, question: Question, candidate: Candidate) -> Candidate:
-        model, problem, weights = candidate.model, question.problem, question.plan.weights
-        if weights is not None:
-            problem = replace(problem, weights=weights)
-            question = replace(question, problem=problem)
+        model, question = candidate.model, _whole(question)
+        problem = question.problem
         assert isinstance(model, DecidingRules)
         if question.settings.report == "rates":
             return replace(candidate, model=replace(model, report=Rates.of(problem, model.rules)))
@@ -124,6 +126,12 @@ class PlainRules(RuleLearner):
         return replace(
             candidate, model=replace(model, report=self._cards.fitted(question, model.rules, sorted(columns)))
         )
+
+
+def _whole(question: Question) -> Question:
+    """The question about all rows, those of classes before it too."""
+    weights = question.plan.weights
+    return question if weights is None else replace(question, problem=replace(question.problem, weights=weights))
 
 
 def _in_one_list(

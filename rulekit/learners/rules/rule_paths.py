@@ -36,8 +36,8 @@ from rulekit.tables.kinds.hints import steps_of
 Rules = tuple[Clause, ...]
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
-_SEARCHED_ROWS = 1 << 14  # evenly spread ones; on five tables of 15,000 to 60,000 rows all of them found nothing better
-_BEGUN_ROWS = 1 << 12  # of these, on which the rules to begin with are looked for
+_SEARCHED_ROWS, _OF_A_FOLD = 1 << 16, 1 << 14  # evenly spread ones; sizes and variants are told apart by fewer
+_BEGUN_ROWS = 1 << 12  # or an eighth of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
 _NEAR = 0.7  # of what the rules are worth that are grown from nothing
 
@@ -97,19 +97,24 @@ Guide = Callable[[Problem], Floats]
 """The probability [n] of yes of each row of a problem, which is less noisy than its label."""
 
 
-def rule_path(problem: Problem, settings: RuleSettings, variant: Variant, guide: Guide | None = None) -> list[Rules]:
-    """The rules of every size by one variant, the smallest (those that are kept) first."""
+def rule_path(
+    problem: Problem, settings: RuleSettings, variant: Variant, guide: Guide | None = None, fold: bool = True
+) -> list[Rules]:
+    """The rules of every size by one variant, the smallest (those that are kept) first.
+
+    fold: what is found is only measured, so that fewer rows are searched.
+    """
     target = problem.labels.astype(np.float64)
     if variant.trust and guide is not None:
         target = (1.0 - variant.trust) * target + variant.trust * guide(problem)
     orders = level_orders(problem.columns)
-    whole, sample = problem, evenly_spread(len(problem.labels), _SEARCHED_ROWS)
+    whole, sample = problem, evenly_spread(len(problem.labels), _OF_A_FOLD if fold else _SEARCHED_ROWS)
     if sample is not None:
         problem, target = problem.take(sample), target[sample]
     if not usable_columns(problem, settings):
         return [settings.kept]
     search = _search(problem, target, whole, settings, variant)
-    few = evenly_spread(len(problem.labels), _BEGUN_ROWS)
+    few = evenly_spread(len(problem.labels), max(_BEGUN_ROWS, len(problem.labels) // 8))
     begun = search if few is None else _search(problem.take(few), target[few], whole, settings, variant)
     sizes = _sizes(search, begun, settings, variant.covers)
     gain, kept = search.gain, len(settings.kept)

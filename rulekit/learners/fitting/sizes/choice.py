@@ -72,12 +72,15 @@ class Curve:
         return self.error if self.cost is None else np.asarray(self.error + self.cost)
 
     def at(self, place: int) -> tuple[float | None, float | None, float | None]:
-        """Error, standard error and smoothed error of a place from 1; None beyond the last that was checked."""
+        """Error, standard error (None of a single fold) and smoothed error of a place from 1.
+
+        None beyond the last that was checked.
+        """
         if self.cut and place > self.wrong.shape[1]:
             return None, None, None
         place = min(place, self.wrong.shape[1])
         error, deviation, smooth = (float(v[place - 1]) for v in (self.error, self.standard_error, self.smooth))
-        return error, deviation, smooth
+        return error, deviation if self.folds > 1 else None, smooth
 
     def f1_at(self, place: int) -> float | None:
         """The macro F1 score of a place from 1; None where it is not known."""
@@ -107,6 +110,9 @@ class Curve:
     ) -> int:
         """The place that the model has; 0 (no rule) where held-out rows say that rules do clearly worse than none.
 
+        By the least error already where they are not better than none by a standard error: of many sizes and variants
+        the best one is often better by chance.
+
         all_stay: the longest, unless a smaller model is asked for; where sizes are chosen for several questions
         together (jointly) unless a smaller one is better by a standard error of the difference. By a loss: unless the
         one of the least loss is surely better, or it alone is better than none; then the first that is as good. That
@@ -125,6 +131,12 @@ class Curve:
             if training is None and self.nothing is not None:
                 training = np.array([lost, np.append(self.nothing.sum(), self.wrong.sum(axis=0))])
             return settled(training[0], training[1], longest) if all_stay and training is not None else longest
+        if (
+            self.by_error
+            and self.nothing is not None
+            and self.paid[best - 1] * self.weights.sum() >= self.nothing.sum()
+        ):
+            return 0
         places: tuple[int, ...] = (best,)
         if all_stay and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
             places = (longest, best)

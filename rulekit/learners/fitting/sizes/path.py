@@ -146,7 +146,7 @@ class ModelPath:
     most: int = 0
     choice: str = ""
     rows: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    errors: Mapping[int, tuple[float, float, float | None]] = field(default_factory=dict)
+    errors: Mapping[int, tuple[float, float | None, float | None]] = field(default_factory=dict)
     smallest: int | None = None
     why: str = ""
     keep: tuple[Node, ...] = ()

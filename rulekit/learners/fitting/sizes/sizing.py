@@ -55,7 +55,7 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
     found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
-    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None and b is not None}
+    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None}
     if curve is None:
         own = {size: path.paths[0].at(*places).held_out for size, places in rows.items()}
         errors = {size: (*found, None) for size, found in own.items() if found is not None}
@@ -95,8 +95,9 @@ def sized_jointly(
         chosen = path.within_limits([run.chosen for run in runs])
     errors = {}
     if curve is not None:
-        found = (curve.error.tolist(), curve.standard_error.tolist(), map(curve.f1_at, range(1, len(measured) + 1)))
-        errors = dict(zip(measured, zip(*found, strict=True), strict=True))
+        errors = {
+            size: (float(curve.error[n]), curve.at(n + 1)[1], curve.f1_at(n + 1)) for n, size in enumerate(measured)
+        }
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
     return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False, enough=True)
 
@@ -127,6 +128,7 @@ def _with_words(
         why = f"fewest {wanted.noun}s that err no more on rows which the learner held out"
     elif not checked:
         why = f"all {wanted.noun}s that were found"
+        why += ", without a check on held-out rows" if wanted.folds and not path.errors else ""
     elif curve is not None and curve.lost is not None and not wanted.parsimony:
         why = f"least log loss by {by}"
         if enough and len(path.paths) > 1:

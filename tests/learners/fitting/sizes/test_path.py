@@ -60,13 +60,13 @@ def test_without_cross_validation_held_out_rows_say_nothing() -> None:
     assert {(point.held_out_error, point.standard_error, point.smoothed) for point in path.points} == {(None,) * 3}
 
 
-def test_several_classes_have_a_path_each() -> None:
+def test_several_classes_but_the_default_have_a_path_each() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((200, 3))
     y = np.where(X[:, 0] > 0.7, "c", np.where(X[:, 1] > 0.6, "b", "a"))
     model = RulesClassifier(3, stopping="none").fit(X, y)
-    assert {point.label for point in model.path_.points} == {"a", "b", "c"}
-    assert model.path_.graph_at(1).provenance["units"] == [0, 1, 1]  # a rule of the default would change nothing
+    assert {point.label for point in model.path_.points} == {"b", "c"}  # the default is where no rule holds
+    assert model.path_.graph_at(1).provenance["units"] == [0, 1, 1]
 
 
 @pytest.mark.parametrize("size", [0, 7, -1])
