@@ -20,4 +20,4 @@ class RulesSettings(StartSettings):
         one_of("rules", "all", "rates"),
         "the probability is a score card over the columns of the rules, over all columns, or a rate for each rule",
     )
-    max_bins: Any = setting(64, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")

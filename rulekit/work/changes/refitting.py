@@ -12,18 +12,22 @@ from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
-from rulekit.graph.nodes import Family, Hidden, Node, Probability, Rescaled, Sided
+from rulekit.graph.nodes import Family, Hidden, Linear, Logistic, Node, Probability, Rescaled, Sided
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import inner_sum
 from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_model_ending, check_outputs
+
+_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,8 +54,8 @@ def refit(
     """Fit the probability that a model reports to the labelled rows of a file; written where `output` says.
 
     The decision is the same, bit for bit, and the probability never contradicts it. Statistics are those of these rows.
-    At the deadline the best probabilities so far are taken, with a note. Raises InputError where the model reports no
-    probability of hidden bits.
+    Of a score card the scale and the offset are fitted. At the deadline the best probabilities so far are taken, with a
+    note. Raises InputError where the model reports no probability of hidden bits and no card.
     """
     check_outputs([output], data)
     if output is not None:
@@ -77,7 +81,10 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
         other = with_overrides(refitted_to(graph.underlying, rows, deadline), graph.overrides)
         return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
     reported = []
-    for place, (k, formula) in enumerate(formulas_reported(graph).items()):
+    for place, (k, formula) in enumerate(_reported(graph, (Probability, Logistic)).items()):
+        if isinstance(formula, Linear):
+            reported.append(on_the_side_of_the_label(graph, _calibrated(formula, rows, rows.y == k), place))
+            continue
         bits = bits_of(formula)
         fitted = refitted_bits(formula, bits, rows.table, rows.y == k, rows.weight, deadline)
         deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
@@ -94,8 +101,24 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
     return other.with_(statistics=statistics, provenance=provenance)
 
 
+def _calibrated(total: Linear, rows: LabelledTable, positive: npt.NDArray[np.bool_]) -> Logistic:
+    """The logistic of a sum of points with the scale and the offset that fit rows [n]; the points stay as they are."""
+    points = inner_sum(total)
+    worth, place = np.unique(evaluate_nodes([points], rows.table)[points], return_inverse=True)
+    weight = np.ones(len(place)) if rows.weight is None else rows.weight
+    counts = np.stack([np.bincount(place, weight * (positive == label), len(worth)) for label in (False, True)], axis=1)
+    begun = Links.single(total.terms[0][0] if points is not total else 1.0, 0.0)
+    scale, offset, _ = calibrated(smoothed_counts(counts.astype(np.float64))[None], worth, begun, _STEPS).at(0)
+    return Logistic(Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
+
+
 def formulas_reported(graph: RuleGraph) -> dict[int, Node]:
     """By class index the random formula of each probability that a model reports; raises InputError without any."""
+    return _reported(graph, (Probability,))
+
+
+def _reported(graph: RuleGraph, kinds: tuple[type, ...]) -> dict[int, Node]:
+    """By class index the random formula, or the sum, of each reported probability of some kinds."""
     if not isinstance(graph.decision, Fires) and not graph.decision.rule_sets:
         raise InputError(
             "the probabilities of several classes decide which class it is, so they cannot change alone",
@@ -105,11 +128,12 @@ def formulas_reported(graph: RuleGraph) -> dict[int, Node]:
     for node in graph.probability or (None,):
         while isinstance(node, Sided | Rescaled):
             node = node.probability
-        if not isinstance(node, Probability) or node.formula.family is not Family.RANDOM:
-            raise InputError(
-                "this model reports no probability of rules that could be fitted", fix="a model of CNLL reports one"
-            )
-        found.append(node.formula)
+        inner = node.children[0] if node is not None and isinstance(node, kinds) else None
+        beside = isinstance(inner, Linear) and all(inner_sum(inner) is not part.score for part in graph.decision.parts)
+        if inner is None or not (beside or inner.family is Family.RANDOM):
+            why = "this model reports no probability of its own that could be fitted"
+            raise InputError(why, fix="a model of the learners rules and cnll does")
+        found.append(inner)
     first = len(graph.classes) - len(found)  # of two classes the positive one is reported
     return dict(enumerate(found, start=first))
 

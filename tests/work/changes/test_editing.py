@@ -149,7 +149,7 @@ def test_refitting_leaves_every_decision_alone(trained: tuple[Path, Path], tmp_p
     rows = rows_of(base, data)
     picked = np.random.default_rng(0).random(len(rows)) < 0.3
     few = rows.take(picked & ((rows.table.array("b") > 0) | (rows.y == 0)))  # other rows than those of training
-    if not any(isinstance(node, Hidden) for node in base.nodes()):
+    if not any(isinstance(node, Hidden | Sided) for node in base.nodes()):
         with pytest.raises(InputError):
             refitted_to(base, few)
         return
