@@ -17,6 +17,7 @@ from rulekit.graph.nodes import (
     Among,
     And,
     Compare,
+    Hidden,
     IsTrue,
     LevelPoints,
     Linear,
@@ -25,6 +26,7 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
+    Probability,
     Rescaled,
     Sided,
     Step,
@@ -46,6 +48,9 @@ RULE = Or(
 CARD = Linear([(1.0, STEP), (1.0, POINTS), (-0.75, Compare("x1", "<=", 0.0)), (0.5, Not(Missing("x3")))], -0.25)
 
 
+CHANCE = Probability(Hidden("z", RULE, 1.0, 0.0))
+
+
 def reporting(rule: Node, linear: Node, above: float = 0.5001, below: float = 0.4999, odds: float = 1.0) -> RuleGraph:
     chance: Node = Logistic(linear)
     chance = Rescaled(chance, odds) if odds != 1.0 else chance
@@ -59,6 +64,9 @@ GRAPHS = {
     "certain": reporting(RULE, CARD, 1.0, 0.0),
     "weighted classes": reporting(RULE, CARD, 0.3001, 0.2999, 0.3 / 0.7),
     "a scaled sum": reporting(RULE, Linear([(0.3, CARD)], 0.1)),
+    "a sum turned round": reporting(RULE, Linear([(-0.3, CARD)], 0.1)),
+    "a card of rules": reporting(RULE, Linear([*CARD.terms, (1.5, RULE.children[0]), (-0.5, RULE.children[2])], 0.5)),
+    "points of rules": reporting(RULE, Linear([(0.1, Linear([(12.0, each) for each in RULE.children], -9.0))], 0.0)),
     "one literal": reporting(Compare("x0", ">", 3.4028234663852886e38), CARD),
     "a sum beyond float32": reporting(RULE, Linear([*CARD.terms, (2.0**30, Missing("x4"))], 2.0**-10)),
 }
@@ -92,7 +100,7 @@ def test_random_rules_over_a_tensor(seed: int) -> None:
 def test_the_form_that_is_written_is_small() -> None:
     model = onnx.ModelProto.FromString(emit(GRAPHS["rules and a card"]).main)
 
-    assert len(model.graph.node) == 15
+    assert len(model.graph.node) == 17
     assert model.graph.ByteSize() < 2500
 
 
@@ -102,7 +110,7 @@ def test_the_form_that_is_written_is_small() -> None:
         (lambda: RuleGraph(CITY, ("no", "yes"), Fires(RULE)), "on the side of the rules"),
         (lambda: reporting(Or([Compare("x0", ">", j / 8) for j in range(MOST_RULES + 1)]), CARD), "more than 16 rules"),
         (lambda: reporting(RULE, Linear([(1.0, RULE)], 0.0)), "something else"),
-        (lambda: reporting(RULE, Linear([(-0.3, CARD)], 0.1)), "no logistic function"),
+        (lambda: RuleGraph(CITY, ("no", "yes"), Fires(RULE), (Sided(CHANCE, RULE, 0.6, 0.4),)), "no logistic function"),
     ],
 )
 def test_other_graphs_say_why(change: Any, why: str) -> None:

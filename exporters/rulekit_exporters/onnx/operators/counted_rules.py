@@ -2,8 +2,7 @@
 
 x >= bound is all that is asked, of categories as codes: x < bound holds where x >= -inf and not x >= bound, and a level
 is its code and no higher one. A rule counts as 1 where it holds, else as 0 or less, and none as 1/2: the first of the
-largest decides. Each stands twice, the second time with a small multiple of how far the sum is on its side: where the
-first one wins, a logit that is looked up stands far above that of the sum.
+largest decides, and between which bounds the log odds are. What a rule adds to these stands beside the comparisons.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,17 +35,17 @@ CONSTANT = ("", 0.0)
 
 @dataclass(frozen=True, slots=True)
 class CountedRules:
-    """Weights of the comparisons x >= bound, the last of which is a constant: of rules [K, keys], of a sum [keys].
+    """What is added up where x >= bound, by the keys of such comparisons and, at last, in any case.
 
-    The log odds are scale * sum + offset, the sum is a multiple of grid; bounds: of the log odds below and above.
+    rules [K, keys + 1]: to the counts; total [keys + 1] and, for each rule that holds, points [K]: to the log odds.
+    grid: of which these are multiples, 0 for none; bounds: of the log odds below and above.
     """
 
     keys: list[tuple[str, float]]
     rules: Array
     total: Array
+    points: Array
     grid: float
-    scale: float
-    offset: float
     bounds: tuple[float, float]
 
 
@@ -55,8 +54,8 @@ def counted_rules(graph: RuleGraph) -> CountedRules:
     schema, sided = graph.schema, graph.probability[0] if graph.probability else None
     if not isinstance(sided, Sided) or graph.decision != Fires(sided.rule):
         raise NotOfBitsError("no probability is on the side of the rules that decide")
-    clauses = [dict.fromkeys(parts_of(node, And)) for node in parts_of(sided.rule, Or)]
-    if len(clauses) > MOST_RULES or any(is_wide(schema[name]) for name in graph.used_features):
+    rules = {rule: [*dict.fromkeys(parts_of(rule, And))] for rule in parts_of(sided.rule, Or)}
+    if len(rules) > MOST_RULES or any(is_wide(schema[name]) for name in graph.used_features):
         raise NotOfBitsError(f"it has more than {MOST_RULES} rules, or reads a float64 column")
     node, scale, offset = sided.probability, 1.0, 0.0
     if isinstance(node, Rescaled):
@@ -65,20 +64,25 @@ def counted_rules(graph: RuleGraph) -> CountedRules:
     linear = node.linear if isinstance(node, Logistic) else None
     if isinstance(linear, Linear) and len(linear.terms) == 1 and isinstance(linear.terms[0][1], Linear):
         offset, (scale, linear) = offset + linear.bias, linear.terms[0]
-    if not isinstance(linear, Linear) or scale <= 0.0:
+    if not isinstance(linear, Linear):
         raise NotOfBitsError("it reports no logistic function of a sum")
-    total = exact_sum(linear.terms, linear.bias, schema)
-    sums = [exact_sum([(1.0, part) for part in clause], 1.0 - len(clause), schema) for clause in clauses]
-    weights = [_weights(found) for found in (*sums, total)]
+    whole = exact_sum(linear.terms, linear.bias, schema)
+    rest = [(weight, term) for weight, term in linear.terms if not isinstance(term, And) or term not in rules]
+    sums = [exact_sum([(1.0, part) for part in parts], 1.0 - len(parts), schema) for parts in rules.values()]
+    weights = [_weights(found) for found in (*sums, exact_sum(rest, linear.bias, schema))]
     keys = [*dict.fromkeys(key for each in weights for key in each if key != CONSTANT), CONSTANT]
-    if total is None or len(keys) == 1:
+    if whole is None or len(keys) == 1:
         raise NotOfBitsError("it is constant")
     table = np.array([[each.get(key, 0.0) for key in keys] for each in weights])
+    points = [sum(weight for weight, term in linear.terms if isinstance(rule, And) and term == rule) for rule in rules]
+    total = scale * table[-1]
+    total[-1] += offset
     below, above = (
         min(max(log_odds(p), -CERTAIN), CERTAIN) if 0.0 < p < 1.0 else math.copysign(CERTAIN, p - 0.5)
         for p in (sided.below, sided.above)
     )
-    return CountedRules(keys[:-1], table[:-1], table[-1], 2.0**total.span.grid, scale, offset, (below, above))
+    grid = 2.0**whole.span.grid if (scale, offset) == (1.0, 0.0) else 0.0
+    return CountedRules(keys[:-1], table[:-1], total, scale * np.array(points), grid, (below, above))
 
 
 def _weights(found: ExactSum | None) -> dict[tuple[str, float], float]:
@@ -107,40 +111,28 @@ def _weights(found: ExactSum | None) -> dict[tuple[str, float], float]:
 
 def emit_counted_rules(emitter: Emitter, found: CountedRules) -> tuple[str, str, list[int]]:
     """The tensors of what decides [N] int64 and of the probabilities [N, 2], and which class each place decides."""
-    builder = emitter.builder
+    builder, n_rules = emitter.builder, len(found.rules)
     cells = emitter.inputs.side_by_side_rows([name for name, _ in found.keys])
     bits = builder.operate("GreaterOrEqual", cells, builder.constant([[bound] for _, bound in found.keys], np.float32))
-
-    def product(rows: Array, grid: float) -> tuple[Any, str, Array, Array]:
-        """The width in which multiples of the grid add up exactly in any order, and what is multiplied in it."""
-        width = np.float32 if np.abs(rows).sum(axis=1).max() <= 2.0**SINGLE_BITS * grid else np.float64
-        return width, builder.cast(bits, width), rows[:, :-1], rows[:, -1:]
-
-    logit = found.scale * found.total
-    logit[-1] += found.offset
-    width, held, weights, start = product(
-        np.stack([0.0 * logit, logit]), found.grid * ((found.scale, found.offset) == (1.0, 0.0))
-    )
-    logits = builder.operate(
-        "Gemm", held, builder.constant(weights.T, width), builder.constant(start[:, 0], width), transA=1
+    counts = np.vstack([0.0 * found.total, found.rules])
+    counts[0, -1] = 0.5
+    table, start = (builder.constant(part, np.float32) for part in (counts[:, :-1], counts[:, -1:]))
+    scores = builder.operate("Gemm", table, builder.cast(bits, np.float32), start)
+    first = builder.operate("ArgMax", scores, axis=0, keepdims=0)
+    weights, points = found.total[:-1], np.array([0.0, *found.points])
+    if points.any():
+        holds = builder.operate("GreaterOrEqual", scores, builder.constant([[1.0]], np.float32))
+        bits, weights = builder.operate("Concat", bits, holds, axis=0), np.concatenate([weights, points])
+    # In float32 where multiples of the grid add up exactly in any order.
+    exact = np.abs(weights).sum() + abs(found.total[-1]) <= 2.0**SINGLE_BITS * found.grid
+    width = np.float32 if exact else np.float64
+    pair, start = (builder.constant(np.multiply.outer(part, [0.0, 1.0]), width) for part in (weights, found.total[-1]))
+    logits = builder.operate("Gemm", builder.cast(bits, width), pair, start, transA=1)
+    low, high = (
+        builder.operate("Gather", builder.constant([[0.0, end] for end in ends], np.float64), first, axis=0)
+        for ends in ((-CERTAIN, *[found.bounds[1]] * n_rules), (found.bounds[0], *[CERTAIN] * n_rules))
     )
     doubles = logits if width is np.float64 else builder.cast(logits, np.float64)
-    far, size = math.ceil(np.abs(logit).sum()) + 1.0, float(np.abs(found.total).sum()) + found.grid
-    small = 2.0 ** -math.frexp(16.0 * size)[1]  # so that 2 * size * small < 1/8
-    none = 0.0 * logit
-    none[-1] = 0.5
-    counts, table, decided = [], [], []
-    for k, rule in ((0, none), *((1, rule) for rule in found.rules)):
-        bound, sign = found.bounds[k], 2 * k - 1
-        steps = math.floor(sign * (bound - found.offset) / found.scale / found.grid) + 0.5  # between two sums
-        side = sign * small * found.total
-        side[-1] -= small * min(max(steps * found.grid, -size), size)
-        counts += [rule, rule + side]
-        table += [(far - min(0.0, bound), far + max(0.0, bound)), (-far, -far)]
-        decided += [k, k]
-    width, held, weights, start = product(np.array(counts), small * found.grid / 2)
-    scores = builder.operate("Gemm", builder.constant(weights, width), held, builder.constant(start, width))
-    first = builder.operate("ArgMax", scores, axis=0, keepdims=0)
-    looked_up = builder.operate("Gather", builder.constant(table, np.float64), first, axis=0)
-    chances = builder.operate("Softmax", builder.operate("Max", doubles, looked_up), axis=1)
-    return first, builder.cast(chances, np.float32), decided
+    inside = builder.operate("Min", builder.operate("Max", doubles, low), high)
+    chances = builder.operate("Softmax", inside, axis=1)
+    return first, builder.cast(chances, np.float32), [0, *[1] * n_rules]
