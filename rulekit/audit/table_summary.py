@@ -38,18 +38,15 @@ class TableSummary:
         return f"{counted(self.n_rows, 'row')}, {counted(n_columns, 'column')}: {kinds}{text}"
 
     def lines(self, width: int) -> list[str]:
-        """The headline, then the names by kind; of many columns the first, and how to see the others."""
-        lines = wrapped(self.headline(), width, "  ")
+        """The headline, then the names by kind where a few lines have room for all."""
+        found = []
         for kind, names in self.columns.items():
             head = f"  {kind:<12} "
-            room = width - len(head)
-            found = wrapped(", ".join(map(printable, names)), room)
-            if len(found) > MOST_LINES:
-                shown = " ".join(found[:MOST_LINES]).rstrip(",").split(", ")
-                more = f"and {len(names) - len(shown):,} more; rulekit describe shows every column"
-                found = [*found[:MOST_LINES], *wrapped(more, room)]
-            lines += [f"{head if not i else ' ' * len(head)}{text}" for i, text in enumerate(found)]
-        return lines
+            texts = wrapped(", ".join(map(printable, names)), width - len(head))
+            found += [f"{head if not i else ' ' * len(head)}{text}" for i, text in enumerate(texts)]
+        if len(found) > MOST_LINES:
+            return wrapped(f"{self.headline()}; rulekit describe shows each column", width, "  ")
+        return [*wrapped(self.headline(), width, "  "), *found]
 
 
 def summary_of(table: Table) -> TableSummary:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rulekit.audit.checks.promises import promises
+from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION
 from rulekit.audit.figures.metrics import Figures
+from rulekit.audit.outline import Words
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
@@ -19,6 +21,8 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.work.best_rule import BestRule, best_rule
 
 if TYPE_CHECKING:
+    from rulekit.audit.figures.baselines import Baselines
+    from rulekit.graph.ladder import Ladder
     from rulekit.work.start import Start
 
 HARDLY = 0.5
@@ -29,6 +33,9 @@ LOWEST_COST = 5
 """The cost where the best rule pays at any: a learner that adds conditions one by one needs parts of it to pay."""
 RULES = "rules"
 """The learner of rules with several conditions."""
+MOST_NAMED = 3
+_ALONE = "the most frequent class alone"
+_HELP = "more rows or other columns may help; rulekit try compares learners"
 
 
 def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[str]:
@@ -50,26 +57,68 @@ def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[s
     return found
 
 
-def hints(figures: Figures, few_errors: bool, weighted: bool = False) -> list[str]:
-    """What may help a model that is no better than one constant answer, or that hardly finds a rare class.
+def hints(
+    figures: Figures,
+    few_errors: bool,
+    weighted: bool = False,
+    ladder: Ladder | None = None,
+    baselines: Baselines | None = None,
+) -> list[str]:
+    """What may help a model that is no better than something simpler, or that hardly finds a rare class.
 
     few_errors: whether these are what was asked for, and not least costs, or that the class is found. weighted: the
-    rows have weights.
+    rows have weights. ladder, baselines: what was measured on held-out rows.
     """
-    found, majority = [], max(figures.classes, key=lambda c: c.support)
     answered = [c for c in figures.classes if c.predicted]
-    if few_errors and len(answered) > 1 and figures.accuracy <= figures.majority + figures.accuracy_error:
-        found.append(f"no better than to answer {majority.label!r} always, as far as these rows can tell")
+    found = _no_better(figures, ladder, baselines) if few_errors and len(answered) > 1 else []
     total = sum(c.support for c in figures.classes)
     rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
     if not few_errors or not rare or len(answered) < 2:  # of a model without a rule, `ways_out` says more
         return found
     of_all = "of the weight" if weighted else "of the rows"
-    shown = ", ".join(f"{c.label!r} ({percent(c.support / total)} {of_all})" for c in rare)
+    named = [f"{c.label!r} ({percent(c.support / total)} {of_all})" for c in rare]
+    shown = ", ".join(named) if len(named) <= MOST_NAMED else f"{', '.join(named[:2])} and {len(named) - 2} more"
     way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"
-    more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets its rows weigh more"
+    more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets a row of them weigh more"
     found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
     return found
+
+
+def _no_better(figures: Figures, ladder: Ladder | None, baselines: Baselines | None) -> list[str]:
+    """A sentence where the model is not clearly better than the most frequent class, or else than one condition.
+
+    By what the ladder shows: errors on held-out rows with their standard error; where a class is rare the macro F1.
+    """
+    row = None if ladder is None else ladder.at(ladder.chosen)
+    models = {} if baselines is None else {model.name: model for model in baselines.models}
+    alone, single = models.get(MOST_FREQUENT), models.get(SINGLE_CONDITION)
+    total, simple = sum(c.support for c in figures.classes), row is not None and row.literals <= 1
+    if min(c.support for c in figures.classes) < RARE * total:
+        f1 = figures.macro_f1 if row is None or row.macro_f1 is None else row.macro_f1
+        part = max(c.support for c in figures.classes) / total
+        of_one = 2.0 / len(figures.classes) * part / (1.0 + part) if alone is None else alone.macro_f1
+        if round(f1, 2) <= round(of_one, 2):
+            return [f"the macro F1 score is no larger than that of {_ALONE} ({of_one:.2f}): {_HELP}"]
+        if single is not None and not simple and f1 <= single.macro_f1:
+            return [f"one condition alone has as large a macro F1 score ({single.macro_f1:.2f}): {_HELP}"]
+        return []
+    error, slack = 1.0 - figures.accuracy, figures.accuracy_error
+    if row is not None and row.error is not None:
+        error, slack = row.error, slack if row.standard_error is None else row.standard_error
+    most = 1.0 - figures.majority if alone is None else alone.error
+    if error >= most - slack:
+        return [f"the model errs {'no' if error >= most else 'hardly'} less than {_ALONE} ({percent(most)}): {_HELP}"]
+    if ladder is None or row is None or row.error is None or simple:
+        return []
+    for rung in ladder.rungs:
+        if rung.literals == 1 and rung.error is not None and rung.error <= error + slack:
+            (rule,) = rules_of(rung.model.underlying)
+            text = Words.of([rule.node], rung.model.schema).text(rule.node)
+            return [f"one condition ({text}) errs hardly more ({percent(rung.error)}): --size {rung.size} takes it"]
+    if single is not None and single.error <= error + slack:
+        less = "no" if single.error <= error else "hardly"
+        return [f"one condition alone errs {less} more ({percent(single.error)}): {_HELP}"]
+    return []
 
 
 def ways_out(rows: LabelledTable, learner: str, parameters: Collection[str]) -> tuple[str, ...]:

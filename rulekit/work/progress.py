@@ -23,10 +23,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The table was read: what was noticed, and what it holds."""
+    """The table was read: what was noticed, and what it holds; shows: a command that tells the notes `others` too."""
 
     notes: tuple[str, ...]
     summary: TableSummary
+    others: tuple[str, ...] = ()
+    shows: str = ""
 
 
 @dataclass(frozen=True, slots=True)

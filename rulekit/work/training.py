@@ -25,7 +25,7 @@ from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
-from rulekit.tables.kinds.hints import foremost
+from rulekit.tables.kinds.hints import options_first
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
@@ -200,7 +200,7 @@ def _measured(
             *finish.notes,
             *learner.remarks_,
             *finish.attempt(lambda: surprises(model, start, figures), ()),
-            *hints(figures, few_errors, rows.weight is not None),
+            *hints(figures, few_errors, rows.weight is not None, model.ladder, baselines),
         ),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
@@ -329,9 +329,9 @@ def read_rows(
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
     order = order_note(rows)
-    found = (*rows.table.notes, *rows.notes, *([order] if order else []))
-    notes = foremost(found, f"rulekit describe {shlex.quote(str(request.data))}")
-    tell(Read(notes, summary_of(rows.table)))
+    notes = (*rows.notes, *([order] if order else []))
+    others, shows = rows.table.notes, f"rulekit describe {shlex.quote(str(request.data))}"
+    tell(Read(options_first(notes), summary_of(rows.table), options_first(others), shows))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")

@@ -24,7 +24,7 @@ from rulekit.tables.text.token_sets import TokenSets
 
 Array = npt.NDArray[Any]
 
-MOST_FREQUENT = "most frequent class"
+MOST_FREQUENT, SINGLE_CONDITION = "most frequent class", "best single condition"
 _CELLS = 1 << 19
 _LEAST_ROWS = 2_000
 _MOST_LEVELS = 32
@@ -153,7 +153,7 @@ def most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]
 
 def _models() -> Iterator[tuple[str, Fit]]:
     """The models of scikit-learn, each imported when its turn comes."""
-    yield "best single condition", one_condition
+    yield SINGLE_CONDITION, one_condition
     yield "tree of depth 4", _tree
     yield "logistic regression", _logistic
     yield "gradient boosting", _boosted

@@ -23,7 +23,7 @@ from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import clause_node
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
-from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, raced_variant, rule_path
+from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, rule_path
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
@@ -88,8 +88,7 @@ class PlainRules(RuleLearner):
         """The same by every variant."""
         plan: RuleSettings = question.plan
         others = [partial(self._of_variant, question, variant) for variant in range(1, len(plan.variants))]
-        race = partial(raced_variant, question.problem, plan, question.groups, question.seed, self._guide(question))
-        return Variants([lambda: candidates, *others], race, rare=plan.rare, by_error=True)
+        return Variants([lambda: candidates, *others], lambda: 0, rare=plan.rare, by_error=True)
 
     def _of_variant(self, question: Question, variant: int) -> list[Candidate]:
         plan: RuleSettings = question.plan

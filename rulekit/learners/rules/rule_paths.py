@@ -8,7 +8,7 @@ for as a whole.
 A row is worth 1 where its label is positive and -1 where it is not, times its weight; where rows are few, the mean of
 that and of what a guide says counts. A literal must gain a part of the
 standard deviation of the number of positive rows: with that grows what chance can promise. Which part is said by
-cross-validation, or by a race on a third of the training rows (`raced_price`).
+cross-validation; without it the first variant is taken.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.fitting.rows.in_order import InOrder
 from rulekit.learners.fitting.rule_sets import Clause, covered, covered_by_some
 from rulekit.learners.rules.clause_growth import purest_cover
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
@@ -36,7 +33,7 @@ from rulekit.tables.kinds.hints import steps_of
 Rules = tuple[Clause, ...]
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
-_SEARCHED_ROWS, _OF_A_FOLD = 1 << 16, 1 << 14  # evenly spread ones; sizes and variants are told apart by fewer
+_SEARCHED_ROWS, _OF_A_FOLD = 1 << 16, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
 _BEGUN_ROWS = 1 << 12  # or an eighth of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
 _NEAR = 0.7  # of what the rules are worth that are grown from nothing
@@ -289,59 +286,7 @@ def _more(search: ClauseSearch, clauses: list[Clause], most: int, room: float) -
     return search.run(clauses, room) if grown else clauses
 
 
-# Which variant ------------------------------------------------------------------------------------------------------
-
-
-_PARTS = 3
-_MANY = 1000.0  # held-out rows; on fewer, one standard error is passed by chance too often
-_RACED_ROWS = 1 << 15
-
-
-def raced_variant(
-    problem: Problem,
-    settings: RuleSettings,
-    groups: npt.NDArray[np.int64] | InOrder | None = None,
-    seed: int = 0,
-    guide: Guide | None = None,
-) -> int:
-    """The number of a variant: the first, or one that is better by a standard error.
-
-    A standard error of the difference over the held-out rows; of more than 32,768 rows evenly spread ones are taken.
-    """
-    rows = evenly_spread(len(problem.labels), _RACED_ROWS)
-    if rows is not None:
-        problem, groups = problem.take(rows), None if groups is None else groups[rows]
-    fold = fold_of_rows(problem, _PARTS, groups, seed)
-    if int(fold.max(initial=0)) == 0:
-        return 0
-    training, held = problem.take(fold != 0), problem.take(fold == 0)
-    best, least = 0, np.zeros(0, dtype=bool)
-    for number, variant in enumerate(settings.variants):
-        wrong = _wrong(rule_path(training, settings, variant, guide)[-1], held)
-        if number == 0 or clearly_fewer(wrong, least, held.weights, held.weight_unit):
-            best, least = number, wrong
-    return best
-
-
-def _wrong(rules: Rules, held: Problem) -> Bools:
-    """The held-out rows [n] that rules decide wrongly."""
-    positive = covered_by_some(rules, held.codes, len(held.labels))
-    return np.asarray(positive != (held.labels == 1))
-
-
-def clearly_fewer(wrong: Bools, other: Bools, weights: Ints, unit: float) -> bool:
-    """Whether errors [n] weigh less than others by a standard error of the difference, or two where rows are few.
-
-    weights [n], in whole multiples of `unit` rows.
-    """
-    total = int(weights.sum())
-    fewer = int(weights[other].sum()) - int(weights[wrong].sum())
-    apart = int(weights[other != wrong].sum())
-    if total == 0 or fewer <= 0:
-        return False
-    mean = fewer / total
-    errors = 1.0 if total * unit >= _MANY else 2.0
-    return mean > errors * math.sqrt(max(apart / total - mean * mean, 0.0) / (total * unit))
+# Levels in their order ---------------------------------------------------------------------------------------------
 
 
 def level_orders(columns: Sequence[BinnedColumn]) -> dict[int, Ints]:

@@ -31,7 +31,7 @@ from rulekit.schema import Feature
 
 _MOST = 12
 _POINT = 0.1
-_ROWS = 1 << 15
+_ROWS = 1 << 14
 _GUIDES = 20
 _LEAST = 1e-3
 
@@ -84,7 +84,7 @@ class Cards:
         return found
 
     def fitted(self, question: Question, rules: Rules, columns: Sequence[int]) -> RuleCard:
-        """The card over some rules and columns for the rows of a question, of which 32,768 are looked at."""
+        """The card over some rules and columns for the rows of a question, of which 16,384 are looked at."""
         problem = question.problem
         rows = evenly_spread(len(problem.labels), _ROWS)
         part, most = problem if rows is None else problem.take(rows), len(columns)
