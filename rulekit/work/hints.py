@@ -93,7 +93,7 @@ def _no_better(figures: Figures, ladder: Ladder | None, baselines: Baselines | N
     models = {} if baselines is None else {model.name: model for model in baselines.models}
     alone, single = models.get(MOST_FREQUENT), models.get(SINGLE_CONDITION)
     total, simple = sum(c.support for c in figures.classes), row is not None and row.literals <= 1
-    if min(c.support for c in figures.classes) < RARE * total:
+    if any(0 < c.support < RARE * total for c in figures.classes):
         f1 = figures.macro_f1 if row is None or row.macro_f1 is None else row.macro_f1
         part = max(c.support for c in figures.classes) / total
         of_one = 2.0 / len(figures.classes) * part / (1.0 + part) if alone is None else alone.macro_f1
