@@ -37,7 +37,7 @@ class Read:
     shows: str = ""
 
     def lines(self, width: int) -> list[str]:
-        """The notes, of the others those that have room in five lines with them, and the summary."""
+        """The notes, of the others those that have room in five lines with them, options first, and the summary."""
 
         def height(note: str) -> int:
             return len(wrapped(printable(f"note: {note}"), width, "  "))
@@ -45,7 +45,7 @@ class Read:
         found, left = list(self.notes), 0
         room = MOST_LINES - sum(map(height, found))
         room -= sum(map(height, self.others)) > room  # the line that says how many are left out
-        for note in self.others:
+        for note in sorted(self.others, key=lambda note: "--" not in note):
             if (lines := height(note)) <= room:
                 found, room = [*found, note], room - lines
             else:
