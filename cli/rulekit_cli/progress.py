@@ -11,8 +11,6 @@ from threading import current_thread, main_thread
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rulekit.audit.lines import wrapped
-from rulekit.graph.language.readable import counted
 from rulekit.names import printable
 from rulekit.work.course import Standing
 from rulekit.work.progress import (
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
     from rulekit.limits import Deadline
 
-MOST_LINES = 5
-"""Lines of notes before anything is learned."""
 _BAR_WIDTH = 20
 
 
@@ -62,7 +58,7 @@ class _Display:
     def _lines(self, event: Read | Noticed) -> list[str]:
         if isinstance(event, Noticed):
             return [f"note: {event.note}"]
-        return [*_notes(event), *event.summary.lines(width())]
+        return event.lines(width())
 
     def _move(self, standing: Standing) -> None:
         if self._bar is None:
@@ -74,23 +70,6 @@ class _Display:
         room = max(10, width() - _BAR_WIDTH - len(said) - 6)
         shown = standing.label if len(standing.label) <= room else f"{standing.label[: room - 3]}..."
         bars.update(task, description=printable(shown), completed=share, said=said)
-
-
-def _notes(event: Read) -> list[str]:
-    """What only training tells, and of the other notes those that have room in five lines with it."""
-    shown = [f"note: {note}" for note in event.notes]
-    others = [f"note: {note}" for note in event.others]
-    room = MOST_LINES - sum(map(_height, shown))
-    room -= sum(map(_height, others)) > room  # the line that says how many are left out
-    left = 0
-    for note in others:
-        fits = _height(note) <= room
-        shown, room, left = [*shown, *[note] * fits], room - fits * _height(note), left + (not fits)
-    return [*shown, f"note: {event.shows} shows {counted(left, 'more note')}"] if left else shown
-
-
-def _height(line: str) -> int:
-    return len(wrapped(printable(line), width(), "  "))
 
 
 @contextmanager

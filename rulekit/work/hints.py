@@ -93,15 +93,14 @@ def _no_better(figures: Figures, ladder: Ladder | None, baselines: Baselines | N
     models = {} if baselines is None else {model.name: model for model in baselines.models}
     alone, single = models.get(MOST_FREQUENT), models.get(SINGLE_CONDITION)
     total, simple = sum(c.support for c in figures.classes), row is not None and row.literals <= 1
-    if min(c.support for c in figures.classes) < RARE * total:
+    if any(0 < c.support < RARE * total for c in figures.classes):
         f1 = figures.macro_f1 if row is None or row.macro_f1 is None else row.macro_f1
         part = max(c.support for c in figures.classes) / total
         of_one = 2.0 / len(figures.classes) * part / (1.0 + part) if alone is None else alone.macro_f1
         if round(f1, 2) <= round(of_one, 2):
             return [f"the macro F1 score is no larger than that of {_ALONE} ({of_one:.2f}): {_HELP}"]
-        if single is not None and not simple and f1 <= single.macro_f1:
-            return [f"one condition alone has as large a macro F1 score ({single.macro_f1:.2f}): {_HELP}"]
-        return []
+        beaten = single is not None and not simple and f1 <= single.macro_f1
+        return [f"one condition alone has as large a macro F1 score: {_HELP}"] if beaten else []
     error, slack = 1.0 - figures.accuracy, figures.accuracy_error
     if row is not None and row.error is not None:
         error, slack = row.error, slack if row.standard_error is None else row.standard_error
@@ -111,9 +110,9 @@ def _no_better(figures: Figures, ladder: Ladder | None, baselines: Baselines | N
     if ladder is None or row is None or row.error is None or simple:
         return []
     for rung in ladder.rungs:
-        if rung.literals == 1 and rung.error is not None and rung.error <= error + slack:
-            (rule,) = rules_of(rung.model.underlying)
-            text = Words.of([rule.node], rung.model.schema).text(rule.node)
+        if rung.rules == rung.literals == 1 and rung.error is not None and rung.error <= error + slack:
+            node = rules_of(rung.model.underlying)[0].node
+            text = Words.of([node], rung.model.schema).text(node)
             return [f"one condition ({text}) errs hardly more ({percent(rung.error)}): --size {rung.size} takes it"]
     if single is not None and single.error <= error + slack:
         less = "no" if single.error <= error else "hardly"

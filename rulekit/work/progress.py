@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rulekit.audit.lines import wrapped
 from rulekit.limits import Deadline
+from rulekit.names import printable
 from rulekit.work.course import Course, Standing
 
 if TYPE_CHECKING:
     from rulekit.audit.table_summary import TableSummary
+
+
+MOST_LINES = 5
+"""Lines of notes before anything is learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,23 @@ class Read:
     summary: TableSummary
     others: tuple[str, ...] = ()
     shows: str = ""
+
+    def lines(self, width: int) -> list[str]:
+        """The notes, of the others those that have room in five lines with them, options first, and the summary."""
+
+        def height(note: str) -> int:
+            return len(wrapped(printable(f"note: {note}"), width, "  "))
+
+        found, left = list(self.notes), 0
+        room = MOST_LINES - sum(map(height, found))
+        room -= sum(map(height, self.others)) > room  # the line that says how many are left out
+        for note in sorted(self.others, key=lambda note: "--" not in note):
+            if (lines := height(note)) <= room:
+                found, room = [*found, note], room - lines
+            else:
+                left += 1
+        found += [f"{self.shows} shows {left} more note{'s' * (left > 1)}"] if left else []
+        return [*(f"note: {note}" for note in found), *self.summary.lines(width)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from rulekit.learners.faults import blamed
 from rulekit.learners.fitting.given.constraints import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
-from rulekit.tables.kinds.hints import options_first
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import ReadingOptions
@@ -329,9 +328,9 @@ def read_rows(
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
     order = order_note(rows)
+    shows = f"rulekit describe {shlex.quote(str(request.data))}"
     notes = (*rows.notes, *([order] if order else []))
-    others, shows = rows.table.notes, f"rulekit describe {shlex.quote(str(request.data))}"
-    tell(Read(options_first(notes), summary_of(rows.table), options_first(others), shows))
+    tell(Read(notes, summary_of(rows.table), rows.table.notes, shows))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")

@@ -108,16 +108,11 @@ def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]
 
 def foremost(notes: Sequence[str], more: str) -> tuple[str, ...]:
     """At most five notes: those that name an option first, and how to see the others."""
-    ordered = options_first(notes)
+    ordered = sorted(notes, key=lambda note: "--" not in note)
     if len(ordered) <= MOST_NOTES:
-        return ordered
+        return tuple(ordered)
     shown = ordered[: MOST_NOTES - 1]
     return (*shown, f"{len(ordered) - len(shown)} more notes: {more}")
-
-
-def options_first(notes: Sequence[str]) -> tuple[str, ...]:
-    """The notes, those that name an option first."""
-    return tuple(sorted(notes, key=lambda note: "--" not in note))
 
 
 def _listed(names: Sequence[str]) -> str:
