@@ -68,9 +68,8 @@ def clause_price(clause: Clause, columns: Sequence[BinnedColumn]) -> float:
 class _Layout:
     """Where the codes of the searched columns stand in one histogram (its last place is always 0).
 
-    searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
-    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column; listed: what a
-    level of each column costs, in literals; allowed: which clauses over the searched columns are.
+    place_of: the place of each column among them; offset, sizes: where its codes begin, and how many they are; ordered,
+    nominal: places; second: the literals of an interval; listed: what a level costs, in literals; allowed: of these.
     """
 
     searched: Ints
@@ -87,9 +86,8 @@ class _Layout:
     @property
     def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats, Ints, Ints, Bools]:
         """What the choice of a change reads."""
-        allowed = self.allowed
-        kept = allowed.directions, allowed.unknown, allowed.apart
-        return self.ordered, self.nominal, self.offset, self.sizes, self.second, *kept
+        of = self.allowed
+        return self.ordered, self.nominal, self.offset, self.sizes, self.second, of.directions, of.unknown, of.apart
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,18 +109,14 @@ class ClauseSearch:
     def over(
         cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints, allowed: Allowed | None = None
     ) -> ClauseSearch:
-        """A search in some of the columns, of which there is one at least; as yet no row is worth anything.
-
-        allowed: which clauses over all columns may be found; None: any. What a search begins with must be allowed.
-        """
+        """A search in one column or more, as yet for nothing; what it begins with must be allowed (None: all is)."""
         allowed = allowed or all_allowed(len(columns))
         layout = _layout(columns, searched, allowed)
-        n = len(codes[int(searched[0])])
-        stacked = np.empty((n, len(searched)), dtype=np.int32)
+        stacked = np.empty((len(codes[int(searched[0])]), len(searched)), dtype=np.int32)
         for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
             stacked[:, place] = codes[column]
             stacked[:, place] += offset
-        return cls(columns, codes, np.zeros(n), 0.0, layout, stacked, allowed)
+        return cls(columns, codes, np.zeros(len(stacked)), 0.0, layout, stacked, allowed)
 
     def with_gain(self, gain: Floats, cost: float) -> ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
@@ -152,8 +146,7 @@ class ClauseSearch:
 
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less what reading it costs."""
-        gain = float(gain_of(self.stacked, *self._marked(clause), self.gain, free))
-        return gain - self.price(clause)
+        return float(gain_of(self.stacked, *self._marked(clause), self.gain, free)) - self.price(clause)
 
     def price(self, clause: Clause) -> float:
         """What reading a clause costs, in gains."""
@@ -178,26 +171,21 @@ class ClauseSearch:
         layout = self.layout
         places, holds = self._marked(clause)
         sums, counts, totals = self._by_failing(clause, rows, places, holds)
-        lefts = _without_each([condition_literals(self.columns[column], held) for column, held in clause.items()])
-        prices = self.cost * _without_each(
-            [condition_price(self.columns[column], held) for column, held in clause.items()]
-        )
+        conditions = [(self.columns[column], held) for column, held in clause.items()]
+        lefts = _without_each([condition_literals(*each) for each in conditions])
+        prices = self.cost * _without_each([condition_price(*each) for each in conditions])
         listed = self.cost * layout.listed
         least += 1e-9 * (1.0 + abs(least))
-        part, place, kind, best = best_change(
-            sums, counts, totals, lefts, prices, places, *layout.parts, self.cost, listed, room, least
-        )
+        reads = (*layout.parts, self.cost, listed)
+        part, place, kind, best = best_change(sums, counts, totals, lefts, prices, places, reads, room, least)
         if part < 0:
             return None
         changed = dict(clause)
         if part > 0:
             del changed[list(clause)[part - 1]]
         if place >= 0:
-            column = self.columns[int(layout.searched[place])]
-            start = int(layout.offset[place])
-            inside = slice(start, start + column.n_codes)
-            unknown = int(layout.allowed.unknown[place])
-            present = counts[part, inside] > 0
+            inside = slice(int(layout.offset[place]), int(layout.offset[place] + layout.sizes[place]))
+            present, unknown = counts[part, inside] > 0, int(layout.allowed.unknown[place])
             condition = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
             changed[int(layout.searched[place])] = condition
         return changed, float(best)
@@ -215,16 +203,9 @@ class ClauseSearch:
         return sums, counts, totals
 
     def tightened(self, clauses: list[Clause]) -> list[Clause]:
-        """The clauses without levels that they need for no row: together they cover the same rows.
-
-        A level of which every row is covered by other clauses too may stand in a condition or not; without it the
-        condition says less that nothing in the data supports.
-        """
-        n = len(self.gain)
+        """The clauses without the levels all of whose rows other clauses cover too: together they cover the same."""
         rows = [self.rows_of(clause) for clause in clauses]
-        times = np.zeros(n, dtype=np.int16)
-        for held in rows:
-            times += held
+        times = np.sum(rows, axis=0, dtype=np.int16)
         tight = []
         for clause, held in zip(clauses, rows, strict=True):
             own = np.flatnonzero(held & (times == 1))
@@ -251,29 +232,24 @@ class ClauseSearch:
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
-        n = len(self.gain)
         rows = [self.rows_of(clause) for clause in clauses]
-        times = np.zeros(n, dtype=np.int16)
-        for held in rows:
-            times += held
+        times = np.sum(rows, axis=0, dtype=np.int16)
         for _ in range(_SWEEPS):
             changed = False
             for k in range(len(clauses) - 1, -1, -1):
                 free = (times - rows[k]) == 0
-                others = 0
-                if room < np.inf:
-                    others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
+                others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
                 before = self.value(clauses[k], free)
                 clause, value = self.improved(clauses[k], free, room - others, before)
+                if 0.0 < value <= before + 1e-9 * (1.0 + abs(before)):
+                    continue
+                changed = True
+                times -= rows[k]
                 if value <= 0.0:
-                    times -= rows[k]
                     del clauses[k], rows[k]
-                    changed = True
-                elif value > before + 1e-9 * (1.0 + abs(before)):
-                    times -= rows[k]
+                else:
                     clauses[k], rows[k] = clause, self.rows_of(clause)
                     times += rows[k]
-                    changed = True
             if not changed:
                 break
         return clauses
@@ -281,8 +257,7 @@ class ClauseSearch:
 
 def _without_each(numbers: Sequence[float]) -> Floats:
     """The sum of all numbers, and then of all but each."""
-    total = sum(numbers)
-    return np.array([total, *(total - number for number in numbers)], dtype=np.float64)
+    return sum(numbers) - np.array([0.0, *numbers])
 
 
 def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
