@@ -97,14 +97,9 @@ def _add_by_failing_at_once(
     few = np.count_nonzero(fails, axis=1) <= 1
     rows, part = rows[few], fails[few] @ np.arange(1, len(places) + 1)
     np.add.at(totals, part, gain[rows])
-    _add_in_turn(part[:, None] * sums.shape[1] + stacked[rows], gain[rows], sums.reshape(-1), counts.reshape(-1))
-
-
-def _add_in_turn(places: Any, gains: Any, sums: Any, counts: Any) -> None:
-    """Add the gain of each row, and one, at its places [rows, columns], row after row as the kernels do."""
-    flat = places.reshape(-1)
-    np.add.at(sums, flat, np.repeat(gains, places.shape[1]))
-    counts += np.bincount(flat, minlength=len(counts)).astype(counts.dtype)
+    flat = (part[:, None] * sums.shape[1] + stacked[rows]).reshape(-1)  # row after row, as the kernel adds
+    np.add.at(sums.reshape(-1), flat, np.repeat(gain[rows], stacked.shape[1]))
+    counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
 
 
 @compiled_unless(_add_by_failing_at_once)
@@ -127,20 +122,6 @@ def add_by_failing(
             place = stacked[row, c]
             sums[part, place] += value
             counts[part, place] += 1
-
-
-def _add_by_code_at_once(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
-    _add_in_turn(stacked[rows], gains, sums, counts)
-
-
-@compiled_unless(_add_by_code_at_once)
-def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
-    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
-    for i in range(len(rows)):
-        for j in range(stacked.shape[1]):
-            place = stacked[rows[i], j]
-            sums[place] += gains[i]
-            counts[place] += 1
 
 
 def _best_change_at_once(
@@ -228,7 +209,7 @@ def best_change(
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
 
     sums, counts [parts, size + 1], totals, lefts, prices [parts]: gains, rows, literals and what reading costs, without
-    the condition of the part. reads: the parts of the layout, the cost of a literal, and that of a level [columns].
+    the condition of the part. reads: what the layout holds, the cost of a literal, and that of a level [columns].
     """
     ordered, nominal, offset, sizes, second, directions, unknown, apart, cost, listed = reads
     found, found_place, found_kind = -1, -1, 0

@@ -21,7 +21,6 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.learners.rules.clause_changes import (
-    add_by_code,
     add_by_failing,
     best_change,
     condition_of,
@@ -83,12 +82,6 @@ class _Layout:
     listed: Floats
     allowed: Allowed
 
-    @property
-    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats, Ints, Ints, Bools]:
-        """What the choice of a change reads."""
-        of = self.allowed
-        return self.ordered, self.nominal, self.offset, self.sizes, self.second, of.directions, of.unknown, of.apart
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClauseSearch:
@@ -122,11 +115,10 @@ class ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
         return replace(self, gain=gain, cost=cost)
 
-    def histogram(self, rows: Ints, gains: Floats) -> tuple[Floats, Ints]:
-        """The sum of the gains [rows] and the number of the rows with each code of each column [size + 1]."""
-        sums, counts = np.zeros(self.layout.size + 1), np.zeros(self.layout.size + 1, dtype=np.int64)
-        add_by_code(self.stacked, rows, gains, sums, counts)
-        return sums, counts
+    def histogram(self, rows: Ints, gain: Floats) -> tuple[Floats, Ints]:
+        """The sum of the gains [n] of some rows, and their number, with each code of each column [size + 1]."""
+        sums, counts, _ = self._by_failing(rows, gain, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+        return sums[0], counts[0]
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold."""
@@ -170,13 +162,15 @@ class ClauseSearch:
         """The best clause that has a condition less, one more or another one; None where none is better."""
         layout = self.layout
         places, holds = self._marked(clause)
-        sums, counts, totals = self._by_failing(clause, rows, places, holds)
+        sums, counts, totals = self._by_failing(rows, self.gain, places, holds)
         conditions = [(self.columns[column], held) for column, held in clause.items()]
         lefts = _without_each([condition_literals(*each) for each in conditions])
         prices = self.cost * _without_each([condition_price(*each) for each in conditions])
         listed = self.cost * layout.listed
         least += 1e-9 * (1.0 + abs(least))
-        reads = (*layout.parts, self.cost, listed)
+        of = layout.allowed
+        own = layout.ordered, layout.nominal, layout.offset, layout.sizes, layout.second
+        reads = (*own, of.directions, of.unknown, of.apart, self.cost, listed)
         part, place, kind, best = best_change(sums, counts, totals, lefts, prices, places, reads, room, least)
         if part < 0:
             return None
@@ -190,14 +184,14 @@ class ClauseSearch:
             changed[int(layout.searched[place])] = condition
         return changed, float(best)
 
-    def _by_failing(self, clause: Clause, rows: Ints, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
-        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows that a clause covers.
+    def _by_failing(self, rows: Ints, gain: Floats, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
+        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows on which conditions hold.
 
-        And of those that it covers without one of its conditions.
+        And of those on which all but each do.
         """
         parts, size = 1 + len(places), self.layout.size + 1
         sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
-        add_by_failing(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
+        add_by_failing(self.stacked, rows, gain, places, holds, sums, counts, totals)
         for total in (sums, counts, totals):
             total[1:] += total[0]
         return sums, counts, totals
@@ -225,9 +219,7 @@ class ClauseSearch:
 
     def total(self, clauses: Sequence[Clause]) -> float:
         """What clauses are worth together, less what reading them costs."""
-        some = np.zeros(len(self.gain), dtype=bool)
-        for clause in clauses:
-            some |= self.rows_of(clause)
+        some = np.any([self.rows_of(clause) for clause in clauses], axis=0)
         return float(self.gain[some].sum()) - sum(self.price(clause) for clause in clauses)
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
