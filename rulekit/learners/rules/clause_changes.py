@@ -97,14 +97,9 @@ def _add_by_failing_at_once(
     few = np.count_nonzero(fails, axis=1) <= 1
     rows, part = rows[few], fails[few] @ np.arange(1, len(places) + 1)
     np.add.at(totals, part, gain[rows])
-    _add_in_turn(part[:, None] * sums.shape[1] + stacked[rows], gain[rows], sums.reshape(-1), counts.reshape(-1))
-
-
-def _add_in_turn(places: Any, gains: Any, sums: Any, counts: Any) -> None:
-    """Add the gain of each row, and one, at its places [rows, columns], row after row as the kernels do."""
-    flat = places.reshape(-1)
-    np.add.at(sums, flat, np.repeat(gains, places.shape[1]))
-    counts += np.bincount(flat, minlength=len(counts)).astype(counts.dtype)
+    flat = (part[:, None] * sums.shape[1] + stacked[rows]).reshape(-1)  # row after row, as the kernel adds
+    np.add.at(sums.reshape(-1), flat, np.repeat(gain[rows], stacked.shape[1]))
+    counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
 
 
 @compiled_unless(_add_by_failing_at_once)
@@ -129,40 +124,10 @@ def add_by_failing(
             counts[part, place] += 1
 
 
-def _add_by_code_at_once(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
-    _add_in_turn(stacked[rows], gains, sums, counts)
-
-
-@compiled_unless(_add_by_code_at_once)
-def add_by_code(stacked: Any, rows: Any, gains: Any, sums: Any, counts: Any) -> None:
-    """Add the gain [rows] of each row, and one, at the place of each of its codes: stacked [n, columns]."""
-    for i in range(len(rows)):
-        for j in range(stacked.shape[1]):
-            place = stacked[rows[i], j]
-            sums[place] += gains[i]
-            counts[place] += 1
-
-
 def _best_change_at_once(
-    sums: Any,
-    counts: Any,
-    totals: Any,
-    lefts: Any,
-    prices: Any,
-    places: Any,
-    ordered: Any,
-    nominal: Any,
-    offset: Any,
-    sizes: Any,
-    second: Any,
-    directions: Any,
-    unknown: Any,
-    apart: Any,
-    cost: float,
-    listed: Any,
-    room: float,
-    best: float,
+    sums: Any, counts: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
 ) -> Any:
+    ordered, nominal, offset, _, _, _, _, apart, _, _ = reads
     taken = np.zeros((len(totals), len(offset)), dtype=np.bool_)
     for j, place in enumerate(places.tolist()):
         others = np.arange(len(totals)) != j + 1  # without the condition of a part its column is free
@@ -170,9 +135,9 @@ def _best_change_at_once(
         if len(apart):
             taken[others] |= apart[place]
     rooms = room - lefts
-    cuts, kinds = _best_cuts(sums, counts, ordered, offset, sizes, second, directions, unknown, cost, rooms)
+    cuts, kinds = _best_cuts(sums, counts, reads, rooms)
     cuts[taken[:, ordered]] = -np.inf
-    levels = _best_levels(sums, counts, nominal, offset, sizes, unknown, cost, listed)
+    levels = _best_levels(sums, counts, reads)
     levels[taken[:, nominal]] = -np.inf
     found, found_place, found_kind = -1, -1, 0
     for part, value in enumerate(totals.tolist()):
@@ -190,19 +155,9 @@ def _best_change_at_once(
     return found, found_place, found_kind, best
 
 
-def _best_cuts(
-    sums: Any,
-    counts: Any,
-    ordered: Any,
-    offset: Any,
-    sizes: Any,
-    second: Any,
-    directions: Any,
-    unknown: Any,
-    cost: float,
-    rooms: Any,
-) -> tuple[Any, Any]:
+def _best_cuts(sums: Any, counts: Any, reads: Any, rooms: Any) -> tuple[Any, Any]:
     """What the best condition of each ordered column adds to each part, and of what kind it is: [parts, ordered]."""
+    ordered, _, offset, sizes, second, directions, unknown, _, cost, _ = reads
     start, length, way = offset[ordered], sizes[ordered] - 1, directions[ordered]
     if not len(ordered):
         return np.zeros((len(rooms), 0)), np.zeros((len(rooms), 0), dtype=np.int64)
@@ -230,10 +185,9 @@ def _best_cuts(
     return here, kinds
 
 
-def _best_levels(
-    sums: Any, counts: Any, nominal: Any, offset: Any, sizes: Any, unknown: Any, cost: float, listed: Any
-) -> Any:
+def _best_levels(sums: Any, counts: Any, reads: Any) -> Any:
     """What the best levels of each nominal column add to each part [parts, nominal]; -infinity where none do."""
+    _, nominal, offset, sizes, _, _, unknown, _, cost, listed = reads
     found = np.full((len(sums), len(nominal)), -np.inf)
     for k, column in enumerate(nominal.tolist()):
         here = slice(offset[column], offset[column] + sizes[column])
@@ -250,31 +204,14 @@ def _best_levels(
 
 @compiled_unless(_best_change_at_once)
 def best_change(
-    sums: Any,
-    counts: Any,
-    totals: Any,
-    lefts: Any,
-    prices: Any,
-    places: Any,
-    ordered: Any,
-    nominal: Any,
-    offset: Any,
-    sizes: Any,
-    second: Any,
-    directions: Any,
-    unknown: Any,
-    apart: Any,
-    cost: float,
-    listed: Any,
-    room: float,
-    best: float,
+    sums: Any, counts: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
 ) -> Any:
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
 
     sums, counts [parts, size + 1], totals, lefts, prices [parts]: gains, rows, literals and what reading costs, without
-    the condition of the part. cost: of a literal; listed [columns]: of a level but the first.
-    directions, unknown [columns], apart [columns, columns]: what is allowed (rulekit.learners.fitting.given.allowed).
+    the condition of the part. reads: what the layout holds, the cost of a literal, and that of a level [columns].
     """
+    ordered, nominal, offset, sizes, second, directions, unknown, apart, cost, listed = reads
     found, found_place, found_kind = -1, -1, 0
     taken = np.zeros(len(offset), dtype=np.bool_)
     for part in range(len(totals)):

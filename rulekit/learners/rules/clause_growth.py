@@ -25,21 +25,19 @@ from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
 class _Orders:
     """The orders [K, B] in which codes may be taken in, as histogram places; a place beyond all codes pads them.
 
-    place [K]: of which searched column; by_purity [K]: whether the order of the table is replaced by that of purity.
+    place [K]: of which searched column; fixed: how many orders come first that are not replaced by that of purity.
     """
 
     table: Ints
     place: Ints
-    by_purity: Bools
+    fixed: int
 
 
 def purest_cover(search: ClauseSearch, most: int, room: float, enough: float, longest: int) -> list[Clause]:
     """At most `most` clauses with at most `room` literals together, each grown for the rows that those before leave.
 
-    longest: the most conditions of a clause.
-
-    None where they are not worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one
-    is no larger than those before it, so that this is soon known.
+    longest: the most conditions of a clause. None where they are not worth `enough`: where labels are noisy, pure
+    clauses are small, and as a rule the next one is no larger than those before it, so that this is soon known.
     """
     orders = _orders(search)
     free = np.ones(len(search.gain), dtype=bool)
@@ -64,22 +62,15 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float, lo
 
 def _orders(search: ClauseSearch) -> _Orders:
     """Ordered columns from either end without the missing; categories by purity, the missing being a level."""
-    layout = search.layout
-    ordered = np.array([search.columns[column].ordered for column in layout.searched.tolist()], dtype=bool)
-    sizes = np.array([search.columns[column].n_codes for column in layout.searched.tolist()], dtype=np.int64)
-    step = np.arange(int(sizes.max()), dtype=np.int64)
-    up = layout.offset[:, None] + 1 + step
-    up = np.where((step < sizes[:, None] - 1) & (layout.allowed.directions[:, None] <= 0), up, layout.size)
-    down = layout.offset[:, None] + sizes[:, None] - 1 - step
-    down = np.where((step < sizes[:, None] - 1) & (layout.allowed.directions[:, None] >= 0), down, layout.size)
-    known = (step < sizes[:, None]) & (step >= layout.allowed.unknown[:, None])
-    levels = np.where(known, layout.offset[:, None] + step, layout.size)
-    places = np.arange(len(ordered), dtype=np.int64)
-    return _Orders(
-        np.concatenate([up[ordered], down[ordered], levels[~ordered]]),
-        np.concatenate([places[ordered], places[ordered], places[~ordered]]),
-        np.repeat([False, True], [2 * int(ordered.sum()), int((~ordered).sum())]),
-    )
+    layout, ways = search.layout, search.layout.allowed.directions[:, None]
+    begin, sizes, step = layout.offset[:, None], layout.sizes[:, None], np.arange(int(layout.sizes.max()))
+    up = np.where((step < sizes - 1) & (ways <= 0), begin + 1 + step, layout.size)
+    down = np.where((step < sizes - 1) & (ways >= 0), begin + sizes - 1 - step, layout.size)
+    known = (step < sizes) & (step >= layout.allowed.unknown[:, None])
+    levels = np.where(known, begin + step, layout.size)
+    table = np.concatenate([up[layout.ordered], down[layout.ordered], levels[layout.nominal]])
+    place = np.concatenate([layout.ordered, layout.ordered, layout.nominal])
+    return _Orders(table, place, 2 * len(layout.ordered))
 
 
 def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Clause:
@@ -89,9 +80,8 @@ def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Cl
         found = _purest_condition(search, orders, rows, clause)
         if found is None:
             break
-        column, condition = found
-        clause[column] = condition
-        rows = rows[condition[search.codes[column][rows]]]
+        column, clause[column] = found
+        rows = rows[clause[column][search.codes[column][rows]]]
     return clause
 
 
@@ -101,17 +91,15 @@ def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause:
     all_gains, all_losses = float(np.maximum(gain, 0.0).sum()), float(np.maximum(-gain, 0.0).sum())
     if all_gains <= 0.0 or all_losses <= 0.0:
         return None
-    net, _ = search.histogram(rows, gain)
-    gains, _ = search.histogram(rows, np.maximum(gain, 0.0))
-    losses = gains - net
+    gains, _ = search.histogram(rows, np.maximum(search.gain, 0.0))
+    losses = gains - search.histogram(rows, search.gain)[0]
     places = _sorted_by_purity(orders, gains, losses)
     p, q = np.cumsum(gains[places], axis=1), np.cumsum(losses[places], axis=1)
     some = (p > 0.0) & (p + q < (all_gains + all_losses))
     share = p / np.where(some, p + q, 1.0)
     score = np.where(some, p * (share - all_gains / (all_gains + all_losses)), 0.0)
     layout = search.layout
-    taken = layout.allowed.taken_by([layout.place_of[column] for column in clause])
-    score[taken[orders.place]] = 0.0
+    score[layout.allowed.taken_by([layout.place_of[column] for column in clause])[orders.place]] = 0.0
     at = int(np.argmax(score))
     if score.flat[at] <= 0.0:
         return None
@@ -126,12 +114,11 @@ def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause:
 
 def _sorted_by_purity(orders: _Orders, gains: Floats, losses: Floats) -> Ints:
     """The table of places, those of categories with the purest level first and levels without rows last."""
-    table = orders.table.copy()
-    levels = table[orders.by_purity]
+    levels = orders.table[orders.fixed :]
     weight = gains[levels] + losses[levels]
     purity = np.where(weight > 0.0, gains[levels] / np.where(weight > 0.0, weight, 1.0), -1.0)
-    table[orders.by_purity] = np.take_along_axis(levels, np.argsort(-purity, axis=1, kind="stable"), axis=1)
-    return table
+    levels = np.take_along_axis(levels, np.argsort(-purity, axis=1, kind="stable"), axis=1)
+    return np.concatenate([orders.table[: orders.fixed], levels])
 
 
 def _generalised(search: ClauseSearch, clause: Clause, free: Bools) -> Clause:

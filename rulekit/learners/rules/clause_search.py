@@ -21,7 +21,6 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
 from rulekit.learners.rules.clause_changes import (
-    add_by_code,
     add_by_failing,
     best_change,
     condition_of,
@@ -68,9 +67,8 @@ def clause_price(clause: Clause, columns: Sequence[BinnedColumn]) -> float:
 class _Layout:
     """Where the codes of the searched columns stand in one histogram (its last place is always 0).
 
-    searched: the columns; place_of: the place of each among them; offset, sizes: where the codes of each begin, and how
-    many they are; ordered, nominal: places; second: the literals of an interval of each ordered column; listed: what a
-    level of each column costs, in literals; allowed: which clauses over the searched columns are.
+    place_of: the place of each column among them; offset, sizes: where its codes begin, and how many they are; ordered,
+    nominal: places; second: the literals of an interval; listed: what a level costs, in literals; allowed: of these.
     """
 
     searched: Ints
@@ -83,13 +81,6 @@ class _Layout:
     second: Floats
     listed: Floats
     allowed: Allowed
-
-    @property
-    def parts(self) -> tuple[Ints, Ints, Ints, Ints, Floats, Ints, Ints, Bools]:
-        """What the choice of a change reads."""
-        allowed = self.allowed
-        kept = allowed.directions, allowed.unknown, allowed.apart
-        return self.ordered, self.nominal, self.offset, self.sizes, self.second, *kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,28 +102,23 @@ class ClauseSearch:
     def over(
         cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints, allowed: Allowed | None = None
     ) -> ClauseSearch:
-        """A search in some of the columns, of which there is one at least; as yet no row is worth anything.
-
-        allowed: which clauses over all columns may be found; None: any. What a search begins with must be allowed.
-        """
+        """A search in one column or more, as yet for nothing; what it begins with must be allowed (None: all is)."""
         allowed = allowed or all_allowed(len(columns))
         layout = _layout(columns, searched, allowed)
-        n = len(codes[int(searched[0])])
-        stacked = np.empty((n, len(searched)), dtype=np.int32)
+        stacked = np.empty((len(codes[int(searched[0])]), len(searched)), dtype=np.int32)
         for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
             stacked[:, place] = codes[column]
             stacked[:, place] += offset
-        return cls(columns, codes, np.zeros(n), 0.0, layout, stacked, allowed)
+        return cls(columns, codes, np.zeros(len(stacked)), 0.0, layout, stacked, allowed)
 
     def with_gain(self, gain: Floats, cost: float) -> ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
         return replace(self, gain=gain, cost=cost)
 
-    def histogram(self, rows: Ints, gains: Floats) -> tuple[Floats, Ints]:
-        """The sum of the gains [rows] and the number of the rows with each code of each column [size + 1]."""
-        sums, counts = np.zeros(self.layout.size + 1), np.zeros(self.layout.size + 1, dtype=np.int64)
-        add_by_code(self.stacked, rows, gains, sums, counts)
-        return sums, counts
+    def histogram(self, rows: Ints, gain: Floats) -> tuple[Floats, Ints]:
+        """The sum of the gains [n] of some rows, and their number, with each code of each column [size + 1]."""
+        sums, counts, _ = self._by_failing(rows, gain, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
+        return sums[0], counts[0]
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold."""
@@ -152,8 +138,7 @@ class ClauseSearch:
 
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less what reading it costs."""
-        gain = float(gain_of(self.stacked, *self._marked(clause), self.gain, free))
-        return gain - self.price(clause)
+        return float(gain_of(self.stacked, *self._marked(clause), self.gain, free)) - self.price(clause)
 
     def price(self, clause: Clause) -> float:
         """What reading a clause costs, in gains."""
@@ -177,54 +162,44 @@ class ClauseSearch:
         """The best clause that has a condition less, one more or another one; None where none is better."""
         layout = self.layout
         places, holds = self._marked(clause)
-        sums, counts, totals = self._by_failing(clause, rows, places, holds)
-        lefts = _without_each([condition_literals(self.columns[column], held) for column, held in clause.items()])
-        prices = self.cost * _without_each(
-            [condition_price(self.columns[column], held) for column, held in clause.items()]
-        )
+        sums, counts, totals = self._by_failing(rows, self.gain, places, holds)
+        conditions = [(self.columns[column], held) for column, held in clause.items()]
+        lefts = _without_each([condition_literals(*each) for each in conditions])
+        prices = self.cost * _without_each([condition_price(*each) for each in conditions])
         listed = self.cost * layout.listed
         least += 1e-9 * (1.0 + abs(least))
-        part, place, kind, best = best_change(
-            sums, counts, totals, lefts, prices, places, *layout.parts, self.cost, listed, room, least
-        )
+        of = layout.allowed
+        own = layout.ordered, layout.nominal, layout.offset, layout.sizes, layout.second
+        reads = (*own, of.directions, of.unknown, of.apart, self.cost, listed)
+        part, place, kind, best = best_change(sums, counts, totals, lefts, prices, places, reads, room, least)
         if part < 0:
             return None
         changed = dict(clause)
         if part > 0:
             del changed[list(clause)[part - 1]]
         if place >= 0:
-            column = self.columns[int(layout.searched[place])]
-            start = int(layout.offset[place])
-            inside = slice(start, start + column.n_codes)
-            unknown = int(layout.allowed.unknown[place])
-            present = counts[part, inside] > 0
+            inside = slice(int(layout.offset[place]), int(layout.offset[place] + layout.sizes[place]))
+            present, unknown = counts[part, inside] > 0, int(layout.allowed.unknown[place])
             condition = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
             changed[int(layout.searched[place])] = condition
         return changed, float(best)
 
-    def _by_failing(self, clause: Clause, rows: Ints, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
-        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows that a clause covers.
+    def _by_failing(self, rows: Ints, gain: Floats, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
+        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows on which conditions hold.
 
-        And of those that it covers without one of its conditions.
+        And of those on which all but each do.
         """
         parts, size = 1 + len(places), self.layout.size + 1
         sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
-        add_by_failing(self.stacked, rows, self.gain, places, holds, sums, counts, totals)
+        add_by_failing(self.stacked, rows, gain, places, holds, sums, counts, totals)
         for total in (sums, counts, totals):
             total[1:] += total[0]
         return sums, counts, totals
 
     def tightened(self, clauses: list[Clause]) -> list[Clause]:
-        """The clauses without levels that they need for no row: together they cover the same rows.
-
-        A level of which every row is covered by other clauses too may stand in a condition or not; without it the
-        condition says less that nothing in the data supports.
-        """
-        n = len(self.gain)
+        """The clauses without the levels all of whose rows other clauses cover too: together they cover the same."""
         rows = [self.rows_of(clause) for clause in clauses]
-        times = np.zeros(n, dtype=np.int16)
-        for held in rows:
-            times += held
+        times = np.sum(rows, axis=0, dtype=np.int16)
         tight = []
         for clause, held in zip(clauses, rows, strict=True):
             own = np.flatnonzero(held & (times == 1))
@@ -244,36 +219,29 @@ class ClauseSearch:
 
     def total(self, clauses: Sequence[Clause]) -> float:
         """What clauses are worth together, less what reading them costs."""
-        some = np.zeros(len(self.gain), dtype=bool)
-        for clause in clauses:
-            some |= self.rows_of(clause)
+        some = np.any([self.rows_of(clause) for clause in clauses], axis=0)
         return float(self.gain[some].sum()) - sum(self.price(clause) for clause in clauses)
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
-        n = len(self.gain)
         rows = [self.rows_of(clause) for clause in clauses]
-        times = np.zeros(n, dtype=np.int16)
-        for held in rows:
-            times += held
+        times = np.sum(rows, axis=0, dtype=np.int16)
         for _ in range(_SWEEPS):
             changed = False
             for k in range(len(clauses) - 1, -1, -1):
                 free = (times - rows[k]) == 0
-                others = 0
-                if room < np.inf:
-                    others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
+                others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
                 before = self.value(clauses[k], free)
                 clause, value = self.improved(clauses[k], free, room - others, before)
+                if 0.0 < value <= before + 1e-9 * (1.0 + abs(before)):
+                    continue
+                changed = True
+                times -= rows[k]
                 if value <= 0.0:
-                    times -= rows[k]
                     del clauses[k], rows[k]
-                    changed = True
-                elif value > before + 1e-9 * (1.0 + abs(before)):
-                    times -= rows[k]
+                else:
                     clauses[k], rows[k] = clause, self.rows_of(clause)
                     times += rows[k]
-                    changed = True
             if not changed:
                 break
         return clauses
@@ -281,8 +249,7 @@ class ClauseSearch:
 
 def _without_each(numbers: Sequence[float]) -> Floats:
     """The sum of all numbers, and then of all but each."""
-    total = sum(numbers)
-    return np.array([total, *(total - number for number in numbers)], dtype=np.float64)
+    return sum(numbers) - np.array([0.0, *numbers])
 
 
 def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
