@@ -117,7 +117,7 @@ class PlainRules(RuleLearner):
         model, question = candidate.model, _whole(question)
         problem = question.problem
         assert isinstance(model, DecidingRules)
-        if question.settings.report == "rates":
+        if question.settings.report == "rates" or question.watch.over:  # a card takes time
             return replace(candidate, model=replace(model, report=Rates.of(problem, model.rules)))
         columns = {column for rule in model.rules for column in rule}
         if question.settings.report == "all":
