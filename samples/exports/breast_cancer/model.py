@@ -5,13 +5,11 @@ classes
     "malignant"
 columns that the rules read
     "mean_radius" (numeric)
-    "mean_perimeter" (numeric)
-    "concave_points_error" (numeric)
+    "mean_concavity" (numeric)
+    "perimeter_error" (numeric)
     "worst_texture" (numeric)
     "worst_perimeter" (numeric)
     "worst_area" (numeric)
-    "worst_smoothness" (numeric)
-    "worst_concavity" (numeric)
     "worst_concave_points" (numeric)
 
 predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
@@ -21,7 +19,7 @@ where numpy is installed. Nothing but the standard library is needed.
 
 Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
 
-digest 31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4
+digest b03e854f9819be5fa86f8013050605c7dd88ee2b9c05829de6e6d27b3b7f17da
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
-DIGEST = "31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4"
+DIGEST = "b03e854f9819be5fa86f8013050605c7dd88ee2b9c05829de6e6d27b3b7f17da"
 CLASSES = ("benign", "malignant")
 # All columns, in schema order.
 COLUMNS = (
@@ -54,77 +52,67 @@ COLUMNS = (
 # Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
 USED: tuple[Used, ...] = (
     (0, "mean_radius", "number", ()),
-    (2, "mean_perimeter", "number", ()),
-    (17, "concave_points_error", "number", ()),
+    (6, "mean_concavity", "number", ()),
+    (12, "perimeter_error", "number", ()),
     (21, "worst_texture", "number", ()),
     (22, "worst_perimeter", "number", ()),
     (23, "worst_area", "number", ()),
-    (24, "worst_smoothness", "number", ()),
-    (26, "worst_concavity", "number", ()),
     (27, "worst_concave_points", "number", ()),
 )
-MEAN_RADIUS_CUTS = (14.980000019073486,)
-MEAN_RADIUS_VALUES = (-9.0, 0.0)
-CONCAVE_POINTS_ERROR_CUTS = (0.013100000564008951,)
-CONCAVE_POINTS_ERROR_VALUES = (-7.0, 0.0)
-WORST_TEXTURE_CUTS = (23.880000114440914, 29.150000572204586)
-WORST_TEXTURE_VALUES = (-20.0, -10.0, 0.0)
+MEAN_CONCAVITY_CUTS = (0.09000000730156898,)
+MEAN_CONCAVITY_VALUES = (-12.0, 0.0)
+WORST_TEXTURE_CUTS = (24.12000179290771, 27.27000141143799)
+WORST_TEXTURE_VALUES = (-19.0, -9.0, 0.0)
 WORST_PERIMETER_CUTS = (107.20000076293945,)
-WORST_PERIMETER_VALUES = (-10.0, 0.0)
-WORST_AREA_CUTS = (688.7000427246093, 870.0000305175781)
-WORST_AREA_VALUES = (-26.0, -12.0, 0.0)
-WORST_SMOOTHNESS_CUTS = (0.13940001279115677,)
-WORST_SMOOTHNESS_VALUES = (-11.0, 0.0)
-WORST_CONCAVITY_CUTS = (0.1900000050663948,)
-WORST_CONCAVITY_VALUES = (-11.0, 0.0)
-WORST_CONCAVE_POINTS_CUTS = (0.13760001212358475, 0.16200000792741776)
-WORST_CONCAVE_POINTS_VALUES = (-21.0, -9.0, 0.0)
+WORST_PERIMETER_VALUES = (-7.0, 0.0)
+WORST_AREA_CUTS = (640.0000305175781, 810.0000305175781, 885.0000305175781)
+WORST_AREA_VALUES = (-33.0, -21.0, -12.0, 0.0)
+WORST_CONCAVE_POINTS_CUTS = (0.12100000306963919, 0.14200001209974286, 0.1600000038743019)
+WORST_CONCAVE_POINTS_VALUES = (-28.0, -19.0, -9.0, 0.0)
 
 
 def decide(row: Any) -> int:
     """Class index of a row, a mapping by column name."""
-    # r5b955f: worst_area > 907 and worst_concavity > 0.2389
-    if row["worst_area"] > 907.0000305175781 and row["worst_concavity"] > 0.23890001326799393:
+    # r2ee644: mean_concavity > 0.065 and worst_area > 870
+    if row["mean_concavity"] > 0.06500000134110451 and row["worst_area"] > 870.0000305175781:
         return 1
-    # r6711e1: worst_texture > 27.25 and worst_concave_points > 0.1376
-    if row["worst_texture"] > 27.250000953674316 and row["worst_concave_points"] > 0.13760001212358475:
+    # r540ecb: worst_texture > 27.27 and worst_concave_points > 0.135
+    if row["worst_texture"] > 27.27000141143799 and row["worst_concave_points"] > 0.1350000128149986:
         return 1
-    # r43f574: mean_radius <= 14.7 and worst_perimeter > 104 and worst_smoothness > 0.141
+    # r9b9dfc: mean_radius <= 14 and perimeter_error <= 3.167 and worst_perimeter > 106
     if (
-        row["mean_radius"] <= 14.700000286102293
-        and row["worst_perimeter"] > 104.00000381469727
-        and row["worst_smoothness"] > 0.14100001007318497
+        row["mean_radius"] <= 14.000000476837158
+        and row["perimeter_error"] <= 3.1670001745223995
+        and row["worst_perimeter"] > 106.00000381469727
     ):
-        return 1
-    # rd5e39c: mean_radius > 14.41 and concave_points_error > 0.01745
-    if row["mean_radius"] > 14.410000324249268 and row["concave_points_error"] > 0.01745000015944242:
-        return 1
-    # rd834b0: mean_perimeter > 109
-    if row["mean_perimeter"] > 109.00000381469727:
         return 1
     return 0
 
 
 def probabilities(row: Any) -> list[float]:
     """Probability of each class; the row as for `decide`."""
-    mean_radius = row["mean_radius"]
-    # r5b955f
-    r5b955f = row["worst_area"] > 907.0000305175781 and row["worst_concavity"] > 0.23890001326799393
-    total1 = 54.0
-    if r5b955f:
+    # r2ee644
+    r2ee644 = row["mean_concavity"] > 0.06500000134110451 and row["worst_area"] > 870.0000305175781
+    # r9b9dfc
+    r9b9dfc = (
+        row["mean_radius"] <= 14.000000476837158
+        and row["perimeter_error"] <= 3.1670001745223995
+        and row["worst_perimeter"] > 106.00000381469727
+    )
+    total1 = 45.0
+    if r2ee644:
         total1 += 12.0
-    total1 += MEAN_RADIUS_VALUES[bisect_left(MEAN_RADIUS_CUTS, mean_radius)] if mean_radius <= inf else 0.0
-    total1 += CONCAVE_POINTS_ERROR_VALUES[bisect_left(CONCAVE_POINTS_ERROR_CUTS, row["concave_points_error"])] if row["concave_points_error"] <= inf else 0.0
+    if r9b9dfc:
+        total1 += 10.0
+    total1 += MEAN_CONCAVITY_VALUES[bisect_left(MEAN_CONCAVITY_CUTS, row["mean_concavity"])] if row["mean_concavity"] <= inf else 0.0
     total1 += WORST_TEXTURE_VALUES[bisect_left(WORST_TEXTURE_CUTS, row["worst_texture"])] if row["worst_texture"] <= inf else 0.0
     total1 += WORST_PERIMETER_VALUES[bisect_left(WORST_PERIMETER_CUTS, row["worst_perimeter"])] if row["worst_perimeter"] <= inf else 0.0
     total1 += WORST_AREA_VALUES[bisect_left(WORST_AREA_CUTS, row["worst_area"])] if row["worst_area"] <= inf else 0.0
-    total1 += WORST_SMOOTHNESS_VALUES[bisect_left(WORST_SMOOTHNESS_CUTS, row["worst_smoothness"])] if row["worst_smoothness"] <= inf else 0.0
-    total1 += WORST_CONCAVITY_VALUES[bisect_left(WORST_CONCAVITY_CUTS, row["worst_concavity"])] if row["worst_concavity"] <= inf else 0.0
     total1 += WORST_CONCAVE_POINTS_VALUES[bisect_left(WORST_CONCAVE_POINTS_CUTS, row["worst_concave_points"])] if row["worst_concave_points"] <= inf else 0.0
     total2 = 0.0
     total2 += 0.1 * total1
     p1 = logistic(total2)
-    positive = ((p1 if p1 > 0.501 else 0.501) if r5b955f or (row["worst_texture"] > 27.250000953674316 and row["worst_concave_points"] > 0.13760001212358475) or (mean_radius <= 14.700000286102293 and row["worst_perimeter"] > 104.00000381469727 and row["worst_smoothness"] > 0.14100001007318497) or (mean_radius > 14.410000324249268 and row["concave_points_error"] > 0.01745000015944242) or row["mean_perimeter"] > 109.00000381469727 else 0.499 if p1 > 0.499 else p1)
+    positive = ((p1 if p1 > 0.501 else 0.501) if r2ee644 or (row["worst_texture"] > 27.27000141143799 and row["worst_concave_points"] > 0.1350000128149986) or r9b9dfc else 0.499 if p1 > 0.499 else p1)
     return [1.0 - positive, positive]
 
 
@@ -135,43 +123,33 @@ def predict(row: Any) -> str:
             case {} if (
                 type(row) is dict
                 and (type(x := row["mean_radius"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["mean_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["concave_points_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["mean_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["perimeter_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_texture"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_area"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["worst_smoothness"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["worst_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_concave_points"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
             ):
                 return CLASSES[decide(row)]
             case [*_] if (
                 len(row) == 30  # no array
                 and (type(x := row[0]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[17]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[6]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[12]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[21]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[22]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[23]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[24]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[26]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[27]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
             ):
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
-                # r5b955f
-                if row[23] > 907.0000305175781 and row[26] > 0.23890001326799393:
+                # r2ee644
+                if row[6] > 0.06500000134110451 and row[23] > 870.0000305175781:
                     return "malignant"
-                # r6711e1
-                if row[21] > 27.250000953674316 and row[27] > 0.13760001212358475:
+                # r540ecb
+                if row[21] > 27.27000141143799 and row[27] > 0.1350000128149986:
                     return "malignant"
-                # r43f574
-                if row[0] <= 14.700000286102293 and row[22] > 104.00000381469727 and row[24] > 0.14100001007318497:
-                    return "malignant"
-                # rd5e39c
-                if row[0] > 14.410000324249268 and row[17] > 0.01745000015944242:
-                    return "malignant"
-                # rd834b0
-                if row[2] > 109.00000381469727:
+                # r9b9dfc
+                if row[0] <= 14.000000476837158 and row[12] <= 3.1670001745223995 and row[22] > 106.00000381469727:
                     return "malignant"
                 return "benign"
     except LookupError:  # an absent column
@@ -186,47 +164,47 @@ def predict_proba(row: Any) -> list[float]:
             case {} if (
                 type(row) is dict
                 and (type(x := row["mean_radius"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["mean_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["concave_points_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["mean_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row["perimeter_error"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_texture"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_perimeter"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_area"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["worst_smoothness"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["worst_concavity"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row["worst_concave_points"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
             ):
                 return probabilities(row)
             case [*_] if (
                 len(row) == 30  # no array
                 and (type(x := row[0]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[17]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[6]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and (type(x := row[12]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[21]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[22]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[23]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[24]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[26]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
                 and (type(x := row[27]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
             ):
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-                mean_radius = row[0]
-                # r5b955f
-                r5b955f = row[23] > 907.0000305175781 and row[26] > 0.23890001326799393
-                total1 = 54.0
-                if r5b955f:
+                # r2ee644
+                r2ee644 = row[6] > 0.06500000134110451 and row[23] > 870.0000305175781
+                # r9b9dfc
+                r9b9dfc = (
+                    row[0] <= 14.000000476837158
+                    and row[12] <= 3.1670001745223995
+                    and row[22] > 106.00000381469727
+                )
+                total1 = 45.0
+                if r2ee644:
                     total1 += 12.0
-                total1 += MEAN_RADIUS_VALUES[bisect_left(MEAN_RADIUS_CUTS, mean_radius)] if mean_radius <= inf else 0.0
-                total1 += CONCAVE_POINTS_ERROR_VALUES[bisect_left(CONCAVE_POINTS_ERROR_CUTS, row[17])] if row[17] <= inf else 0.0
+                if r9b9dfc:
+                    total1 += 10.0
+                total1 += MEAN_CONCAVITY_VALUES[bisect_left(MEAN_CONCAVITY_CUTS, row[6])] if row[6] <= inf else 0.0
                 total1 += WORST_TEXTURE_VALUES[bisect_left(WORST_TEXTURE_CUTS, row[21])] if row[21] <= inf else 0.0
                 total1 += WORST_PERIMETER_VALUES[bisect_left(WORST_PERIMETER_CUTS, row[22])] if row[22] <= inf else 0.0
                 total1 += WORST_AREA_VALUES[bisect_left(WORST_AREA_CUTS, row[23])] if row[23] <= inf else 0.0
-                total1 += WORST_SMOOTHNESS_VALUES[bisect_left(WORST_SMOOTHNESS_CUTS, row[24])] if row[24] <= inf else 0.0
-                total1 += WORST_CONCAVITY_VALUES[bisect_left(WORST_CONCAVITY_CUTS, row[26])] if row[26] <= inf else 0.0
                 total1 += WORST_CONCAVE_POINTS_VALUES[bisect_left(WORST_CONCAVE_POINTS_CUTS, row[27])] if row[27] <= inf else 0.0
                 total2 = 0.0
                 total2 += 0.1 * total1
                 p1 = logistic(total2)
-                positive = ((p1 if p1 > 0.501 else 0.501) if r5b955f or (row[21] > 27.250000953674316 and row[27] > 0.13760001212358475) or (mean_radius <= 14.700000286102293 and row[22] > 104.00000381469727 and row[24] > 0.14100001007318497) or (mean_radius > 14.410000324249268 and row[17] > 0.01745000015944242) or row[2] > 109.00000381469727 else 0.499 if p1 > 0.499 else p1)
+                positive = ((p1 if p1 > 0.501 else 0.501) if r2ee644 or (row[21] > 27.27000141143799 and row[27] > 0.1350000128149986) or r9b9dfc else 0.499 if p1 > 0.499 else p1)
                 return [1.0 - positive, positive]
     except LookupError:  # an absent column
         pass
@@ -247,31 +225,25 @@ def decide_many(
     np: Any,
     n: int,
     mean_radius: Any,
-    mean_perimeter: Any,
-    concave_points_error: Any,
+    mean_concavity: Any,
+    perimeter_error: Any,
     worst_texture: Any,
     worst_perimeter: Any,
     worst_area: Any,
-    worst_smoothness: Any,
-    worst_concavity: Any,
     worst_concave_points: Any,
 ) -> Any:
     """`decide` for n rows at once, on columns of numpy."""
     positive = (
-        # r5b955f
-        ((worst_area > 907.0000305175781) & (worst_concavity > 0.23890001326799393))
-        # r6711e1
-        | ((worst_texture > 27.250000953674316) & (worst_concave_points > 0.13760001212358475))
-        # r43f574
+        # r2ee644
+        ((mean_concavity > 0.06500000134110451) & (worst_area > 870.0000305175781))
+        # r540ecb
+        | ((worst_texture > 27.27000141143799) & (worst_concave_points > 0.1350000128149986))
+        # r9b9dfc
         | (
-            (mean_radius <= 14.700000286102293)
-            & (worst_perimeter > 104.00000381469727)
-            & (worst_smoothness > 0.14100001007318497)
+            (mean_radius <= 14.000000476837158)
+            & (perimeter_error <= 3.1670001745223995)
+            & (worst_perimeter > 106.00000381469727)
         )
-        # rd5e39c
-        | ((mean_radius > 14.410000324249268) & (concave_points_error > 0.01745000015944242))
-        # rd834b0
-        | (mean_perimeter > 109.00000381469727)
     )
     return np.where(positive, 1, 0)
 
@@ -794,56 +766,52 @@ READERS: Readers = {"number": number}
 
 # Of each column of USED the cells that the rows are made of.
 TEST_CELLS: tuple[tuple[Any, ...], ...] = (
-    (nan, -inf, inf, 0.0, 14.410000324249268, 14.700000286102293, 14.700000286102295, 14.41000032424927,
-    14.980000019073486, 14.980000019073488, ),
-    (nan, -inf, inf, 0.0, 109.00000381469727, 109.00000381469728),
-    (nan, -inf, inf, 0.0, 0.013100000564008951, 0.01745000015944242, 0.017450000159442425, 0.013100000564008953),
-    (nan, -inf, inf, 0.0, 29.150000572204586, 27.250000953674316, 27.25000095367432, 23.880000114440914,
-    23.880000114440918, 29.15000057220459, ),
-    (nan, -inf, inf, 0.0, 104.00000381469727, 107.20000076293945, 104.00000381469728, 107.20000076293947),
-    (nan, -inf, inf, 0.0, 907.0000305175781, 907.0000305175782, 688.7000427246093, 870.0000305175782, 688.7000427246094,
-    870.0000305175781, ),
-    (nan, -inf, inf, 0.0, 0.14100001007318497, 0.13940001279115677, 0.141000010073185, 0.1394000127911568),
-    (nan, -inf, inf, 0.0, 0.23890001326799393, 0.23890001326799395, 0.1900000050663948, 0.19000000506639483),
-    (nan, -inf, inf, 0.0, 0.13760001212358475, 0.16200000792741776, 0.13760001212358478, 0.16200000792741778),
+    (nan, -inf, inf, 0.0, 14.000000476837158, 14.00000047683716),
+    (nan, -inf, inf, 0.0, 0.06500000134110451, 0.06500000134110452, 0.09000000730156898, 0.090000007301569),
+    (nan, -inf, inf, 0.0, 3.1670001745224, 3.1670001745223995),
+    (nan, -inf, inf, 0.0, 24.12000179290771, 27.27000141143799, 27.270001411437992, 24.120001792907715),
+    (nan, -inf, inf, 0.0, 107.20000076293945, 106.00000381469727, 106.00000381469728, 107.20000076293947),
+    (nan, -inf, inf, 0.0, 885.0000305175781, 870.0000305175781, 870.0000305175782, 640.0000305175781, 640.0000305175782,
+    810.0000305175781, 810.0000305175782, 885.0000305175782, ),
+    (nan, -inf, inf, 0.0, 0.14200001209974286, 0.1600000038743019, 0.1350000128149986, 0.13500001281499863,
+    0.12100000306963919, 0.1210000030696392, 0.1420000120997429, 0.16000000387430194, ),
 )
 
 # Probabilities of the classes.
 TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.501, 0.499), (0.9977621514787, 0.0022378485213), (0.0013585199504, 0.9986414800496),
-    (0.8021838885586, 0.1978161114414), (0.499, 0.501), (0.0573241758989, 0.9426758241011),
-    (0.4501660026875, 0.5498339973125), (0.1544652650835, 0.8455347349165), (0.1418510649005, 0.8581489350995),
-    (0.3318122278318, 0.6681877721682), (0.130108474363, 0.869891525637), (0.1679816148661, 0.8320183851339),
-    (0.5744425168117, 0.4255574831883), (0.4013123398875, 0.5986876601125), (0.9478464369216, 0.0521535630784),
-    (0.0218812709361, 0.9781187290639), (0.9644288107274, 0.0355711892726), (0.0911229610149, 0.9088770389851),
-    (0.0293122307514, 0.9706877692486), (0.0241270214177, 0.9758729785823), (0.9002495108803, 0.0997504891197),
-    (0.768524783499, 0.231475216501),
+    (0.501, 0.499), (0.9955037268391, 0.0044962731609), (0.0033348073074, 0.9966651926926),
+    (0.8455347349165, 0.1544652650835), (0.499, 0.501), (0.6224593312019, 0.3775406687981),
+    (0.6681877721682, 0.3318122278318), (0.3775406687981, 0.6224593312019), (0.3100255188724, 0.6899744811276),
+    (0.4501660026875, 0.5498339973125), (0.869891525637, 0.130108474363), (0.9308615796567, 0.0691384203433),
+    (0.9706877692486, 0.0293122307514), (0.9426758241011, 0.0573241758989), (0.3318122278318, 0.6681877721682),
+    (0.9168273035061, 0.0831726964939), (0.9781187290639, 0.0218812709361), (0.1192029220221, 0.8807970779779),
+    (0.1544652650835, 0.8455347349165), (0.2497398944049, 0.7502601055951), (0.4750208125211, 0.5249791874789),
+    (0.0997504891197, 0.9002495108803), (0.7502601055951, 0.2497398944049), (0.9644288107274, 0.0355711892726),
+    (0.231475216501, 0.768524783499),
 )
 
 # Rows: the number of the class, of its probabilities, and of each cell.
 TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2),
-    (0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3), (0, 3, 4, 4, 4, 4, 4, 4, 3, 2, 4), (1, 4, 4, 4, 4, 4, 4, 5, 3, 2, 4),
-    (1, 5, 5, 4, 4, 2, 4, 0, 4, 4, 2), (1, 6, 5, 4, 4, 2, 4, 3, 4, 4, 2), (0, 3, 5, 4, 4, 4, 5, 2, 5, 4, 4),
-    (1, 4, 5, 4, 4, 4, 5, 2, 5, 5, 4), (1, 5, 5, 4, 4, 2, 4, 4, 4, 0, 2), (1, 7, 5, 4, 4, 2, 4, 4, 4, 3, 2),
-    (0, 0, 5, 4, 4, 5, 4, 4, 4, 4, 2), (1, 8, 5, 4, 4, 6, 4, 4, 4, 4, 2), (1, 9, 3, 2, 4, 0, 2, 4, 5, 6, 5),
-    (1, 4, 3, 2, 4, 3, 2, 4, 5, 6, 5), (0, 0, 5, 4, 4, 2, 4, 4, 4, 4, 4), (1, 10, 5, 4, 4, 2, 4, 4, 4, 4, 6),
-    (1, 11, 3, 2, 4, 2, 2, 4, 5, 6, 0), (1, 4, 3, 2, 4, 2, 2, 4, 5, 6, 3), (1, 4, 5, 4, 4, 4, 5, 2, 2, 4, 3),
-    (0, 12, 6, 4, 4, 4, 5, 2, 2, 4, 3), (0, 0, 0, 4, 2, 7, 2, 4, 2, 4, 4), (1, 13, 3, 4, 2, 7, 2, 4, 2, 4, 4),
-    (0, 14, 4, 4, 4, 4, 4, 6, 2, 2, 4), (1, 4, 4, 4, 4, 4, 6, 6, 2, 2, 4), (1, 15, 5, 4, 4, 2, 0, 4, 4, 4, 2),
-    (1, 5, 5, 4, 4, 2, 3, 4, 4, 4, 2), (0, 16, 4, 4, 2, 4, 5, 6, 4, 6, 4), (1, 4, 4, 4, 2, 4, 5, 6, 6, 6, 4),
-    (1, 5, 5, 4, 4, 2, 4, 4, 0, 4, 2), (1, 7, 5, 4, 4, 2, 4, 4, 3, 4, 2), (1, 4, 7, 4, 2, 4, 5, 6, 4, 6, 4),
-    (0, 0, 2, 1, 5, 5, 4, 7, 4, 6, 7), (1, 17, 2, 1, 6, 5, 4, 7, 4, 6, 7), (1, 18, 5, 4, 0, 2, 4, 4, 4, 4, 2),
-    (1, 5, 5, 4, 3, 2, 4, 4, 4, 4, 2), (0, 16, 4, 4, 5, 7, 5, 6, 5, 6, 2), (1, 4, 4, 5, 5, 7, 5, 6, 5, 6, 2),
-    (1, 4, 8, 0, 2, 7, 5, 6, 2, 4, 4), (1, 4, 8, 3, 2, 7, 5, 6, 2, 4, 4), (1, 5, 8, 4, 4, 2, 4, 4, 4, 4, 2),
-    (1, 19, 9, 4, 4, 2, 4, 4, 4, 4, 2), (1, 5, 5, 4, 4, 2, 4, 4, 4, 4, 2), (1, 18, 5, 4, 7, 2, 4, 4, 4, 4, 2),
-    (0, 20, 4, 4, 5, 7, 5, 3, 5, 2, 2), (0, 21, 4, 4, 5, 8, 5, 3, 5, 2, 2), (1, 8, 5, 4, 4, 4, 4, 4, 4, 4, 2),
-    (1, 5, 5, 4, 4, 9, 4, 4, 4, 4, 2), (1, 5, 5, 4, 4, 2, 5, 4, 4, 4, 2), (1, 15, 5, 4, 4, 2, 7, 4, 4, 4, 2),
-    (1, 6, 5, 4, 4, 2, 4, 6, 4, 4, 2), (1, 11, 5, 4, 4, 2, 4, 8, 4, 4, 2), (1, 11, 5, 4, 4, 2, 4, 9, 4, 4, 2),
-    (1, 5, 5, 4, 4, 2, 4, 7, 4, 4, 2), (1, 7, 5, 4, 4, 2, 4, 4, 5, 4, 2), (1, 5, 5, 4, 4, 2, 4, 4, 7, 4, 2),
-    (1, 7, 5, 4, 4, 2, 4, 4, 4, 6, 2), (1, 5, 5, 4, 4, 2, 4, 4, 4, 7, 2), (1, 10, 5, 4, 4, 2, 4, 4, 4, 4, 5),
-    (1, 5, 5, 4, 4, 2, 4, 4, 4, 4, 7), (1, 4, 8, 2, 2, 7, 5, 6, 2, 4, 4), (1, 4, 4, 2, 5, 7, 5, 6, 5, 6, 2),
-    (1, 9, 3, 2, 4, 2, 2, 4, 5, 6, 5),
+    (0, 0, 0, 0, 0, 0, 0, 0, 0), (0, 1, 1, 1, 1, 1, 1, 1, 1), (1, 2, 2, 2, 2, 2, 2, 2, 2), (0, 1, 3, 3, 3, 3, 3, 3, 3),
+    (0, 3, 4, 4, 4, 3, 2, 4, 4), (1, 4, 4, 5, 4, 3, 2, 4, 4), (0, 5, 4, 0, 4, 3, 2, 4, 4), (0, 3, 4, 3, 4, 3, 2, 4, 4),
+    (0, 6, 2, 6, 5, 2, 2, 5, 3), (1, 7, 2, 6, 5, 2, 2, 6, 3), (1, 8, 4, 6, 5, 4, 4, 0, 5), (1, 4, 4, 6, 5, 4, 4, 3, 5),
+    (0, 6, 4, 4, 4, 5, 2, 4, 4), (1, 9, 4, 4, 4, 6, 2, 4, 4), (0, 0, 4, 4, 4, 0, 2, 4, 4), (0, 10, 2, 6, 5, 2, 2, 7, 6),
+    (1, 4, 2, 6, 5, 2, 2, 7, 7), (0, 0, 4, 4, 4, 3, 2, 4, 0), (0, 11, 4, 4, 4, 3, 2, 4, 3),
+    (0, 12, 5, 6, 5, 4, 4, 3, 5), (0, 12, 0, 6, 5, 4, 4, 3, 5), (1, 4, 3, 6, 5, 4, 4, 3, 5),
+    (0, 12, 4, 6, 4, 4, 4, 3, 5), (0, 12, 4, 6, 0, 4, 4, 3, 5), (1, 4, 4, 6, 3, 4, 4, 3, 5),
+    (0, 12, 4, 6, 5, 4, 5, 3, 5), (1, 4, 4, 6, 5, 4, 6, 3, 5), (0, 13, 4, 6, 5, 4, 0, 3, 5),
+    (0, 12, 4, 6, 5, 4, 3, 3, 5), (1, 4, 4, 6, 4, 3, 2, 4, 4), (1, 14, 4, 7, 4, 3, 2, 4, 4),
+    (0, 3, 4, 4, 4, 4, 2, 4, 4), (0, 6, 4, 4, 4, 7, 2, 4, 4), (0, 15, 4, 4, 4, 3, 4, 4, 4), (0, 3, 4, 4, 4, 3, 7, 4, 4),
+    (0, 16, 4, 4, 4, 3, 2, 7, 4), (0, 11, 4, 4, 4, 3, 2, 8, 4), (0, 11, 4, 4, 4, 3, 2, 9, 4),
+    (0, 3, 4, 4, 4, 3, 2, 10, 4), (1, 8, 4, 6, 5, 4, 4, 4, 5), (1, 17, 4, 6, 5, 4, 4, 11, 5),
+    (0, 11, 4, 4, 4, 3, 2, 4, 8), (0, 3, 4, 4, 4, 3, 2, 4, 9), (0, 6, 4, 4, 4, 3, 2, 4, 10),
+    (0, 6, 4, 4, 4, 3, 2, 4, 5), (0, 0, 4, 4, 4, 3, 2, 4, 11), (1, 18, 4, 6, 5, 4, 2, 2, 6),
+    (0, 13, 2, 6, 5, 2, 2, 7, 3), (1, 19, 4, 6, 5, 5, 4, 2, 8), (1, 20, 4, 2, 4, 5, 4, 4, 8),
+    (1, 21, 4, 2, 5, 6, 2, 7, 2), (1, 4, 4, 4, 3, 4, 4, 7, 8), (1, 4, 4, 4, 5, 5, 4, 7, 6),
+    (1, 18, 2, 6, 5, 2, 5, 4, 5), (1, 20, 4, 5, 5, 4, 4, 2, 3), (0, 22, 4, 4, 5, 5, 5, 0, 8),
+    (0, 12, 2, 3, 3, 0, 5, 3, 3), (0, 12, 4, 6, 2, 2, 5, 7, 1), (0, 23, 0, 2, 5, 4, 5, 7, 6),
+    (0, 12, 2, 3, 2, 5, 5, 3, 6), (1, 4, 4, 4, 5, 5, 2, 5, 8), (1, 24, 4, 6, 5, 2, 2, 5, 4),
+    (0, 12, 2, 4, 2, 4, 4, 7, 5), (1, 4, 3, 2, 5, 4, 2, 7, 5),
 )
 
 
@@ -867,7 +835,7 @@ if __name__ == "__main__":
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
 # | rulekit rules 1
-# | # digest 31d81de5778371169da9a7846bd8085c3fc11f3cb30f119a33083374678a89a4 (for information: reading computes it anew)
+# | # digest b03e854f9819be5fa86f8013050605c7dd88ee2b9c05829de6e6d27b3b7f17da (for information: reading computes it anew)
 # |
 # | column mean_radius: numeric
 # | column mean_texture: numeric
@@ -903,15 +871,13 @@ if __name__ == "__main__":
 # | default benign
 # |
 # | decide malignant when any of (
-# |   rule 1: worst_area > 907 and worst_concavity > 0.2389,                       # r5b955f  training: right 100.0 % of 126 rows, 97 to 100; held out: right 97.1 % of 34 rows, 85 to 99.5
-# |   worst_texture > 27.25 and worst_concave_points > 0.1376,                     # r6711e1  training: right 100.0 % of 93 rows, 96 to 100; held out: right 100.0 % of 23 rows, 86 to 100
-# |   mean_radius <= 14.7 and worst_perimeter > 104 and worst_smoothness > 0.141,  # r43f574  training: right 100.0 % of 20 rows, 84 to 100; held out: right 100.0 % of 8 rows, 68 to 100
-# |   mean_radius > 14.41 and concave_points_error > 0.01745,                      # rd5e39c  training: right 100.0 % of 40 rows, 91 to 100; held out: right 90.9 % of 11 rows, 62 to 98
-# |   mean_perimeter > 109,                                                        # rd834b0  training: right 100.0 % of 93 rows, 96 to 100; held out: right 96.8 % of 31 rows, 84 to 99.4
+# |   rule 1: mean_concavity > 0.065 and worst_area > 870,                               # r2ee644  training: right 100.0 % of 129 rows, 97 to 100; held out: right 97.4 % of 39 rows, 87 to 99.5
+# |   worst_texture > 27.27 and worst_concave_points > 0.135,                            # r540ecb  training: right 100.0 % of 91 rows, 96 to 100; held out: right 100.0 % of 25 rows, 87 to 100
+# |   rule 3: mean_radius <= 14 and perimeter_error <= 3.167 and worst_perimeter > 106,  # r9b9dfc  training: right 100.0 % of 12 rows, 76 to 100; held out: right 100.0 % of 1 row, 21 to 100
 # | )
 # | report malignant with sided(logistic of sum(
 # |   0,
-# |   0.1 * sum(54, 12 if rule 1, 1 * step(mean_radius: -9 up to 14.98, then 0, missing 0), 1 * step(concave_points_error: -7 up to 0.0131, then 0, missing 0), 1 * step(worst_texture: -20 up to 23.88, -10 up to 29.15, then 0, missing 0), 1 * step(worst_perimeter: -10 up to 107.2, then 0, missing 0), 1 * step(worst_area: -26 up to 688.7, -12 up to 870, then 0, missing 0), 1 * step(worst_smoothness: -11 up to 0.1394, then 0, missing 0), 1 * step(worst_concavity: -11 up to 0.19, then 0, missing 0), 1 * step(worst_concave_points: -21 up to 0.1376, -9 up to 0.162, then 0, missing 0)),
+# |   0.1 * sum(45, 12 if rule 1, 10 if rule 3, 1 * step(mean_concavity: -12 up to 0.09, then 0, missing 0), 1 * step(worst_texture: -19 up to 24.12, -9 up to 27.27, then 0, missing 0), 1 * step(worst_perimeter: -7 up to 107.2, then 0, missing 0), 1 * step(worst_area: -33 up to 640, -21 up to 810, -12 up to 885, then 0, missing 0), 1 * step(worst_concave_points: -28 up to 0.121, -19 up to 0.142, -9 up to 0.16, then 0, missing 0)),
 # | ), at least 0.501 when decided, else at most 0.499)
 # |
 # rules: end
