@@ -42,7 +42,7 @@ _VARIES = (
     (re.compile(r"(?m)^(?:tree of depth 4|logistic regression|gradient boosting|no time for:) .*\n"), ""),
     (re.compile(r"\b\d+\.\d s\b"), "# s"),
     # the last of five or more figures after an error: the seconds of a learner that is tried
-    (re.compile(r"(?m)( ± \d+\.\d(?: +(?:\d+\.\d+|-)){5,}) +\d+\.\d$"), r"\1"),
+    (re.compile(r"(?m)(±\d+\.\d(?: +(?:\d+\.\d+|-)){5,}) +\d+\.\d$"), r"\1"),
     (re.compile(r"\b[\d.]+ (kB|bytes)\b"), "# kB"),
     (re.compile(r"within [\d.e-]+"), "within #"),
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _OWN = {"learners", "folds", "time_limit", "json_", "quiet"}
 _COLUMNS = {
     **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("macro F1", 2)},
-    **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1), "seconds": ("seconds", 1)},
-    "stability": ("stability", 2),
+    **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1)},
+    **{"stability": ("stability", 2), "seconds": ("seconds", 1)},
 }
 _FEWEST = 4  # columns that are shown however narrow the terminal is
 

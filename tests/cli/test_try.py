@@ -25,7 +25,7 @@ def test_it_shows_a_table_and_the_command_that_takes_a_line(
     ran = run("try", str(table), "--target", "label", "--positive", "yes", *reading, *TWO)
     assert ran.status == 0, ran.err
     lines = ran.out.splitlines()
-    assert " ".join(lines[0].split()) == "error % log loss AUC rules columns seconds stability"
+    assert " ".join(lines[0].split()) == "error % log loss AUC rules columns stability seconds"
     assert {line.split()[0] for line in lines[1:5]} == {"noisy-or", "adaboost", "one", "most"}
     assert max(map(len, lines)) <= 80
     errors = [float(line.split("±")[0].split()[-1]) for line in lines[1:5]]

@@ -37,7 +37,7 @@ RUN = [
 def test_what_a_page_shows_is_what_comes_out(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every baseline beside a training is a single condition: the others take long, and may vary on a page."""
     names = [name for name, _ in baselines._models()]
-    monkeypatch.setattr(baselines, "_models", lambda: iter((name, baselines._condition) for name in names))
+    monkeypatch.setattr(baselines, "_models", lambda: iter((name, baselines.one_condition) for name in names))
     monkeypatch.setattr(baselines_beside, "measured_beside", lambda: nullcontext(_at_once))
     prepare(tmp_path)
 
