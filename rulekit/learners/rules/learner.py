@@ -70,11 +70,10 @@ class PlainRules(RuleLearner):
             for (kept, begun), each in zip(known, rare, strict=True)
         ]
         problem, plans = with_promises(problem, plans, data, settings, classes)
+        own = [replace(problem, labels=question.problem.labels) for question in questions]
         if settings.max_features is not None:
-            own = [replace(problem, labels=question.problem.labels) for question in questions]
             columns = few_columns(own, plans, settings.max_features)
             plans = [replace(plan, columns=columns) for plan in plans]
-        own = [replace(problem, labels=question.problem.labels) for question in questions]
         if len(questions) > 1 and settings.ordered is None:
             own, plans = _in_one_list(problem, own, plans, settings, classes)
         return [replace(q, problem=each, plan=plan) for q, each, plan in zip(questions, own, plans, strict=True)]
