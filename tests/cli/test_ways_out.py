@@ -17,8 +17,8 @@ import rulekit
 def towns(path: Path) -> None:
     """Thirty towns of which four have many floods, in fewer than half of their houses."""
     rng = np.random.default_rng(0)
-    town = rng.integers(0, 30, 900)
-    flood = rng.random(900) < np.where(town < 4, 0.36, 0.1)
+    town = rng.integers(0, 30, 1800)
+    flood = rng.random(1800) < np.where(town < 4, 0.36, 0.1)
     written(path, "town,y", (f"t{a},{'yes' if b else 'no'}" for a, b in zip(town, flood, strict=True)))
 
 
@@ -45,8 +45,8 @@ def written(path: Path, header: str, lines: Iterable[str]) -> None:
 @pytest.mark.parametrize(
     ("table", "given", "way"),
     [
-        (towns, [], "--cost 1:3"),
-        pytest.param(towns, ["--positive", "no"], "--positive yes --cost 1:3", marks=pytest.mark.long),
+        (towns, [], "--cost 1:4"),
+        pytest.param(towns, ["--positive", "no"], "--positive yes --cost 1:4", marks=pytest.mark.long),
         pytest.param(ranks, [], "--param class_weight=balanced", marks=pytest.mark.long),
         (noise, [], ""),
     ],

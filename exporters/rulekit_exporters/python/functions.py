@@ -186,6 +186,10 @@ _TESTS = {  # the usual type of a cell first
 }
 
 
+_ONE_BY_ONE = 16
+"""Cells of a kind that are tested each by itself, which is faster; of more the test is written once."""
+
+
 def _order(feature: Feature) -> str:
     if feature.has_text_cells:
         return "text"
@@ -194,7 +198,15 @@ def _order(feature: Feature) -> str:
 
 def _case(pattern: str, first: str, graph: RuleGraph, keys: Mapping[str, str]) -> list[str]:
     """A case of rows whose cells the rules may take as they are: Python's own numbers, none beyond 2^53, and texts."""
-    tests = [f"and ({_TESTS[_order(graph.schema[name])].format(f'x := row[{key}]')})" for name, key in keys.items()]
+    tests, cells = [], dict[str, list[str]]()
+    for name, key in keys.items():
+        cells.setdefault(_TESTS[_order(graph.schema[name])], []).append(f"row[{key}]")
+    for test, own in cells.items():
+        if len(own) <= _ONE_BY_ONE:
+            tests += [f"and ({test.format(f'x := {cell}')})" for cell in own]
+        else:
+            listed = (", ".join(own[i : i + 4]) + "," for i in range(0, len(own), 4))
+            tests += [f"and all({test.format('x')} for x in (", *(f"    {line}" for line in listed), "))"]
     return [
         f"            case {pattern} if (",
         *(f"                {line}" for line in (first, *tests)),

@@ -254,15 +254,8 @@ class _Group:
         made, question = run.grown[-1], run.question
         if made.start:
             return False
-        run.last = {
-            "class": question.label,
-            "n_units": self.plan.n_units,
-            "unit": made.size,
-            "objective": made.objective,
-            "error": made.error / question.problem.total,
-            "questions": self.plan.questions,
-            "folds": 0 if self.plan.folds is None else self.plan.folds.n_folds,
-        }
+        run.last = {**self._told(run), "objective": made.objective, "error": made.error / question.problem.total}
+        run.last["unit"] = made.size
         return self.plan.callback is not None and bool(self.plan.callback(dict(run.last)))
 
     # Sizes ---------------------------------------------------------------------------------------------------------
@@ -331,10 +324,20 @@ class _Group:
         except KeyboardInterrupt:
             return "interrupted"
 
+    def _told(self, run: Run) -> dict[str, Any]:
+        """What the callback is told of a question, with or without a candidate."""
+        return {
+            "class": run.question.label,
+            "n_units": self.plan.n_units,
+            "unit": 0,
+            "questions": self.plan.questions,
+            "folds": 0 if self.plan.folds is None else self.plan.folds.n_folds,
+        }
+
     def _tell_fold(self, run: Run, number: int) -> Stopped:
         try:
-            callback = self.plan.callback if run.last else None  # not where no candidate was
-            cancels = callback is not None and callback({**run.last, "fold": number})
+            step = {**(run.last or self._told(run)), "fold": number}
+            cancels = self.plan.callback is not None and self.plan.callback(step)
         except KeyboardInterrupt:
             return "interrupted"
         return "cancelled" if cancels else ""

@@ -39,11 +39,17 @@ def holds(text: str, row: Row) -> bool:
 
 
 def _part(text: str, row: Row) -> bool:
+    if found := re.fullmatch(r"\((\w+)(.*) or missing\)", text):
+        return not row[found[1]] or _part(found[1] + found[2], row)
+    if found := re.fullmatch(r"(\w+) not in \{(.*)\}", text):
+        return bool(row[found[1]]) and row[found[1]] not in found[2].split(", ")
     if found := re.fullmatch(r"(\w+) (<=|>) ([\d.]+)", text):
         cell = row[found[1]]
         if not cell:
             return False
         return float(cell) <= float(found[3]) if found[2] == "<=" else float(cell) > float(found[3])
+    if found := re.fullmatch(r"([\d.]+) < (\w+) <= ([\d.]+)", text):
+        return bool(row[found[2]]) and float(found[1]) < float(row[found[2]]) <= float(found[3])
     if found := re.fullmatch(r"(\w+) in \{(.*)\}", text):
         return row[found[1]] in found[2].split(", ")
     if found := re.fullmatch(r"(not )?(\w+)", text):

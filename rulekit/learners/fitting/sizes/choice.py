@@ -14,6 +14,8 @@ _SMALL = 0.1
 """The share of what rules gain in loss on the training rows that a smaller size with no more errors may leave out."""
 _SURELY = 2.0
 """Standard errors of the difference by which a smaller size is surely better: three folds tell little of them."""
+_NOTHING = 1e-300
+"""In place of no weight: rows that were held out may all be of classes that are told apart before."""
 _TELLS_APART = 1e-6
 """What a nat of loss counts beside an error, where it only tells apart places with as many errors."""
 
@@ -52,11 +54,11 @@ class Curve:
 
     @property
     def by_fold(self) -> Floats:
-        return np.asarray(self.wrong / self.weights[:, None])
+        return np.asarray(self.wrong / np.maximum(self.weights, _NOTHING)[:, None])
 
     @property
     def error(self) -> Floats:
-        return np.asarray(self.wrong.sum(axis=0) / self.weights.sum())
+        return np.asarray(self.wrong.sum(axis=0) / max(float(self.weights.sum()), _NOTHING))
 
     @property
     def standard_error(self) -> Floats:
@@ -162,7 +164,8 @@ class Curve:
 
     def _above(self, more: Floats) -> float:
         """How many standard errors a difference [F] is above 0."""
-        mean, deviation = more.sum() / self.weights.sum(), float(_over_folds((more / self.weights)[:, None])[0])
+        weights = np.maximum(self.weights, _NOTHING)
+        mean, deviation = more.sum() / weights.sum(), float(_over_folds((more / weights)[:, None])[0])
         return float((mean - 1e-12) / max(deviation, 1e-300))
 
 
