@@ -19,7 +19,9 @@ def towns(path: Path) -> None:
     rng = np.random.default_rng(0)
     town = rng.integers(0, 30, 1800)
     flood = rng.random(1800) < np.where(town < 4, 0.36, 0.1)
-    written(path, "town,y", (f"t{a},{'yes' if b else 'no'}" for a, b in zip(town, flood, strict=True)))
+    built = rng.integers(1900, 2020, 1800)
+    rows = zip(town, built, flood, strict=True)
+    written(path, "town,built,y", (f"t{a},{year},{'yes' if b else 'no'}" for a, year, b in rows))
 
 
 def ranks(path: Path) -> None:
@@ -45,8 +47,8 @@ def written(path: Path, header: str, lines: Iterable[str]) -> None:
 @pytest.mark.parametrize(
     ("table", "given", "way"),
     [
-        (towns, [], "--cost 1:4"),
-        pytest.param(towns, ["--positive", "no"], "--positive yes --cost 1:4", marks=pytest.mark.long),
+        (towns, [], "--cost 1:5"),
+        pytest.param(towns, ["--positive", "no"], "--positive yes --cost 1:5", marks=pytest.mark.long),
         pytest.param(ranks, [], "--param class_weight=balanced", marks=pytest.mark.long),
         (noise, [], ""),
     ],

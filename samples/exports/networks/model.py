@@ -198,58 +198,26 @@ def predict(row: Any) -> str:
         match row:
             case {} if (
                 type(row) is dict
-                and (type(x := row["exposed(db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and all(type(x) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST) for x in (
+                    row["exposed(db)"], row["exposed(files)"], row["exposed(mail)"], row["exposed(web)"],
+                    row["unpatched(db)"], row["unpatched(files)"], row["unpatched(mail)"], row["unpatched(web)"],
+                    row["reaches(db, db)"], row["reaches(db, files)"], row["reaches(db, mail)"], row["reaches(db, web)"],
+                    row["reaches(files, db)"], row["reaches(files, files)"], row["reaches(files, mail)"], row["reaches(files, web)"],
+                    row["reaches(mail, db)"], row["reaches(mail, files)"], row["reaches(mail, mail)"], row["reaches(mail, web)"],
+                    row["reaches(web, db)"], row["reaches(web, files)"], row["reaches(web, mail)"], row["reaches(web, web)"],
+                ))
             ):
                 return CLASSES[decide(row)]
             case [*_] if (
                 len(row) == 24  # no array
-                and (type(x := row[0]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[1]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[2]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[3]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[5]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[6]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[7]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[8]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[9]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[10]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[11]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[12]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[13]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[14]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[15]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[16]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[17]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[18]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[19]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[20]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[21]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[22]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[23]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and all(type(x) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST) for x in (
+                    row[0], row[1], row[2], row[3],
+                    row[4], row[5], row[6], row[7],
+                    row[8], row[9], row[10], row[11],
+                    row[12], row[13], row[14], row[15],
+                    row[16], row[17], row[18], row[19],
+                    row[20], row[21], row[22], row[23],
+                ))
             ):
                 # `decide` once more, on places: to name the cells first would take longer than the rules.
                 total1 = -2.557292938232422
@@ -308,58 +276,26 @@ def predict_proba(row: Any) -> list[float]:
         match row:
             case {} if (
                 type(row) is dict
-                and (type(x := row["exposed(db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["exposed(web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["unpatched(web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(db, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(files, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(mail, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, db)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, files)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, mail)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["reaches(web, web)"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and all(type(x) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST) for x in (
+                    row["exposed(db)"], row["exposed(files)"], row["exposed(mail)"], row["exposed(web)"],
+                    row["unpatched(db)"], row["unpatched(files)"], row["unpatched(mail)"], row["unpatched(web)"],
+                    row["reaches(db, db)"], row["reaches(db, files)"], row["reaches(db, mail)"], row["reaches(db, web)"],
+                    row["reaches(files, db)"], row["reaches(files, files)"], row["reaches(files, mail)"], row["reaches(files, web)"],
+                    row["reaches(mail, db)"], row["reaches(mail, files)"], row["reaches(mail, mail)"], row["reaches(mail, web)"],
+                    row["reaches(web, db)"], row["reaches(web, files)"], row["reaches(web, mail)"], row["reaches(web, web)"],
+                ))
             ):
                 return probabilities(row)
             case [*_] if (
                 len(row) == 24  # no array
-                and (type(x := row[0]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[1]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[2]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[3]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[5]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[6]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[7]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[8]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[9]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[10]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[11]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[12]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[13]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[14]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[15]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[16]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[17]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[18]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[19]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[20]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[21]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[22]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[23]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
+                and all(type(x) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST) for x in (
+                    row[0], row[1], row[2], row[3],
+                    row[4], row[5], row[6], row[7],
+                    row[8], row[9], row[10], row[11],
+                    row[12], row[13], row[14], row[15],
+                    row[16], row[17], row[18], row[19],
+                    row[20], row[21], row[22], row[23],
+                ))
             ):
                 # `probabilities` once more, on places: to name the cells first would take longer than the rules.
                 total1 = -2.557292938232422
