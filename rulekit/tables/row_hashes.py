@@ -169,7 +169,7 @@ def _of_cells(table: Table, first: int, last: int, keys: Mapping[str, Any]) -> H
             continue
         numbers = canonical_numbers(cells)
         bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64)
-        total += mixed(bits ^ keys[feature.name])
+        total += mixed(np.bitwise_xor(bits, keys[feature.name], dtype=np.uint64))  # numpy 1 took narrower ones
     return total
 
 
