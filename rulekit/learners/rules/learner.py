@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,23 +13,37 @@ from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
 from rulekit.graph.nodes import Family
 from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants, setting
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.given.constraints import refuse_broken, required_of
 from rulekit.learners.fitting.given.starts import WHERE, check_classes, clauses_of, given_rules, with_given
 from rulekit.learners.fitting.learning import Run
+from rulekit.learners.fitting.parameters import one_of, whole
 from rulekit.learners.fitting.rows.folds import Folds
 from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import clause_node
+from rulekit.learners.fitting.settings import StartSettings
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
 from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, rule_path
 from rulekit.learners.rules.score_cards import Cards
-from rulekit.learners.rules.settings import RulesSettings
 from rulekit.schema import Schema
 
 _GUIDED = 1 << 12
 """Rows up to which a guide helps the search: of more, labels alone err less."""
+
+
+@dataclass(frozen=True)
+class RulesSettings(StartSettings):
+    """How many rules there are, and what predicts the probability; all else is shared."""
+
+    max_rules: int = setting(8, whole(1), "most rules of a class")
+    report: Literal["rules", "all", "rates"] = setting(
+        "rules",
+        one_of("rules", "all", "rates"),
+        "the probability is a score card over the columns of the rules, over all columns, or a rate for each rule",
+    )
+    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
 
 
 class PlainRules(RuleLearner):
