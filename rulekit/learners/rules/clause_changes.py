@@ -67,29 +67,6 @@ def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
         found[i] = inside
 
 
-def _gain_at_once(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> float:
-    rows = np.flatnonzero(free)
-    gains = gain[rows[holds[stacked[rows][:, places]].all(axis=1)]]
-    return float(np.cumsum(gains)[-1]) if len(gains) else 0.0  # one after the other, as numpy's sum is not made
-
-
-@compiled_unless(_gain_at_once)
-def gain_of(stacked: Any, places: Any, holds: Any, gain: Any, free: Any) -> float:
-    """The sum of the gains [n] of the free rows on which all conditions hold."""
-    total = 0.0
-    for i in range(len(gain)):
-        if not free[i]:
-            continue
-        inside = True
-        for j in range(len(places)):
-            if not holds[stacked[i, places[j]]]:
-                inside = False
-                break
-        if inside:
-            total += gain[i]
-    return total
-
-
 def _add_by_failing_at_once(
     stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
 ) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.rule_sets import Clause
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
+from rulekit.learners.rules.clause_search import ClauseSearch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ def purest_cover(search: ClauseSearch, most: int, room: float, enough: float, lo
     worth, most_worth = 0.0, 0.0
     while len(clauses) < most:
         clause = _generalised(search, _grown(search, orders, np.flatnonzero(free), min(longest, room)), free)
-        literals = clause_literals(clause, search.columns)
+        literals = search.literals([clause])
         # Levels come by purity here, also those that the search will leave out: they cost nothing yet.
         value = search.value(clause, free) + search.price(clause) - search.cost * literals
         if literals > room or value <= 0.0:
@@ -134,5 +134,4 @@ def _generalised(search: ClauseSearch, clause: Clause, free: Bools) -> Clause:
 
 
 def _losses(search: ClauseSearch, clause: Clause, free: Bools) -> float:
-    rows = search.rows_of(clause) & free
-    return float(np.maximum(-search.gain[rows], 0.0).sum())
+    return float(np.maximum(-search.gain[search.rows_of(clause) & free], 0.0).sum())

@@ -10,7 +10,7 @@ Gains are whole numbers, so that every sum is exact and the same in any order of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,12 @@ from rulekit.learners.binned.codes import Codes
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed, all_allowed
 from rulekit.learners.fitting.rule_sets import Clause
-from rulekit.learners.rules.clause_changes import (
-    add_by_failing,
-    best_change,
-    condition_of,
-    gain_of,
-    mark_covered,
-)
+from rulekit.learners.rules.clause_changes import add_by_failing, best_change, condition_of, mark_covered
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _ROUNDS = 30
 _SWEEPS = 4
+_KEPT = 128  # clauses of which the rows are kept
 _FEW_LEVELS = 8
 _LEVEL_PRICE = 1.0  # of a literal, for each further level of a list in a column of more: its reader reads them all
 
@@ -84,10 +79,20 @@ class _Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Facts:
+    """Of a clause the rows [n] on which it holds, and what each condition costs: literals, and literals with levels."""
+
+    rows: Bools
+    literals: tuple[int, ...]
+    prices: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ClauseSearch:
     """columns; codes [n]; gain [n], whole numbers; cost: of a literal, in gains; least: fewest rows of a clause.
 
     stacked [n, searched]: the codes of the searched columns, each from its offset. allowed: which clauses may be found.
+    known: facts of the clauses that were met last.
     """
 
     columns: tuple[BinnedColumn, ...]
@@ -97,6 +102,7 @@ class ClauseSearch:
     layout: _Layout
     stacked: npt.NDArray[np.int32]
     allowed: Allowed
+    known: dict[tuple[tuple[int, bytes], ...], _Facts] = field(default_factory=dict)
 
     @classmethod
     def over(
@@ -121,10 +127,25 @@ class ClauseSearch:
         return sums[0], counts[0]
 
     def rows_of(self, clause: Clause) -> Bools:
-        """The rows [n] on which all conditions of a clause hold."""
-        found = np.empty(len(self.gain), dtype=bool)
-        mark_covered(self.stacked, *self._marked(clause), found)
+        """The rows [n] on which all conditions of a clause hold; not to be changed."""
+        return self._facts(clause).rows
+
+    def _facts(self, clause: Clause) -> _Facts:
+        key = tuple((column, condition.tobytes()) for column, condition in clause.items())
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) >= _KEPT:
+                self.known.clear()
+            rows = np.empty(len(self.gain), dtype=bool)
+            mark_covered(self.stacked, *self._marked(clause), rows)
+            conditions = [(self.columns[column], condition) for column, condition in clause.items()]
+            literals = tuple(condition_literals(*each) for each in conditions)
+            found = self.known[key] = _Facts(rows, literals, tuple(condition_price(*each) for each in conditions))
         return found
+
+    def literals(self, clauses: Sequence[Clause]) -> int:
+        """The literals of some clauses."""
+        return sum(sum(self._facts(clause).literals) for clause in clauses)
 
     def _marked(self, clause: Clause) -> tuple[Ints, Bools]:
         """The places of the conditions among the searched columns, and which places of a histogram they allow."""
@@ -138,11 +159,11 @@ class ClauseSearch:
 
     def value(self, clause: Clause, free: Bools) -> float:
         """What a clause is worth on the rows that no other covers, less what reading it costs."""
-        return float(gain_of(self.stacked, *self._marked(clause), self.gain, free)) - self.price(clause)
+        return float(np.dot(self.gain, self.rows_of(clause) & free)) - self.price(clause)
 
     def price(self, clause: Clause) -> float:
         """What reading a clause costs, in gains."""
-        return self.cost * clause_price(clause, self.columns)
+        return self.cost * sum(self._facts(clause).prices)
 
     def improved(self, clause: Clause, free: Bools, room: float, value: float | None = None) -> tuple[Clause, float]:
         """A clause, with at most `room` literals, that no change of one condition or exchange of two makes better.
@@ -163,9 +184,8 @@ class ClauseSearch:
         layout = self.layout
         places, holds = self._marked(clause)
         sums, counts, totals = self._by_failing(rows, self.gain, places, holds)
-        conditions = [(self.columns[column], held) for column, held in clause.items()]
-        lefts = _without_each([condition_literals(*each) for each in conditions])
-        prices = self.cost * _without_each([condition_price(*each) for each in conditions])
+        facts = self._facts(clause)
+        lefts, prices = _without_each(facts.literals), self.cost * _without_each(facts.prices)
         listed = self.cost * layout.listed
         least += 1e-9 * (1.0 + abs(least))
         of = layout.allowed
@@ -224,26 +244,27 @@ class ClauseSearch:
 
     def run(self, clauses: list[Clause], room: float) -> list[Clause]:
         """The clauses after sweeps over all of them, without those that are not worth their literals."""
-        rows = [self.rows_of(clause) for clause in clauses]
-        times = np.sum(rows, axis=0, dtype=np.int16)
-        for _ in range(_SWEEPS):
-            changed = False
-            for k in range(len(clauses) - 1, -1, -1):
-                free = (times - rows[k]) == 0
-                others = sum(clause_literals(clause, self.columns) for i, clause in enumerate(clauses) if i != k)
-                before = self.value(clauses[k], free)
-                clause, value = self.improved(clauses[k], free, room - others, before)
-                if 0.0 < value <= before + 1e-9 * (1.0 + abs(before)):
-                    continue
-                changed = True
-                times -= rows[k]
-                if value <= 0.0:
-                    del clauses[k], rows[k]
-                else:
-                    clauses[k], rows[k] = clause, self.rows_of(clause)
-                    times += rows[k]
-            if not changed:
+        times = np.sum([self.rows_of(clause) for clause in clauses], axis=0, dtype=np.int16)
+        k, unchanged = 0, 0
+        for _ in range(_SWEEPS * len(clauses)):
+            if unchanged == len(clauses):
                 break
+            k = (k or len(clauses)) - 1
+            before, own = clauses[k], self.rows_of(clauses[k])
+            free = times == own
+            others = self.literals(clauses[:k] + clauses[k + 1 :])
+            worth = self.value(before, free)
+            clause, value = self.improved(before, free, room - others, worth)
+            if 0.0 < value <= worth + 1e-9 * (1.0 + abs(worth)):
+                unchanged += 1
+                continue
+            times -= own
+            if value <= 0.0:
+                del clauses[k]
+                unchanged = 0
+            else:
+                clauses[k], unchanged = clause, 1
+                times += self.rows_of(clause)
         return clauses
 
 

@@ -26,7 +26,7 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.fitting.given.allowed import Allowed
 from rulekit.learners.fitting.rule_sets import Clause, covered, covered_by_some
 from rulekit.learners.rules.clause_growth import purest_cover
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
+from rulekit.learners.rules.clause_search import ClauseSearch
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit.tables.kinds.hints import steps_of
 
@@ -187,11 +187,11 @@ def evenly_spread(n: int, most: int) -> Ints | None:
 
 def _sizes(search: ClauseSearch, begun: ClauseSearch, settings: RuleSettings, covers: Sequence[int]) -> list[Rules]:
     """The rules that are kept with 0, 1, 2, ... further ones; begun: a search on fewer rows, to begin with."""
-    columns, kept = search.columns, settings.kept
+    kept = settings.kept
     most = max(0, settings.rules - len(kept))
     room = math.inf
     if settings.literals is not None:
-        room = max(0.0, settings.literals - sum(clause_literals(clause, columns) for clause in kept))
+        room = max(0.0, settings.literals - search.literals(kept))
     found = _found(begun, settings, most, room, covers) if most else []
     if begun is not search:
         found = _more(search, search.run(found, room), most, room)
@@ -276,8 +276,7 @@ def _more(search: ClauseSearch, clauses: list[Clause], most: int, room: float) -
         free &= ~search.rows_of(clause)
     grown = False
     while len(clauses) < most:
-        left = room - sum(clause_literals(clause, search.columns) for clause in clauses)
-        clause, value = search.improved({}, free, left)
+        clause, value = search.improved({}, free, room - search.literals(clauses))
         if value <= 0.0:
             break
         clauses.append(clause)
