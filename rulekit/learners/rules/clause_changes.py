@@ -68,7 +68,7 @@ def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
 
 
 def _add_by_failing_at_once(
-    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
+    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, totals: Any
 ) -> None:
     fails = ~holds[stacked[rows][:, places]]
     few = np.count_nonzero(fails, axis=1) <= 1
@@ -76,12 +76,11 @@ def _add_by_failing_at_once(
     np.add.at(totals, part, gain[rows])
     flat = (part[:, None] * sums.shape[1] + stacked[rows]).reshape(-1)  # row after row, as the kernel adds
     np.add.at(sums.reshape(-1), flat, np.repeat(gain[rows], stacked.shape[1]))
-    counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
 
 
 @compiled_unless(_add_by_failing_at_once)
 def add_by_failing(
-    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, counts: Any, totals: Any
+    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, totals: Any
 ) -> None:
     """Add the gain of each row at its codes, in part 0 where all conditions hold, in part 1 + j where but j holds."""
     for i in range(len(rows)):
@@ -96,13 +95,11 @@ def add_by_failing(
         value = gain[row]
         totals[part] += value
         for c in range(stacked.shape[1]):
-            place = stacked[row, c]
-            sums[part, place] += value
-            counts[part, place] += 1
+            sums[part, stacked[row, c]] += value
 
 
 def _best_change_at_once(
-    sums: Any, counts: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
+    sums: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
 ) -> Any:
     ordered, nominal, offset, _, _, _, _, apart, _, _ = reads
     taken = np.zeros((len(totals), len(offset)), dtype=np.bool_)
@@ -112,9 +109,9 @@ def _best_change_at_once(
         if len(apart):
             taken[others] |= apart[place]
     rooms = room - lefts
-    cuts, kinds = _best_cuts(sums, counts, reads, rooms)
+    cuts, kinds = _best_cuts(sums, reads, rooms)
     cuts[taken[:, ordered]] = -np.inf
-    levels = _best_levels(sums, counts, reads)
+    levels = _best_levels(sums, reads)
     levels[taken[:, nominal]] = -np.inf
     found, found_place, found_kind = -1, -1, 0
     for part, value in enumerate(totals.tolist()):
@@ -132,7 +129,7 @@ def _best_change_at_once(
     return found, found_place, found_kind, best
 
 
-def _best_cuts(sums: Any, counts: Any, reads: Any, rooms: Any) -> tuple[Any, Any]:
+def _best_cuts(sums: Any, reads: Any, rooms: Any) -> tuple[Any, Any]:
     """What the best condition of each ordered column adds to each part, and of what kind it is: [parts, ordered]."""
     ordered, _, offset, sizes, second, directions, unknown, _, cost, _ = reads
     start, length, way = offset[ordered], sizes[ordered] - 1, directions[ordered]
@@ -148,7 +145,7 @@ def _best_cuts(sums: Any, counts: Any, reads: Any, rooms: Any) -> tuple[Any, Any
     highest_cut = np.where(cut, below, -np.inf).max(axis=2)
     lowest_cut = np.where(cut, below, np.inf).min(axis=2)
     missing, whole = sums[:, start], below[:, :, -1]
-    known = np.where((counts[:, start] > 0) & (missing > 0.0) & (unknown[ordered] == 0), missing, 0.0)
+    known = np.where((missing > 0.0) & (unknown[ordered] == 0), missing, 0.0)
     here = np.where(way <= 0, highest_cut + known - cost, -np.inf)
     kinds = np.full(here.shape, PREFIX)
     fits = (way == 0) & (second <= rooms[:, None])
@@ -162,31 +159,30 @@ def _best_cuts(sums: Any, counts: Any, reads: Any, rooms: Any) -> tuple[Any, Any
     return here, kinds
 
 
-def _best_levels(sums: Any, counts: Any, reads: Any) -> Any:
+def _best_levels(sums: Any, reads: Any) -> Any:
     """What the best levels of each nominal column add to each part [parts, nominal]; -infinity where none do."""
     _, nominal, offset, sizes, _, _, unknown, _, cost, listed = reads
     found = np.full((len(sums), len(nominal)), -np.inf)
     for k, column in enumerate(nominal.tolist()):
         here = slice(offset[column], offset[column] + sizes[column])
         further = listed[column]
-        gains, occur = sums[:, here] - further, counts[:, here] > 0
         taken = sums[:, here] > further
         taken[:, : unknown[column]] = False
-        parted = taken.any(axis=1) & (occur & ~taken).any(axis=1)
+        some = taken.any(axis=1)
         # One addition after the other, from the price of the condition on.
-        terms = np.concatenate([np.full((len(sums), 1), further - cost), np.where(taken, gains, 0.0)], axis=1)
-        found[parted, k] = terms.cumsum(axis=1)[parted, -1]
+        terms = np.concatenate([np.full((len(sums), 1), further - cost), np.where(taken, sums[:, here] - further, 0.0)], axis=1)
+        found[some, k] = terms.cumsum(axis=1)[some, -1]
     return found
 
 
 @compiled_unless(_best_change_at_once)
 def best_change(
-    sums: Any, counts: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
+    sums: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
 ) -> Any:
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
 
-    sums, counts [parts, size + 1], totals, lefts, prices [parts]: gains, rows, literals and what reading costs, without
-    the condition of the part. reads: what the layout holds, the cost of a literal, and that of a level [columns].
+    sums [parts, size + 1], totals, lefts, prices [parts]: gains, literals and what reading costs, without the condition
+    of the part. reads: what the layout holds, the cost of a literal, and that of a level [columns].
     """
     ordered, nominal, offset, sizes, second, directions, unknown, apart, cost, listed = reads
     found, found_place, found_kind = -1, -1, 0
@@ -212,7 +208,7 @@ def best_change(
                 length = sizes[ordered[k]] - 1
                 way = directions[ordered[k]]
                 missing = sums[part, start]
-                known = missing if counts[part, start] > 0 and missing > 0.0 and unknown[ordered[k]] == 0 else 0.0
+                known = missing if missing > 0.0 and unknown[ordered[k]] == 0 else 0.0
                 below, lowest, interval = 0.0, 0.0, 0.0
                 highest_cut, lowest_cut = -np.inf, np.inf
                 for code in range(1, length + 1):
@@ -244,14 +240,12 @@ def best_change(
                 start = offset[nominal[k]]
                 first = start + unknown[nominal[k]]
                 further = listed[nominal[k]]
-                some, outside, total = False, False, further - cost
-                for at in range(start, start + sizes[nominal[k]]):
-                    if at >= first and sums[part, at] > further:
+                some, total = False, further - cost
+                for at in range(first, start + sizes[nominal[k]]):
+                    if sums[part, at] > further:
                         some = True
                         total += sums[part, at] - further
-                    elif counts[part, at] > 0:
-                        outside = True
-                if some and outside and total > max(value, least):
+                if some and total > max(value, least):
                     value, place, kind = total, nominal[k], LEVELS
         value -= base
         if value > best:

@@ -91,8 +91,8 @@ def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause:
     all_gains, all_losses = float(np.maximum(gain, 0.0).sum()), float(np.maximum(-gain, 0.0).sum())
     if all_gains <= 0.0 or all_losses <= 0.0:
         return None
-    gains, _ = search.histogram(rows, np.maximum(search.gain, 0.0))
-    losses = gains - search.histogram(rows, search.gain)[0]
+    gains = search.histogram(rows, np.maximum(search.gain, 0.0))
+    losses = gains - search.histogram(rows, search.gain)
     places = _sorted_by_purity(orders, gains, losses)
     p, q = np.cumsum(gains[places], axis=1), np.cumsum(losses[places], axis=1)
     some = (p > 0.0) & (p + q < (all_gains + all_losses))

@@ -121,10 +121,9 @@ class ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
         return replace(self, gain=gain, cost=cost)
 
-    def histogram(self, rows: Ints, gain: Floats) -> tuple[Floats, Ints]:
-        """The sum of the gains [n] of some rows, and their number, with each code of each column [size + 1]."""
-        sums, counts, _ = self._by_failing(rows, gain, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))
-        return sums[0], counts[0]
+    def histogram(self, rows: Ints, gain: Floats) -> Floats:
+        """The sum of the gains [n] of some rows with each code of each column [size + 1]."""
+        return self._by_failing(rows, gain, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))[0][0]
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold; not to be changed."""
@@ -183,7 +182,7 @@ class ClauseSearch:
         """The best clause that has a condition less, one more or another one; None where none is better."""
         layout = self.layout
         places, holds = self._marked(clause)
-        sums, counts, totals = self._by_failing(rows, self.gain, places, holds)
+        sums, totals = self._by_failing(rows, self.gain, places, holds)
         facts = self._facts(clause)
         lefts, prices = _without_each(facts.literals), self.cost * _without_each(facts.prices)
         listed = self.cost * layout.listed
@@ -191,7 +190,7 @@ class ClauseSearch:
         of = layout.allowed
         own = layout.ordered, layout.nominal, layout.offset, layout.sizes, layout.second
         reads = (*own, of.directions, of.unknown, of.apart, self.cost, listed)
-        part, place, kind, best = best_change(sums, counts, totals, lefts, prices, places, reads, room, least)
+        part, place, kind, best = best_change(sums, totals, lefts, prices, places, reads, room, least)
         if part < 0:
             return None
         changed = dict(clause)
@@ -199,22 +198,23 @@ class ClauseSearch:
             del changed[list(clause)[part - 1]]
         if place >= 0:
             inside = slice(int(layout.offset[place]), int(layout.offset[place] + layout.sizes[place]))
-            present, unknown = counts[part, inside] > 0, int(layout.allowed.unknown[place])
-            condition = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
-            changed[int(layout.searched[place])] = condition
+            column, unknown = int(layout.searched[place]), int(layout.allowed.unknown[place])
+            present = np.zeros(layout.sizes[place], dtype=bool)
+            present[self.codes[column][rows[self.rows_of(changed)[rows]]]] = True
+            changed[column] = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
         return changed, float(best)
 
-    def _by_failing(self, rows: Ints, gain: Floats, places: Ints, holds: Bools) -> tuple[Floats, Ints, Floats]:
-        """Gains and numbers [1 + conditions, size + 1] by code, and gains in all, of the rows on which conditions hold.
+    def _by_failing(self, rows: Ints, gain: Floats, places: Ints, holds: Bools) -> tuple[Floats, Floats]:
+        """Gains [1 + conditions, size + 1] by code, and gains in all, of the rows on which conditions hold.
 
         And of those on which all but each do.
         """
         parts, size = 1 + len(places), self.layout.size + 1
-        sums, counts, totals = np.zeros((parts, size)), np.zeros((parts, size), dtype=np.int64), np.zeros(parts)
-        add_by_failing(self.stacked, rows, gain, places, holds, sums, counts, totals)
-        for total in (sums, counts, totals):
-            total[1:] += total[0]
-        return sums, counts, totals
+        sums, totals = np.zeros((parts, size)), np.zeros(parts)
+        add_by_failing(self.stacked, rows, gain, places, holds, sums, totals)
+        sums[1:] += sums[0]
+        totals[1:] += totals[0]
+        return sums, totals
 
     def tightened(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses without the levels all of whose rows other clauses cover too: together they cover the same."""
