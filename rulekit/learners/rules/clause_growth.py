@@ -91,8 +91,7 @@ def _purest_condition(search: ClauseSearch, orders: _Orders, rows: Ints, clause:
     all_gains, all_losses = float(np.maximum(gain, 0.0).sum()), float(np.maximum(-gain, 0.0).sum())
     if all_gains <= 0.0 or all_losses <= 0.0:
         return None
-    gains = search.histogram(rows, np.maximum(search.gain, 0.0))
-    losses = gains - search.histogram(rows, search.gain)
+    gains, losses = search.histogram(rows[gain > 0.0]), -search.histogram(rows[gain < 0.0])
     places = _sorted_by_purity(orders, gains, losses)
     p, q = np.cumsum(gains[places], axis=1), np.cumsum(losses[places], axis=1)
     some = (p > 0.0) & (p + q < (all_gains + all_losses))
@@ -123,15 +122,12 @@ def _sorted_by_purity(orders: _Orders, gains: Floats, losses: Floats) -> Ints:
 
 def _generalised(search: ClauseSearch, clause: Clause, free: Bools) -> Clause:
     """The clause without conditions that keep no losses out, one at a time, each time that whose loss gains most."""
-    best = _losses(search, clause, free)
+    losing = np.flatnonzero(free & (search.gain < 0.0))
     while len(clause) > 1:
-        shorter = [{k: held for k, held in clause.items() if k != column} for column in clause]
-        allowed = [one for one in shorter if _losses(search, one, free) <= best]
-        if not allowed:
+        _, totals = search.by_failing(losing, clause)
+        spared = [column for column, total in zip(clause, totals[1:], strict=True) if total >= totals[0]]
+        if not spared:
             break
-        clause = max(allowed, key=lambda one: search.value(one, free))
+        shorter = [{k: held for k, held in clause.items() if k != column} for column in spared]
+        clause = max(shorter, key=lambda one: search.value(one, free))
     return clause
-
-
-def _losses(search: ClauseSearch, clause: Clause, free: Bools) -> float:
-    return float(np.maximum(-search.gain[search.rows_of(clause) & free], 0.0).sum())

@@ -82,6 +82,7 @@ class _Layout:
 class _Facts:
     """Of a clause the rows [n] on which it holds, and what each condition costs: literals, and literals with levels."""
 
+    of: Clause
     rows: Bools
     literals: tuple[int, ...]
     prices: tuple[float, ...]
@@ -102,7 +103,7 @@ class ClauseSearch:
     layout: _Layout
     stacked: npt.NDArray[np.int32]
     allowed: Allowed
-    known: dict[tuple[tuple[int, bytes], ...], _Facts] = field(default_factory=dict)
+    known: dict[int, _Facts] = field(default_factory=dict)
 
     @classmethod
     def over(
@@ -121,25 +122,25 @@ class ClauseSearch:
         """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
         return replace(self, gain=gain, cost=cost)
 
-    def histogram(self, rows: Ints, gain: Floats) -> Floats:
-        """The sum of the gains [n] of some rows with each code of each column [size + 1]."""
-        return self._by_failing(rows, gain, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool))[0][0]
+    def histogram(self, rows: Ints) -> Floats:
+        """The sum of the gains of some rows with each code of each column [size + 1]."""
+        return self.by_failing(rows, {})[0][0]
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold; not to be changed."""
         return self._facts(clause).rows
 
     def _facts(self, clause: Clause) -> _Facts:
-        key = tuple((column, condition.tobytes()) for column, condition in clause.items())
-        found = self.known.get(key)
-        if found is None:
+        found = self.known.get(id(clause))
+        if found is None or found.of is not clause:
             if len(self.known) >= _KEPT:
                 self.known.clear()
             rows = np.empty(len(self.gain), dtype=bool)
             mark_covered(self.stacked, *self._marked(clause), rows)
             conditions = [(self.columns[column], condition) for column, condition in clause.items()]
             literals = tuple(condition_literals(*each) for each in conditions)
-            found = self.known[key] = _Facts(rows, literals, tuple(condition_price(*each) for each in conditions))
+            prices = tuple(condition_price(*each) for each in conditions)
+            found = self.known[id(clause)] = _Facts(clause, rows, literals, prices)
         return found
 
     def literals(self, clauses: Sequence[Clause]) -> int:
@@ -181,8 +182,7 @@ class ClauseSearch:
     def _best_change(self, clause: Clause, rows: Ints, room: float, least: float) -> tuple[Clause, float] | None:
         """The best clause that has a condition less, one more or another one; None where none is better."""
         layout = self.layout
-        places, holds = self._marked(clause)
-        sums, totals = self._by_failing(rows, self.gain, places, holds)
+        sums, totals = self.by_failing(rows, clause)
         facts = self._facts(clause)
         lefts, prices = _without_each(facts.literals), self.cost * _without_each(facts.prices)
         listed = self.cost * layout.listed
@@ -190,28 +190,28 @@ class ClauseSearch:
         of = layout.allowed
         own = layout.ordered, layout.nominal, layout.offset, layout.sizes, layout.second
         reads = (*own, of.directions, of.unknown, of.apart, self.cost, listed)
+        places = np.array([layout.place_of[column] for column in clause], dtype=np.int64)
         part, place, kind, best = best_change(sums, totals, lefts, prices, places, reads, room, least)
         if part < 0:
             return None
-        changed = dict(clause)
-        if part > 0:
-            del changed[list(clause)[part - 1]]
+        without = list(clause)[part - 1] if part > 0 else None
+        changed = {column: condition for column, condition in clause.items() if column != without}
         if place >= 0:
             inside = slice(int(layout.offset[place]), int(layout.offset[place] + layout.sizes[place]))
             column, unknown = int(layout.searched[place]), int(layout.allowed.unknown[place])
             present = np.zeros(layout.sizes[place], dtype=bool)
             present[self.codes[column][rows[self.rows_of(changed)[rows]]]] = True
-            changed[column] = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
+            condition = condition_of(kind, sums[part, inside], present, unknown, float(listed[place]))
+            changed = {**changed, column: condition}
         return changed, float(best)
 
-    def _by_failing(self, rows: Ints, gain: Floats, places: Ints, holds: Bools) -> tuple[Floats, Floats]:
-        """Gains [1 + conditions, size + 1] by code, and gains in all, of the rows on which conditions hold.
+    def by_failing(self, rows: Ints, clause: Clause) -> tuple[Floats, Floats]:
+        """Gains [1 + conditions, size + 1] by code, and in all, of those of some rows on which a clause holds.
 
-        And of those on which all but each do.
+        And of those on which all of its conditions but each do.
         """
-        parts, size = 1 + len(places), self.layout.size + 1
-        sums, totals = np.zeros((parts, size)), np.zeros(parts)
-        add_by_failing(self.stacked, rows, gain, places, holds, sums, totals)
+        sums, totals = np.zeros((1 + len(clause), self.layout.size + 1)), np.zeros(1 + len(clause))
+        add_by_failing(self.stacked, rows, self.gain, *self._marked(clause), sums, totals)
         sums[1:] += sums[0]
         totals[1:] += totals[0]
         return sums, totals

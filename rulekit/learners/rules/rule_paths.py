@@ -240,7 +240,7 @@ def _joined(search: ClauseSearch, clauses: list[Clause], room: float) -> list[Cl
         joined = {column: one[column] | other[column] for column in one if column in shared}
         if alike and search.allowed.free and all(not condition.all() for condition in joined.values()):
             others = [clause for k, clause in enumerate(clauses) if k not in (i, j)]
-            tried = search.run([*(dict(clause) for clause in others), joined], room)
+            tried = search.run([*others, joined], room)
             if search.total(tried) >= search.total(clauses) - search.cost:
                 return _joined(search, tried, room)
     return clauses
@@ -253,7 +253,7 @@ def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
     alone = [float(search.gain[held & (times == 1)].sum()) for held in rows]
     lost = [own - search.price(clause) for own, clause in zip(alone, clauses, strict=True)]
     least = int(np.argmin(lost))
-    return [dict(clause) for place, clause in enumerate(clauses) if place != least]
+    return [clause for place, clause in enumerate(clauses) if place != least]
 
 
 def _by_gain(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:

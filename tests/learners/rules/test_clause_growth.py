@@ -125,6 +125,6 @@ def test_the_histogram_adds_gains() -> None:
     data = levels(500, 3)
     search = searched(data, lines(data))
     rows = np.flatnonzero(np.random.default_rng(0).random(500) < 0.5)
-    sums = search.histogram(rows, search.gain)
+    sums = search.histogram(rows)
     places = search.stacked[rows].ravel()
     assert np.array_equal(sums, np.bincount(places, np.repeat(search.gain[rows], 10), len(sums)))
