@@ -34,11 +34,14 @@ def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[st
     """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text.
 
     The models of other sizes stay behind, the artifact is this one; so do the hashes of the rows that trained it, which
-    were most of the file of a small model (22 kB for 2,000 rows), and what its training measured: an application has no
-    use for them.
+    were most of the file of a small model (22 kB for 2,000 rows), what its training measured, and parameters that were
+    not set: an application has no use for them.
     """
     provenance = {key: value for key, value in graph.provenance.items() if key not in _LEFT_BEHIND}
-    packed = zlib.compress(to_json(graph.with_(ladder=None, provenance=provenance)).encode(), 9)
+    if isinstance(parameters := provenance.get("parameters"), dict):
+        provenance["parameters"] = {key: value for key, value in parameters.items() if value is not None}
+    model = json.loads(to_json(graph.with_(ladder=None, provenance=provenance)))
+    packed = zlib.compress(_compact(model).encode(), 9)
     metadata = {
         "rulekit.version": rulekit.__version__,
         DIGEST_KEY: graph.digest,

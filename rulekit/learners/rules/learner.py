@@ -29,7 +29,7 @@ from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_co
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.schema import Schema
 
-_GUIDED = 1 << 12
+_GUIDED = 10_000
 """Rows up to which a guide helps the search: of more, labels alone err less."""
 
 

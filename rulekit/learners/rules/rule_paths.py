@@ -33,7 +33,7 @@ from rulekit.tables.kinds.hints import steps_of
 Rules = tuple[Clause, ...]
 
 _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay below 2^53
-_SEARCHED_ROWS, _OF_A_FOLD = 1 << 14, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
+_SEARCHED_ROWS, _OF_A_FOLD = 1 << 15, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
 _BEGUN_ROWS = 1 << 12  # or an eighth of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
 _NEAR = 0.7  # of what the rules are worth that are grown from nothing
