@@ -50,7 +50,9 @@ BENCHMARKS = {
     "accuracy": Benchmark(
         "learning", "all shared binary tables beside peers: accuracy, AUC, rules, literals, time", 90, WRITE
     ),
-    "default_rules": Benchmark("learning", "the default on several and rare classes beside trees; its stability", 12, BOTH),
+    "default_rules": Benchmark(
+        "learning", "the default on several and rare classes beside trees; its stability", 12, BOTH
+    ),
     "curves": Benchmark("learning", "accuracy against size", 10, WRITE, ("--curves",), "accuracy"),
     "small_models": Benchmark(
         "learning", "20 units or rules beside HistGradientBoosting, FIGS and FasterRisk", 20, WRITE
