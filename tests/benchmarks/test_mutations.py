@@ -41,7 +41,7 @@ def test_more_faults_in_onnx() -> None:
 
 @pytest.mark.full
 def test_faults_in_python() -> None:
-    results = list(run(1, seed=1, ways=PYTHON, names=FEW))
+    results = list(run(3, seed=1, ways=PYTHON, names=FEW))
     assert wrong(results) == []
     assert any(result.truth.effect == "decision" for result in results)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from rulekit_exporters.python.runtime import moment
+from rulekit_exporters.python.runtime import cell, moment
 from table_rows import split_labels
 
 from rulekit.errors import InputError
@@ -32,7 +32,7 @@ def test_moments_are_seconds(text: str) -> None:
     expected = (datetime.datetime.fromisoformat(text) - datetime.datetime(1970, 1, 1)).total_seconds()
 
     assert parse_moments(pl.Series([text, None])).to_list() == [expected, None]
-    assert moment(text, "t", ()) == expected
+    assert moment(text, ()) == expected
 
 
 @pytest.mark.parametrize(("text", "hours"), ZONED.items())
@@ -40,14 +40,14 @@ def test_a_time_zone_is_taken_off(text: str, hours: float) -> None:
     noon = 1717156800.0 - 3600 * hours
 
     assert parse_moments(pl.Series([text])).to_list() == [noon]
-    assert moment(text, "t", ()) == noon
+    assert moment(text, ()) == noon
 
 
 def test_other_text_is_no_moment() -> None:
     assert parse_moments(pl.Series(NO_MOMENTS)).null_count() == len(NO_MOMENTS)
     for text in NO_MOMENTS:
         with pytest.raises(ValueError, match="column 't'"):
-            moment(text, "t", ())
+            cell(text, "t", "moment", ())
 
 
 def test_moments_in_any_container_are_one_column() -> None:

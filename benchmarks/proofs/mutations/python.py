@@ -22,9 +22,9 @@ FLIPPED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.GtE, ast.LtE),
 }
 CONTRARY: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt, ast.Lt: ast.GtE}
-NOT_DECIDING = {"probabilities", "predict_proba", "predict_many_proba"}
+NOT_DECIDING = {"answer", "probabilities", "predict_proba"}
 KEPT = {"DIGEST", "COLUMNS"}
-READ_TEXT = {"level", "levels_of", "type", "str", "unknown", "refuse_unknown"}
+READ_TEXT = {"level", "type", "str", "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,6 @@ class Place:
 
     node: ast.AST
     parent: ast.AST
-    vector: bool
     parameters: tuple[str, ...]
     wording: bool
     labels: tuple[object, ...]
@@ -91,11 +90,11 @@ def _places(tree: ast.Module) -> Iterator[Place]:
         function = functions[name]
         parameters = tuple(argument.arg for argument in function.args.args)
         for statement in function.body:
-            yield from _below(statement, function, parameters[:1] == ("np",), parameters, labels)
+            yield from _below(statement, function, parameters, labels)
     for name in sorted(words & set(constants)):
         value = constants[name].value
         if value is not None:
-            yield from _below(value, constants[name], False, (), labels)
+            yield from _below(value, constants[name], (), labels)
 
 
 def _reached(functions: dict[str, ast.FunctionDef]) -> set[str]:
@@ -109,15 +108,13 @@ def _reached(functions: dict[str, ast.FunctionDef]) -> set[str]:
     return found
 
 
-def _below(
-    node: ast.AST, parent: ast.AST, vector: bool, parameters: tuple[str, ...], labels: tuple[object, ...]
-) -> Iterator[Place]:
+def _below(node: ast.AST, parent: ast.AST, parameters: tuple[str, ...], labels: tuple[object, ...]) -> Iterator[Place]:
     words = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
     wording = bool(words & READ_TEXT) or isinstance(parent, ast.Assign)
     waiting = [(node, parent)]
     while waiting:
         current, above = waiting.pop()
-        yield Place(current, above, vector, parameters, wording, labels)
+        yield Place(current, above, parameters, wording, labels)
         waiting.extend((child, current) for child in ast.iter_child_nodes(current))
 
 
@@ -133,12 +130,7 @@ def _faults(place: Place) -> Iterator[Found]:
         yield from _of_comparison(node, place)
     elif isinstance(node, ast.BoolOp):
         yield from _of_logic(node)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
-        other: ast.operator = ast.BitOr() if isinstance(node.op, ast.BitAnd) else ast.BitAnd()
-        yield "operator flipped", "& or |", _text(ast.BinOp(node.left, other, node.right)), (), ()
-        yield "rule dropped", "the right operand alone", _text(node.right), (), ()
-        yield "rule dropped", "the left operand alone", _text(node.left), (), ()
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "negation", "removed", _text(node.operand), (), ()
         if isinstance(node.operand, ast.Compare) and type(node.operand.ops[0]) in CONTRARY:
             yield "default changed", "of a missing value", _text(_contrary(node.operand)), (), ()
@@ -162,12 +154,11 @@ def _contrary(node: ast.Compare) -> ast.Compare:
 
 def _of_comparison(node: ast.Compare, place: Place) -> Iterator[Found]:
     op, right = type(node.ops[0]), node.comparators[0]
-    prefix = "~" if place.vector else "not "
     if op in FLIPPED and not (isinstance(right, ast.Name) and right.id == "inf"):
         for other in FLIPPED[op]:
             yield "operator flipped", other.__name__, _text(ast.Compare(node.left, [other()], node.comparators)), (), ()
-        yield "default changed", "of a missing value", f"({prefix}{_text(_contrary(node))})", (), ()
-        yield "negation", "put before", f"({prefix}{_text(node)})", (), ()
+        yield "default changed", "of a missing value", f"(not {_text(_contrary(node))})", (), ()
+        yield "negation", "put before", f"(not {_text(node)})", (), ()
         yield from _of_column(node, place)
     elif op in (ast.In, ast.NotIn):
         turned: ast.cmpop = ast.NotIn() if op is ast.In else ast.In()
@@ -176,10 +167,10 @@ def _of_comparison(node: ast.Compare, place: Place) -> Iterator[Found]:
 
 def _of_column(node: ast.Compare, place: Place) -> Iterator[Found]:
     """Another column of numbers in its place; a category would be no number."""
-    own = [n for n in ast.walk(node.left) if isinstance(n, ast.Name) and n.id in place.parameters and n.id != "row"]
+    own = [n for n in ast.walk(node.left) if isinstance(n, ast.Name) and n.id in place.parameters]
     for name in own[:1]:
         for other in place.parameters:
-            if other not in (name.id, "row", "np", "n"):
+            if other != name.id:
                 changed = copy.deepcopy(node)
                 for inner in ast.walk(changed.left):
                     if isinstance(inner, ast.Name) and inner.id == name.id:
@@ -227,9 +218,7 @@ def _of_constant(node: ast.Constant, place: Place) -> Iterator[Found]:
         for new in dict.fromkeys((math.nextafter(value, math.inf), -value, value + 1.0, value / 2)):
             if new != value:
                 yield "weight changed", f"{value!r} becomes {new!r}", f"({new!r})", (value, new), ()
-    elif type(value) is int and isinstance(parent, ast.Return | ast.IfExp | ast.Call):
-        if isinstance(parent, ast.Call) and not (isinstance(parent.func, ast.Attribute) and place.vector):
-            return
+    elif type(value) is int and isinstance(parent, ast.Return | ast.IfExp):
         for new in (0, 1, 2):
             if new != value:
                 kind = "label changed" if not isinstance(parent, ast.Return) else "default changed"

@@ -122,7 +122,7 @@ TITLES = {
     "file": "model file, loaded again",
     "text": "printed rules, parsed back",
     "python": "generated Python, row by row",
-    "python columns": "generated Python, numpy columns",
+    "python columns": "generated Python, columns",
     "python csv": "generated Python, scorer of CSV",
 }
 

@@ -18,7 +18,7 @@ _HEAD = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    self_test: bool = option(True, "the module carries rows and answers for its --self-test")
+    self_test: bool = option(False, "the module carries rows and answers for its --self-test")
     counts: bool = option(False, "a function `count_rules`: on how many rows each rule holds")
 
 

@@ -23,7 +23,7 @@ from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.schema import Feature
-from rulekit_exporters.python.functions import body_of, function, functions
+from rulekit_exporters.python.functions import body_of, function, functions, reader
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
 
@@ -48,21 +48,21 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
         *(_constant(name, text) for name, text in context.constants.items()),
     ]
     test = self_test(graph) if with_self_test else None
-    functions_of_main = "USED, CLASSES, decide, probabilities"
-    main = f"sys.exit(command_line(sys.argv[1:], {functions_of_main}, {'self_test' if test else None}))"
-    main = f'if __name__ == "__main__":\n    {main}\n'
+    tested = 'self_test() if sys.argv[1:] == ["--self-test"] else ' if test else ""
+    main = f'if __name__ == "__main__":\n    sys.exit({tested}command_line(sys.argv[1:]))\n'
     tests = "\n\n".join([*test.constants, "\n" + test.function]) if test else ""
-    kinds = dict.fromkeys(map(_reader, map(graph.schema.__getitem__, graph.used_features)))
-    readers = "READERS: Readers = {" + ", ".join(f'"{kind}": {kind}' for kind in kinds if kind != "level") + "}"
+    kinds = dict.fromkeys(reader(graph.schema[name]) for name in graph.used_features)
+    called = {"level": "level_cell"}
+    readers = "READERS: dict[str, Any] = {" + ", ".join(f'"{kind}": {called.get(kind, kind)}' for kind in kinds) + "}"
     code = "\n".join([*constants, *body, readers, tests, main])
     imports, definitions, helpers = _runtime_for(code)
     parts = [
-        _docstring(graph, with_counts),
+        _docstring(graph, with_self_test, with_counts),
         "from __future__ import annotations",
         imports,
         "\n".join(constants),
         "\n" + "\n\n\n".join(body),
-        "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(119, "-"),
+        "\n# How cells are read, and the arithmetic -- the same in every module ".ljust(79, "-"),
         *(["\n".join(definitions)] if definitions else []),
         "\n" + "\n\n\n".join(helpers),
         "\n" + readers,
@@ -72,7 +72,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
     return "\n\n".join(parts)
 
 
-def _docstring(graph: RuleGraph, with_counts: bool) -> str:
+def _docstring(graph: RuleGraph, with_self_test: bool, with_counts: bool) -> str:
     """What a reader sees first; foreign names appear as escaped literals only."""
     target = literal(graph.schema.target)
     lines = [f"A rule model that decides {target}, in plain Python (made by rulekit).", "", "classes"]
@@ -82,16 +82,14 @@ def _docstring(graph: RuleGraph, with_counts: bool) -> str:
     lines += _outline(graph)
     lines += [
         "",
-        "predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by",
-        "column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are",
-        "missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast",
-        "where numpy is installed. Nothing but the standard library is needed.",
+        "predict(row) gives the label, predict_proba(row) the probability of each class, predict_many(data) the",
+        "labels of rows, of a mapping or frame of columns, or of an array. A row is a mapping by column name, or a",
+        "sequence of all columns in the order of COLUMNS; None, NaN and the empty text are missing.",
         *["count_rules(data) says on how many rows each rule holds, and for how many each class is decided."]
         * with_counts,
         "",
-        "Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.",
-        "",
-        f"digest {graph.digest}",
+        "python THIS.py < rows.csv > predictions.csv scores CSV (UTF-8, with a header; --delimiter C).",
+        *["python THIS.py --self-test scores the rows below; status 1 where an answer differs."] * with_self_test,
     ]
     safe = [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in map(printable, lines)]
     return '"""' + "\n".join(safe) + '\n"""'
@@ -110,24 +108,20 @@ def _kind(feature: Feature) -> str:
     return f"{feature.kind}{unit}{dated}"
 
 
-def _reader(feature: Feature) -> str:
-    """Which function of the module reads the cells of a column; "level" of texts."""
-    kind = {"categorical": "level", "boolean": "flag", "text": "level"}.get(feature.kind, "number")
-    return {"date": "day", "datetime": "moment"}.get(feature.display, kind) if kind == "number" else kind
+_USED = "USED: tuple[tuple[str, str, tuple[str, ...]], ...]"
 
 
 def _tables(graph: RuleGraph) -> list[str]:
     used = []
     for name in graph.used_features:
         feature = graph.schema[name]
-        used.append(f"    {literal((graph.schema.positions[name], name, _reader(feature), feature.missing_tokens))},")
+        used.append(f"    {literal((name, reader(feature), feature.missing_tokens))},")
     return [
         f"DIGEST = {literal(graph.digest)}",
         _constant("CLASSES", collection(graph.classes)),
-        "# All columns, in schema order.",
         _constant("COLUMNS", collection(graph.schema.names)),
-        "# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).",
-        "\n".join(["USED: tuple[Used, ...] = (", *used, ")"]) if used else "USED: tuple[Used, ...] = ()",
+        "# Columns that the rules read: name, kind, texts that mean missing.",
+        "\n".join([f"{_USED} = (", *used, ")"]) if used else f"{_USED} = ()",
     ]
 
 
@@ -243,25 +237,24 @@ def _import_lines(imports: list[ast.stmt], needed: set[str]) -> str:
     )
 
 
-OF_ROW = "Whether each of RULES holds on a row; the row as for `decide`."
+OF_ROW = "Whether each of RULES holds on a row; the cells as for `decide`."
 COUNT = "Rows, and how many have each rule and each class; data as for `predict_many`, errors as of `predict`."
 COUNTED = """\
-    return counts_of(
-        rows_of(data), lambda row: cells(row, len(COLUMNS), USED), decide, rules_of_row, RULES, CLASS_NAMES
-    )
+    rows = map(read, rows_of(data))
+    return counts_of(((decide(*cells), rules_of_row(*cells)) for cells in rows), RULES, CLASS_NAMES)
 """
 
 
 def counting_functions(graph: RuleGraph, context: Context) -> list[list[str]]:
     """The lines of `rules_of_row` and of `count_rules`; raises Unsupported for a rule that has no steps."""
     steps = tuple(firing_steps(graph).values())
-    names = {name: literal(name) for name in graph.used_features}
-    body = body_of(context, steps, names, context.briefs)
+    body = body_of(context, steps, context.briefs)
     body.put("chosen: list[Any] = []")
     for step in steps:
         body.say("chosen.append(", body.expression(step), ")")
     body.put("return chosen")
+    cells = [f"{column}: Any" for column in context.columns.values()]
     return [
-        function("rules_of_row", ["row: Any"], "list[Any]", OF_ROW, body.lines),
+        function("rules_of_row", cells, "list[Any]", OF_ROW, body.lines),
         function("count_rules", ["data: Any"], "dict[str, Any]", COUNT, COUNTED.splitlines()),
     ]

@@ -65,7 +65,7 @@ def _by_csv(module: Any, table: Columns) -> list[Any]:
     writer.writerow(table)
     writer.writerows(["" if cell is None else cell for cell in row] for row in zip(*table.values(), strict=True))
     with _streams(text.getvalue()) as (printed, said):
-        status = module.command_line([], module.USED, module.CLASSES, module.decide, module.probabilities, None)
+        status = module.command_line([])
         output = printed.getvalue().decode()
     if status:
         raise InputError(said.getvalue().strip())

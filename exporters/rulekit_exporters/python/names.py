@@ -17,21 +17,11 @@ TAKEN = (
     | set(dir(builtins))
     | set(vars(runtime))
     | set(vars(command_line))
-    | {"TEST_CELLS", "TEST_ROWS", "TEST_CHANCES", "self_test"}
-    | {"np", "n", "row", "data", "l", "O", "I", "best", "chosen", "score", "decide", "decide_many", "probabilities"}
-    | {"predict", "predict_proba", "predict_many", "rules_of_row", "count_rules", "bisect_left", "nan", "inf"}
+    | {"TEST_CELLS", "TEST_CLASSES", "TEST_ROWS", "TEST_CHANCES", "self_test"}
     | set(vars(tokens))
-    | {
-        "CLASSES",
-        "COLUMNS",
-        "USED",
-        "DIGEST",
-        "TOTALS",
-        "RULES",
-        "CLASS_NAMES",
-        "Row",
-        "annotations",
-    }
+    | {"row", "rules", "cells", "x", "data", "l", "O", "I", "best", "chosen", "score", "positive", "answer", "predict"}
+    | {"predict_proba", "predict_many", "rules_of_row", "count_rules", "bisect_left", "nan", "inf", "annotations"}
+    | {"DIGEST", "TOTALS", "RULES", "CLASS_NAMES"}
 )
 
 
@@ -64,12 +54,12 @@ def collection(values: Iterable[object], before: str = "(", after: str = ")", ra
     return bracketed(before, tuple(atom(literal(value)) for value in values), after, rank, "," * (before == "("))
 
 
-def filled(pieces: Iterable[str]) -> list[str]:
+def filled(pieces: Iterable[str], indent: int = 4) -> list[str]:
     """Lines of at most 120 characters that hold the pieces, each of which begins with a blank."""
     lines: list[str] = []
     for piece in pieces:
         if lines and len(lines[-1]) + len(piece) <= 120:
             lines[-1] += piece
         else:
-            lines.append("   " + piece)
+            lines.append(" " * (indent - 1) + piece)
     return lines

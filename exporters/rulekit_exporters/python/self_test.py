@@ -79,6 +79,7 @@ def self_test(graph: RuleGraph) -> SelfTest:
     return SelfTest(
         (
             "# Of each column of USED the cells that the rows are made of.\n" + _tuple("TEST_CELLS", "Any", cells, 1),
+            f"TEST_CLASSES = {literal(graph.classes)}",
             "# Probabilities of the classes.\n" + _tuple("TEST_CHANCES", "float", used),
             "# Rows: the number of the class, of its probabilities, and of each cell.\n"
             + _tuple("TEST_ROWS", "int", items),
@@ -103,14 +104,8 @@ def _pieces(item: tuple[Any, ...]) -> list[str]:
 _FUNCTION = '''def self_test() -> int:
     """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
     rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
-    ways = {
-        "decide": decide,
-        "probabilities": probabilities,
-        "predict": predict,
-        "predict_proba": predict_proba,
-        "predict_many": predict_many,
-    }
-    return check_rows(COLUMNS, USED, CLASSES, rows, ways)'''
+    ways = {"predict": predict, "predict_proba": predict_proba, "predict_many": predict_many}
+    return check_rows(rows, TEST_CLASSES, ways)'''
 
 
 # Candidates ----------------------------------------------------------------------------------------------------------

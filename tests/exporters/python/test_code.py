@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 from generated import module_of, plain_columns
 from golden_graphs import income
 from numpy.testing import assert_allclose
-from rulekit_exporters.python import TARGET, functions
+from rulekit_exporters.python import TARGET
 
 from rulekit.conformance.random_graphs import random_table
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (
     Above,
+    Among,
     And,
     AtLeast,
     Column,
@@ -68,26 +71,29 @@ def test_probabilities_are_the_graph_s(formula, tmp_path):
     assert module.predict_many(np.array(rows)) == labels
 
 
-def sequence_code(graph):
-    """What stands in `predict` for sequences."""
-    source = TARGET.emit(graph, {"self_test": False}).main.decode()
-    return source.partition("case [*_] if")[2].partition("    except (")[0]
+def test_rules_read_their_cells_by_name_and_stand_in_one_function():
+    source = TARGET.emit(income(), {}).main.decode().partition("# rules: begin")[0]
+    assert source.count("if capital_gain > 5100.000244140625:\n        return 1\n") == 1
+    assert "type(age) is float or (type(age) is int and -(2**53) <= age <= 2**53)" in source
+    assert "def decide(age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> int:" in source
 
 
-def test_few_rules_stand_in_predict_itself_and_thousands_do_not(monkeypatch):
-    """A call with the cells named took as long as the rules."""
-    assert "if row[1] > 5100.000244140625:" in sequence_code(income())
-    assert 'return ">50K"' in sequence_code(income())
-    monkeypatch.setattr(functions, "MAX_REPEATED", 3)
-    assert "CLASSES[decide({" in sequence_code(income())
-    assert '"age": row[0],' in sequence_code(income())
+def test_only_levels_that_a_number_date_or_truth_value_may_write_are_read_as_those(tmp_path):
+    """A number is no level where levels are words, so its text is not looked at."""
+    for levels, read in ((("red", "a-1"), False), (("red", "1"), True), (("true",), True), (("2024-05-31",), True)):
+        feature = Feature("c", "categorical", levels)
+        graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", levels[-1:])))
+        assert ("def level(" in TARGET.emit(graph, {}).main.decode()) == read
+        module = module_of(graph, tmp_path, f"read_{len(levels[-1])}_{levels[-1][0]}")
+        cells = [levels[-1], 1, 1.0, True, "1.0", None, np.int64(1), datetime.date(2024, 5, 31)]
+        assert [module.predict([cell]) for cell in cells] == graph.predict([{"c": cell} for cell in cells]).tolist()
 
 
 def test_a_rule_is_stated_once_and_its_id_wherever_it_stands():
     source = TARGET.emit(income(), {"self_test": False}).main.decode().partition("# rules: begin")[0]
     for rule in rules_of(income()):
         assert source.count(f"# {rule.id}: ") == 1
-        assert source.count(f"# {rule.id}\n") == 4  # probabilities, predict, predict_proba, decide_many
+        assert source.count(f"# {rule.id}\n") == 1  # probabilities
 
 
 def test_every_clause_is_an_if_of_its_own():
@@ -103,5 +109,4 @@ def test_a_rounded_column_is_cleaned_once_however_many_sums_read_it():
     units = [LinearThreshold([(0.5, cell) for cell in cells], 0.25 * k) for k in range(4)]
     schema = Schema(tuple(Feature(f"x{j}") for j in range(3)))
     source = TARGET.emit(RuleGraph(schema, (0, 1), Fires(Or(units))), {"self_test": False}).main.decode()
-    assert source.count("= clipped_float32(") == 2 * 3  # decide and predict
-    assert source.count("= clipped_column(") == 3
+    assert source.count("= clipped_float32(") == 3

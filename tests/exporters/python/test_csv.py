@@ -9,8 +9,7 @@ import sys
 
 import pytest
 from golden_graphs import grades, income, score
-from rulekit_exporters.python import TARGET
-from rulekit_exporters.python.command_line import csv_rows
+from rulekit_exporters.python import TARGET, command_line
 from rulekit_exporters.python.runtime import level
 
 from rulekit.errors import InputError
@@ -26,7 +25,7 @@ HEADER = "age,capital_gain,education_num,marital_status"
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     path = tmp_path_factory.mktemp("csv") / "income.py"
-    path.write_bytes(TARGET.emit(income(), {}).main)
+    path.write_bytes(TARGET.emit(income(), {"self_test": True}).main)
     return path
 
 
@@ -180,7 +179,7 @@ COUNTED = ["5", " 5", "5\t", '" 5 "', "", '""', " ", "\t", "1e2 ", '" ?"', "?", 
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_reader_of_a_module_gives_the_cells_of_rulekits_reader(tmp_path, end):
+def test_the_reader_of_a_module_gives_the_cells_of_rulekits_reader(tmp_path, end, monkeypatch):
     """Blanks, quotes and gaps: both keep the blanks around texts, and ignore them around numbers."""
     rows = list(itertools.product(COUNTED, BLANKED))
     text = end.join([" n , k", *(f"{n},{k}" for n, k in rows), ""])
@@ -188,13 +187,10 @@ def test_the_reader_of_a_module_gives_the_cells_of_rulekits_reader(tmp_path, end
     path.write_bytes(text.encode())
     features = (Feature("n", missing_tokens=("?",)), Feature("k", "categorical", ("car", " car", "3", "a,b")))
     table = read_table(path, schema=Schema(features))
-    used = [(0, "n", "number", ("?",)), (1, "k", "level", ())]
+    monkeypatch.setattr(command_line, "USED", (("n", "number", ("?",)), ("k", "level", ())))
     known = (*features[1].levels, "")
-    read = list(csv_rows(io.StringIO(text, newline=""), ",", used))
-    codes = [
-        0 if cell["k"] in (None, "") else {k: i for i, k in enumerate(known, 2)}.get(level(cell["k"], known), 1)
-        for cell in read
-    ]
+    read = list(command_line.csv_rows(io.StringIO(text, newline=""), ","))
+    codes = [0 if k in (None, "") else {k: i for i, k in enumerate(known, 2)}.get(level(k, known), 1) for _, k in read]
     assert len(read) == len(rows)
-    assert repr([cell["n"] for cell in read]) == repr(table.array("n").tolist())
+    assert repr([n for n, _ in read]) == repr(table.array("n").tolist())
     assert codes == table.array("k").tolist()

@@ -14,19 +14,19 @@ from golden_graphs import GOLDEN, MODELS
 from rulekit_exporters.python import TARGET as PYTHON
 from rulekit_exporters.text import TARGET as TEXT
 
-CASES = [(name, PYTHON, {}, f"{name}.py") for name in MODELS] + [
+CASES = [(name, PYTHON, {"self_test": True}, f"{name}.py") for name in MODELS] + [
     (name, TEXT, {"format": form}, f"{name}_{form}.txt")
     for name in MODELS
     for form in ("rules", "show", "full", "table", "csv", "c50")
 ]
 
 
-# Of a module: what it is and imports, the answers (made of the decision once more), the run-time, the self-test, and
+# Of a module: what it is and imports, the answers, the run-time, the self-test, and
 # the rules, which have a file of their own. Modules to be read whole are in samples/exports.
 SECTIONS = (
     r'\A""".*?(?=\nDIGEST)',
-    r"(?<=\n)def predict\(.*?(?=\n\ndef decide_many)",
-    r"(?<=the same in every module -{49}\n\n).*?(?=\n# Rows at the edges)",
+    r"(?<=\n)def predict\(.*?(?=\n\n# How cells)",
+    r"(?<=the same in every module -{9}\n\n).*?(?=\n# Rows at the edges)",
     r"(?<=--self-test -{47}\n\n).*?(?=\n# The same rules in the rule language)",
     r"(?<=# rules: begin\n).*?(?=\n# rules: end)",
 )

@@ -208,7 +208,7 @@ def test_other_mappings_and_wrong_rows(tmp_path):
         module.predict("forty")
 
 
-def test_frames_arrays_and_rows_without_numpy(tmp_path, monkeypatch):
+def test_frames_arrays_and_rows(tmp_path):
     pandas = pytest.importorskip("pandas")
     module = module_of(income(), tmp_path)
     rows = [ROW, ROW | {"age": 20}, ROW | {"marital_status": None}, ROW | {"capital_gain": 9999.0}]
@@ -218,9 +218,7 @@ def test_frames_arrays_and_rows_without_numpy(tmp_path, monkeypatch):
     assert module.predict_many(columns) == expected
     assert module.predict_many(pandas.DataFrame(rows)) == expected
     assert module.predict_many(np.array([list(row.values()) for row in rows], dtype=object)) == expected
-    monkeypatch.setattr(module, "numpy_or_none", lambda: None)
-    assert module.predict_many(columns) == expected
-    assert module.predict_many(pandas.DataFrame(rows)) == expected
+    assert module.predict_many({name: np.array(cells) for name, cells in columns.items()}) == expected
     with pytest.raises(KeyError, match="age"):
         module.predict_many({"capital_gain": [1.0]})
 
@@ -397,7 +395,7 @@ def test_a_module_reads_from_the_rules_down_to_the_machinery():
     """The patterns and aliases of the reader of cells stood above the rules."""
     text = TARGET.emit(grades(), {}).main.decode()
     landmarks = ("import ", "CLASSES", "def decide(", "def predict(", "# How cells are read", "NUMBER = ")
-    below = ("def number(", "def score_csv(", "# rules: begin")
+    below = ("def number(", "def command_line(", "# rules: begin")
     places = [text.index(f"\n{landmark}") for landmark in landmarks + below]
     assert places == sorted(places)
 

@@ -31,7 +31,7 @@ def test_numbers_are_read(cell, expected):
 
 @pytest.mark.parametrize("cell", [None, math.nan, "", " ", "?", "nan", np.float32("nan")])
 def test_missing_numbers_are_nan(cell):
-    assert math.isnan(runtime.number(cell, "x", ("?",)))
+    assert math.isnan(runtime.number(cell, ("?",)))
 
 
 @pytest.mark.parametrize("cell", ["abc", "1_0", "0x10", "1,5", "١", b"1", [1], 2**53 + 1, "9007199254740993", 10**400])
@@ -41,19 +41,19 @@ def test_unreadable_numbers_name_the_column(cell):
 
 
 def test_flags_take_booleans_numbers_and_words():
-    assert [runtime.flag(v, "b", ()) for v in (True, 0, "TRUE", "false", "0.7")] == [1.0, 0.0, 1.0, 0.0, 0.7]
+    assert [runtime.flag(v, ()) for v in (True, 0, "TRUE", "false", "0.7")] == [1.0, 0.0, 1.0, 0.0, 0.7]
 
 
 @pytest.mark.parametrize(
     "cell", ["2024-05-31", datetime.date(2024, 5, 31), datetime.datetime(2024, 5, 31), 19874, "19874"]
 )
 def test_dates_are_days_since_1970(cell):
-    assert runtime.day(cell, "d", ()) == 19874.0
+    assert runtime.day(cell, ()) == 19874.0
 
 
 def test_impossible_dates_are_refused():
     with pytest.raises(ValueError, match="not a date"):
-        runtime.day("2024-02-31", "d", ())
+        runtime.day("2024-02-31", ())
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,8 @@ def test_helpers_refuse_none_so_that_the_slow_path_cleans_the_row():
 @pytest.mark.parametrize("step", [0.0, 0.25, 1.0, 2.0**-30])
 def test_clipping_a_cell_equals_clipping_a_column(step):
     values = np.array([-9.0, -0.125, 0.125, 0.375, 0.5, 1.5, 2.5, 99.0, math.inf, -math.inf, math.nan, 0.1])
-    column = runtime.clipped_column(np, values, 0.75, -3.0, 4.0, step)
+    column = np.clip(values, -3.0, 4.0)
+    column = np.where(np.isnan(values), 0.75, np.rint(column / step) * step if step else column)
     assert [runtime.clipped(v, 0.75, -3.0, 4.0, step) for v in values.tolist()] == column.tolist()
 
 

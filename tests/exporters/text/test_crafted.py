@@ -104,10 +104,10 @@ def _of_python() -> Iterator[tuple[str, Edit]]:
         yield f"head: {prefix}", lambda text, prefix=prefix: prefix + text
     yield "no head", lambda text: text[text.index("\nfrom __future__") :]
     yield "two heads", _put('\n"""\n\nfrom', f'\n"""\n"""{{{EVIL["python"]}}}"""\n\nfrom', 1)
-    for line in ("def predict(row", "def decide(row", "def cells(", "def level("):
+    for line in ("def predict(row", "def decide(income", "def read(", "def word("):
         yield f"another {line}", lambda text, line=line: text.replace('\nif __name__ == "__main__"', _twin(text, line))
         yield f"{line} renamed", _put(line, line.replace("def ", "def \u0440"), 1)
-    for name in ("float", "len", "type", "isinstance", "compared", "CLASSES", "level", "nan", "re"):
+    for name in ("float", "len", "type", "isinstance", "compared", "CLASSES", "word", "nan", "re"):
         for assigned in (f"{name} = lambda *_: 0", f"import builtins; builtins.{name} = lambda *_: 0", f"del {name}"):
             yield assigned, _put("\nif __name__ ==", f"\n{assigned}\nif __name__ ==", 1)
 

@@ -1,15 +1,14 @@
-# sha256 b3e284b6ba52903898b9c18fb57ea355dc8a2909d644d166748d10b897c9ba2a
+# sha256 382c35020d7a501a207d5aad0eacea292f6fdf5ed75d68b77b4b80bfceafaa0e
 
 DIGEST = "4fdba6fd4d0f0dcaa56d69abd2cbd1ce7fd8e88b83430671bbaebf87e2b1e76d"
 CLASSES = ("no", "yes")
-# All columns, in schema order.
 COLUMNS = ("job", "income", "late", "owner")
-# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
-USED: tuple[Used, ...] = (
-    (0, "job", "level", ()),
-    (1, "income", "number", ()),
-    (2, "late", "number", ()),
-    (3, "owner", "flag", ()),
+# Columns that the rules read: name, kind, texts that mean missing.
+USED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("job", "word", ()),
+    ("income", "number", ()),
+    ("late", "number", ()),
+    ("owner", "flag", ()),
 )
 # Total of the points, and the probability of "yes".
 TOTALS = (
@@ -23,17 +22,13 @@ INCOME_CUTS = (900.0000305175781, 2500.5001220703125)
 INCOME_VALUES = (6.0, 2.0, -4.0)
 
 
-def decide(row: Any) -> int:
-    """Class index of a row, a mapping by column name."""
-    job = row["job"]
-    late = row["late"]
-    if type(job) is not str:
-        job = level(job)
+def decide(job: Any, income: Any, late: Any, owner: Any) -> int:
+    """Class index of a row; the cells as `read` gives them."""
     total1 = 0.0
     total1 += JOB_POINTS.get(job, 1.0)
-    total1 += INCOME_VALUES[bisect_left(INCOME_CUTS, row["income"])] if row["income"] <= inf else 1.0
+    total1 += INCOME_VALUES[bisect_left(INCOME_CUTS, income)] if income <= inf else 1.0
     # r8baf2d: late > 2 and not owner
-    if late > 2.0000001192092896 and row["owner"] <= 0.5:
+    if late > 2.0000001192092896 and owner <= 0.5:
         total1 += 4.0
     # r620619: late <= 0 or late is missing
     if late <= 7.006492321624085e-46 or not late <= inf:
@@ -41,17 +36,13 @@ def decide(row: Any) -> int:
     return 1 if total1 > 2.5 else 0
 
 
-def probabilities(row: Any) -> list[float]:
-    """Probability of each class; the row as for `decide`."""
-    job = row["job"]
-    late = row["late"]
-    if type(job) is not str:
-        job = level(job)
+def probabilities(job: Any, income: Any, late: Any, owner: Any) -> list[float]:
+    """Probability of each class; the cells as for `decide`."""
     total1 = 0.0
     total1 += JOB_POINTS.get(job, 1.0)
-    total1 += INCOME_VALUES[bisect_left(INCOME_CUTS, row["income"])] if row["income"] <= inf else 1.0
+    total1 += INCOME_VALUES[bisect_left(INCOME_CUTS, income)] if income <= inf else 1.0
     # r8baf2d
-    if late > 2.0000001192092896 and row["owner"] <= 0.5:
+    if late > 2.0000001192092896 and owner <= 0.5:
         total1 += 4.0
     # r620619
     if late <= 7.006492321624085e-46 or not late <= inf:
@@ -62,30 +53,16 @@ def probabilities(row: Any) -> list[float]:
     return [1.0 - positive, positive]
 
 
-# sha256 7077d87d5d6fd38874b189cb23b049f997fdb9b4fb68d21dfb196afcbcdb43a0
+# sha256 7f09fd43d089a242f37f76fe770a7b25a7195e6cd92541417cbc4c119b7473e0
 
 
-def decide_many(np: Any, n: int, job: Any, income: Any, late: Any, owner: Any) -> Any:
-    """`decide` for n rows at once, on columns of numpy."""
-    job = levels_of(job)
-    total1 = np.zeros(n)
-    total1 = total1 + pointed(np, job, JOB_POINTS, 1.0)
-    total1 = total1 + stepped(np, income, INCOME_CUTS, INCOME_VALUES, 1.0)
-    # r8baf2d
-    total1 = total1 + np.where((late > 2.0000001192092896) & (owner <= 0.5), 4.0, 0.0)
-    # r620619
-    total1 = total1 + np.where((late <= 7.006492321624085e-46) | ~(late <= inf), -2.0, 0.0)
-    positive = total1 > 2.5
-    return np.where(positive, 1, 0)
+# How cells are read, and the arithmetic -- the same in every module ---------
 
-
-# How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
-
-# sha256 0308e358ee2a0771e44ea4274083ac628e367c0e0ace77ba25f912f18c7e1a81
+# sha256 c89ab1685407064d4ca1dae557ca1e24d687a474f67e322dca84ea773e0fd806
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
-# sha256 9c5497c94ae771bab7375304218d47fcb4ca0060cd467ba6024ce104d1eef9a4
+# sha256 8339115b96d6062a4914f10822881320b6acfbd57a181fef2163fca1278e6683
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
 # rules: begin
