@@ -1,7 +1,7 @@
 """What additive rules do for rules: the score card that predicts the probability, and a guide of the search.
 
-The card has at most twelve points for rules and for columns that they read. It is grown by the learner of additive
-rules, from rules of one literal and from the rules that decide. Its weights become whole points, so that a reader adds,
+The card has at most twelve points for rules and for columns that they read, or twenty for rules and all columns. It is
+grown by the learner of additive rules, from rules of one literal and from the rules that decide. Its weights become whole points, so that a reader adds,
 checks and explains them by hand; a point is a tenth of log odds.
 
 Where rows are few, labels are noisier than the probability of additive rules. So the search looks at the mean of both
@@ -29,7 +29,7 @@ from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.rule_paths import Rules, evenly_spread
 from rulekit.schema import Feature
 
-_MOST = 12
+_MOST, _MOST_OF_ALL = 12, 20
 _POINT = 0.1
 _ROWS = 1 << 14
 _GUIDES = 20
@@ -66,7 +66,8 @@ class Cards:
         """For a model with these settings."""
         learner = find_learner("additive")()
         asked = {name: getattr(settings, name) for name in ("ordered", "monotone", "missing_never_helps")}
-        own = learner.settings(max_rules=_MOST, rule_length=1, ridge=2.0, stopping="none", **asked)
+        most = _MOST_OF_ALL if settings.report == "all" else _MOST
+        own = learner.settings(max_rules=most, rule_length=1, ridge=2.0, stopping="none", **asked)
         return cls(learner, own, data, classes[:2])  # each question has a card of its own, of yes and no
 
     def guide(self, question: Question, problem: Problem) -> Floats:

@@ -80,7 +80,7 @@ def test_the_path_is_by_clauses() -> None:
     assert point.training_error == pytest.approx(np.mean(model.path_.graph_at(1).predict(X) != y))
     (curve,) = model.curve_
     assert curve is not None
-    assert curve.folds == 5
+    assert curve.folds == 10  # of 600 rows
     assert all(point.held_out_error is not None for point in model.path_.points)
 
 
