@@ -324,6 +324,8 @@ def rows_of(data: Any) -> Any:
         return data
     if names is None and data.shape[1:] != (len(COLUMNS),):
         raise ValueError(f"the shape {tuple(data.shape)}: rows have {len(COLUMNS)} cells in the order of COLUMNS")
+    if names is None and str(data.dtype)[:5] in ("float", "int64") and "level" not in [kind for _, kind, _ in USED]:
+        return (row.tolist() for row in data)
     columns = dict(zip(COLUMNS, data.T, strict=True)) if names is None else {name: data[name] for name in names}
     for name, column in columns.items():
         listed = hasattr(column, "__getitem__") and not isinstance(column, str | bytes | bytearray | Mapping)
