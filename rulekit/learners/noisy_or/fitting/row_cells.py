@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 _PART = 1 << 16
 
@@ -152,14 +152,7 @@ def _check_sparse(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], data: Any
         raise InputError("there are not as many values as entries", where="sparse rows", fix="pass a CSR matrix")
 
 
-def _row_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
-    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
-    for start, end in rows.parts():
-        held = indices[indptr[start] : indptr[end]]
-        sums[start:end] = np.bincount(rows.row_of_each(start, end), values[held], end - start)
-
-
-@compiled_unless(_row_sums_at_once)
+@compiled
 def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
     for i in range(len(indptr) - 1):
         total = 0.0
@@ -168,14 +161,7 @@ def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
         sums[i] = total
 
 
-def _cell_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
-    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
-    for start, end in rows.parts():
-        each = np.repeat(values[start:end], np.diff(indptr[start : end + 1]))
-        np.add.at(sums, indices[indptr[start] : indptr[end]], each)
-
-
-@compiled_unless(_cell_sums_at_once)
+@compiled
 def _cell_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
     for i in range(len(indptr) - 1):
         value = values[i]
@@ -183,12 +169,7 @@ def _cell_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
             sums[indices[at]] += value
 
 
-def _turn_at_once(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
-    order = np.argsort(indices, kind="stable")
-    rows[:] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[order]
-
-
-@compiled_unless(_turn_at_once)
+@compiled
 def _turn(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
     for i in range(len(indptr) - 1):
         for at in range(indptr[i], indptr[i + 1]):

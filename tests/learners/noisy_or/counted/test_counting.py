@@ -9,7 +9,7 @@ from rulekit import NoisyOrClassifier, simplify
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Median
 from rulekit.graph.nodes import TRUE, IsTrue, Missing
-from rulekit.learners.noisy_or.counted.counting import _expect, _expect_at_once, expected, fit_counts, leak_counts
+from rulekit.learners.noisy_or.counted.counting import expected, fit_counts
 from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
 from rulekit.learners.noisy_or.factorised import Influences, by_sum
 
@@ -40,13 +40,6 @@ def test_the_expectations_are_those_of_the_general_form(seed: int) -> None:
     assert found.likely == pytest.approx(likely, abs=1e-12)
     assert found.acted == pytest.approx(acted[:, :4, 1], abs=1e-9)
     assert found.leaked == pytest.approx(acted[:, 4:, 1].sum(axis=1), abs=1e-9)
-
-    each = []
-    for kernel in (_expect_at_once, _expect.__wrapped__):  # type: ignore[attr-defined]
-        arrays = [np.zeros(rows.held.shape), *(np.zeros(len(y[: len(rows.labels)])) for _ in range(3))]
-        kernel(rows.held, rows.labels, chances, leak_counts(leak, most), *arrays)
-        each.append(arrays)
-    assert all(np.array_equal(one, other) for one, other in zip(*each, strict=True))
 
 
 def test_em_never_lowers_the_objective() -> None:
