@@ -12,7 +12,7 @@ from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.counting.kernels import compiled, run_threads
 
 _PART = 1 << 16
-"""Rows at a time, so that what whole arrays hold between their steps is of these rows only."""
+"""Rows that one thread takes at a time."""
 
 
 def parts_of(n_rows: int) -> list[slice]:
