@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.noisy_or.search.fits import cells_of as cells_held
 
 Array = npt.NDArray[Any]
 
@@ -25,4 +25,4 @@ def drawn(seed: int, n: int = 200, k: int = 8, share: float = 0.4) -> tuple[Arra
 
 def cells_of(words: Array) -> RowCells:
     """The rows as cells: a word that is there."""
-    return RowCells.of_sparse(csr_array(words.astype(np.float64)))
+    return cells_held(list(words.T > 0), len(words))

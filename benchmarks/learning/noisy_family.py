@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rulekit import NoisyOrClassifier
-from rulekit.learners.noisy_or.factorised import (
+from benchmarks.learning.factorised import (
     Factorisation,
     Influences,
     by_max,
@@ -36,6 +35,7 @@ from rulekit.learners.noisy_or.factorised import (
     by_sum,
     drawn,
 )
+from rulekit import NoisyOrClassifier
 
 Array = npt.NDArray[Any]
 K, RANKS, MOST = 10, 4, 0.5

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.learning.gated_noisy_dnf import GatedDNF, fit_gated_conjunctions
 from benchmarks.learning.noisy_dnf import NoisyDNF, fit_conjunctions
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
+from benchmarks.shared.sparse_rows import rows_of_words
 from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
@@ -164,7 +165,7 @@ def measured(variant: Variant, found: Documents) -> Outcome:
 
 
 def _rows(variant: Variant, words: Any) -> Any:
-    return words if variant.kind == "linear SVM" else RowCells.of_sparse(words)
+    return words if variant.kind == "linear SVM" else rows_of_words(words)
 
 
 def size_of(model: Any) -> str:

@@ -38,9 +38,9 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.reuters import CLASSES, Documents, documents, informative
 from benchmarks.shared.sections import markdown, publish
+from benchmarks.shared.sparse_rows import rows_of_words
 from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
-from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.tuning import best_cut
 
 Array = npt.NDArray[Any]
@@ -110,7 +110,7 @@ def tables(found: Documents) -> Tables:
         words = informative(found.train, labels)
         done.words.append(len(words))
         train, test = found.train[:, words], found.test[:, words]
-        rows, of_rows = RowCells.of_sparse(train), RowCells.of_sparse(test)
+        rows, of_rows = rows_of_words(train), rows_of_words(test)
         general = expectation_maximisation(Incidence.of(rows, labels, absent=True)).strengths
         done.add("N-OR", general.activations(of_rows) > math.log(2.0), of_test)
         incidence = Incidence.of(rows, labels)
@@ -206,7 +206,7 @@ def _holds(it_does: bool) -> str:
 def far_run(found: Documents) -> tuple[float, float]:
     """The log-likelihood of `earn` after 50 and after 2,000 iterations."""
     labels = found.of_train[:, 0]
-    rows = RowCells.of_sparse(found.train[:, informative(found.train, labels)])
+    rows = rows_of_words(found.train[:, informative(found.train, labels)])
     likelihoods = expectation_maximisation(Incidence.of(rows, labels), iterations=2000).likelihoods
     return float(likelihoods[50]), float(likelihoods[2000])
 

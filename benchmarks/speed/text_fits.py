@@ -11,10 +11,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from benchmarks.shared.measuring import Watch, cost_of
+from benchmarks.shared.sparse_rows import rows_of_words
 from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
-from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,7 @@ def _fitted(name: str, words: csr_matrix, labels: Array) -> dict[str, float]:
 
         (LogisticRegression() if name == LOGISTIC else LinearSVC()).fit(words, labels)
         return {}
-    incidence = Incidence.of(RowCells.of_sparse(words), labels)
+    incidence = Incidence.of(rows_of_words(words), labels)
     if name == EM:
         return {"likelihood": float(expectation_maximisation(incidence).likelihoods[-1])}
     found = coordinate_descent(incidence, prior=0.0 if name == DESCENT else 2.0)

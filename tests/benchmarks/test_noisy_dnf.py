@@ -57,7 +57,7 @@ def test_coverage_is_what_the_literals_say() -> None:
     cells = covered(cells_of(words), rules)
     for place, rule in enumerate(rules):
         found = np.zeros(len(words), dtype=bool)
-        found[cells.row_of_each(0, len(cells))[cells.indices == place]] = True
+        found[np.repeat(np.arange(len(cells)), cells.lengths)[cells.indices == place]] = True
         assert np.array_equal(found, holds(rule, words))
     assert covered(cells_of(words), []).indptr.tolist() == [0] * (len(words) + 1)
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless, run_threads
+from rulekit.learners.counting.kernels import compiled, run_threads
 
 _PART = 1 << 16
-"""Rows at a time, so that what whole arrays hold between their steps is of these rows only."""
+"""Rows that one thread takes at a time."""
 
 
 def parts_of(n_rows: int) -> list[slice]:
@@ -34,12 +34,7 @@ def weigh(rows: Ints, factors: Floats, scale: float, weights: Ints, n_threads: i
     _each(task, len(rows), n_threads)
 
 
-def _weigh_at_once(rows: Any, factors: Any, scale: float, weights: Any) -> None:
-    weights[:] = np.rint(factors * scale)
-    weights *= rows
-
-
-@compiled_unless(_weigh_at_once)
+@compiled
 def _weigh(rows: Any, factors: Any, scale: float, weights: Any) -> None:
     one = len(rows) < len(weights)
     for i in range(len(weights)):
@@ -51,11 +46,7 @@ def multiply(factors: Floats, labels: npt.NDArray[Any], codes: npt.NDArray[Any],
     _each(lambda part: _multiply(factors[part], labels[part], codes[part], by), len(factors), n_threads)
 
 
-def _multiply_at_once(factors: Any, labels: Any, codes: Any, by: Any) -> None:
-    factors *= np.where(labels == 1, by[1][codes], by[0][codes])
-
-
-@compiled_unless(_multiply_at_once)
+@compiled
 def _multiply(factors: Any, labels: Any, codes: Any, by: Any) -> None:
     for i in range(len(factors)):
         factors[i] *= by[1 if labels[i] == 1 else 0, codes[i]]
@@ -84,23 +75,14 @@ def add_votes(
     return yes
 
 
-def _add_votes_at_once(sums: Any, codes: Any, votes: Any, yes: Any) -> None:
-    sums += votes[codes]
-    yes[:] = sums > 0.0
-
-
-@compiled_unless(_add_votes_at_once)
+@compiled
 def _add_votes(sums: Any, codes: Any, votes: Any, yes: Any) -> None:
     for i in range(len(sums)):
         sums[i] += votes[codes[i]]
         yes[i] = sums[i] > 0.0
 
 
-def _add_steps_at_once(rounded: Any, codes: Any, steps: Any) -> None:
-    rounded += steps[codes]
-
-
-@compiled_unless(_add_steps_at_once)
+@compiled
 def _add_steps(rounded: Any, codes: Any, steps: Any) -> None:
     for i in range(len(rounded)):
         rounded[i] += steps[codes[i]]

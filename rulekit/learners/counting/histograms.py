@@ -125,20 +125,7 @@ def group_rows(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -
     return Grouped(rows, _group(cell, labels, n_cells, rows))
 
 
-def _group_by_sorting(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
-    keys = _keys(cell, labels, n_cells)
-    rows[:] = np.argsort(keys, kind="stable")
-    return np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=2 * n_cells))])
-
-
-def _keys(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -> npt.NDArray[Any]:
-    """2 * cell + label [n] in the smallest type, since short integers are sorted by their digits."""
-    keys = np.multiply(cell, 2, dtype=np.int64) + labels
-    narrow: npt.NDArray[Any] = keys.astype(np.min_scalar_type(max(1, 2 * n_cells)))
-    return narrow
-
-
-@compiled_unless(_group_by_sorting)
+@compiled
 def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
     starts = np.zeros(2 * n_cells + 1, dtype=np.int64)
     for i in range(len(cell)):
@@ -222,7 +209,7 @@ def count_cells(cell: npt.NDArray[np.int32], labels: npt.NDArray[Any], weights: 
     return counts * weights[0] if each else counts
 
 
-@compiled_unless(_count_by_bins)
+@compiled
 def _count_cells(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
     for i in range(len(cell)):
         counts[cell[i], labels[i]] += 1 if each else weights[i]
@@ -238,16 +225,7 @@ def lead_by_code(matrix: npt.NDArray[Any], starts: Ints, labels: npt.NDArray[Any
     _lead_by_code(matrix, starts.astype(np.uint32), labels, weights, leads)
 
 
-def _lead_by_bins(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
-    for start in range(0, len(weights), _PART):
-        rows = slice(start, start + _PART)
-        values = np.where(labels[rows] == 1, weights[rows], -weights[rows])
-        for j in range(matrix.shape[1]):
-            n = int(starts[j + 1]) - int(starts[j])
-            leads[starts[j] : starts[j + 1]] += np.bincount(matrix[rows, j], values, n).astype(np.int64)
-
-
-@compiled_unless(_lead_by_bins)
+@compiled
 def _lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
     k = matrix.shape[1]
     for i in range(len(weights)):

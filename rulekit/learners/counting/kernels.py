@@ -4,9 +4,9 @@ The compiled code holds no interpreter lock, keeps every operation on doubles as
 no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (a warning). On
 several cores the answers do not depend on how many.
 
-Compiling all kernels takes longer than learning from many small tables with whole arrays, and the start of numba about
-as long as learning from one. So the hot kernels have an equivalent of whole arrays, to the same bits, which works until
-it has taken as long, in this process, as compiling the kernel or, where that has been done, as the start of numba.
+Compiling all kernels takes longer than learning from many small tables with whole arrays. So the kernels of the default
+learner have an equivalent of whole arrays, to the same bits, which works where nothing is compiled yet, until it has
+taken as long, in this process, as compiling its kernel.
 """
 
 from __future__ import annotations
@@ -55,30 +55,8 @@ def compiled(kernel: Kernel) -> Kernel:
     return run  # type: ignore[return-value]
 
 
-_COMPILING, _STARTING = 2.0, 0.3
-"""The seconds of work of one equivalent that compiling its kernel is worth, and those of all that numba's start is."""
-
-
-class _Work:
-    """The seconds of the processor that the equivalents have taken in this process."""
-
-    def __init__(self) -> None:
-        self.by_kernel: dict[Callable[..., Any], float] = {}
-        self.of_all = 0.0
-
-    def pays(self, kernel: Callable[..., Any]) -> bool:
-        """Whether the next calls of a kernel are better compiled."""
-        if os.environ.get(_DISABLE) == "0" or self.by_kernel.get(kernel, 0.0) > _COMPILING:
-            return True
-        return self.of_all > _STARTING and _is_kept(kernel)
-
-    def add(self, kernel: Callable[..., Any], seconds: float) -> None:
-        """Count what an equivalent has taken."""
-        self.by_kernel[kernel] = self.by_kernel.get(kernel, 0.0) + seconds
-        self.of_all += seconds
-
-
-_WORK = _Work()
+_COMPILING = 2.0
+"""The seconds of the processor that an equivalent works before its kernel is compiled."""
 
 
 def _time_of(file: str) -> float:
@@ -92,17 +70,23 @@ def _time_of(file: str) -> float:
 def compiled_unless(quick: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
     """A kernel that is compiled where that pays; until then, and without numba, `quick` does the same to the same bits.
 
-    RULEKIT_NO_NUMBA=0 compiles at once.
+    It pays where the code is kept, or `quick` has worked for as long as compiling takes. RULEKIT_NO_NUMBA=0 compiles at
+    once.
     """
 
     def decorate(kernel: Kernel) -> Kernel:
+        worked = 0.0
+
         @wraps(kernel)
         def run(*arguments: Any) -> Any:
-            if numba_runs() and _WORK.pays(kernel):
+            nonlocal worked
+            switch = os.environ.get(_DISABLE, "")  # which costs more than all else here
+            pays = switch == "0" or (not switch and (worked > _COMPILING or _is_kept(kernel)))
+            if pays and _has_numba():
                 return _compile(kernel)(*arguments)
             begun = time.thread_time()
             found = quick(*arguments)
-            _WORK.add(kernel, time.thread_time() - begun)
+            worked += time.thread_time() - begun
             return found
 
         return run  # type: ignore[return-value]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.counting.kernels import compiled, compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 _STEPS, _HALVINGS = 100, 30
 
@@ -163,11 +163,7 @@ def _curvature(truth: Ints, values: Floats, unit: float) -> Floats:
     return np.asarray(found * unit, dtype=np.float64)
 
 
-def _pairs_at_once(truth: Any, values: Any, found: Any) -> None:
-    found += (truth * values[:, None]).T @ truth
-
-
-@compiled_unless(_pairs_at_once)
+@compiled
 def _add_pairs(truth: Any, values: Any, found: Any) -> None:
     k = truth.shape[1]
     places = np.empty(k, dtype=np.int64)

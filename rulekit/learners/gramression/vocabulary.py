@@ -12,7 +12,7 @@ import numpy as np
 from rulekit.graph.evaluation.structures import Structures, Words, unpacked
 from rulekit.graph.language.sentences import FALSE, Sentence
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.gramression.grammar import Grammar, Language
 
 MOST_FEATURES = 20_000
@@ -153,12 +153,7 @@ def _key(words: Words, flipped: bool, n: int) -> bytes:
     return words.tobytes()
 
 
-def _added_at_once(own: Any, sums: Any, found: Any) -> None:
-    for place in range(own.shape[1]):
-        found += sums[place, own[:, place]]
-
-
-@compiled_unless(_added_at_once)
+@compiled
 def _add_by_byte(own: Any, sums: Any, found: Any) -> None:
     for feature in range(own.shape[0]):
         total = found[feature]

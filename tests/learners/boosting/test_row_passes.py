@@ -1,4 +1,4 @@
-"""What a round does to each row: compiled and with whole arrays, on one thread and on two, to the same bits."""
+"""What a round does to each row: compiled and interpreted, on one thread and on two, to the same bits."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_passes_are_what_whole_arrays_give(n_threads: int) -> None:
 @pytest.mark.parametrize("k", [1, 3, 4, 6])
 def test_leads_are_the_weights_for_less_those_against(k: int) -> None:
     rng = np.random.default_rng(2)
-    matrix, labels = rng.integers(0, 5, (N, k)).astype(np.uint8), rng.integers(0, 2, N)
-    weights, leads = rng.integers(0, 1 << 30, N), np.zeros(5 * k, dtype=np.int64)
+    matrix, labels = rng.integers(0, 5, (3000, k)).astype(np.uint8), rng.integers(0, 2, 3000)
+    weights, leads = rng.integers(0, 1 << 30, 3000), np.zeros(5 * k, dtype=np.int64)
 
     lead_by_code(matrix, np.arange(k + 1) * 5, labels, weights, leads)
 

@@ -156,7 +156,6 @@ def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(monkeypatch
 
     kernel = compiled_unless(quick)(_outer)
     monkeypatch.delenv("RULEKIT_NO_NUMBA", raising=False)
-    monkeypatch.setattr(kernels, "_WORK", kernels._Work())
     monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: ran.append("compiled"))
     monkeypatch.setattr(kernels.time, "thread_time", lambda: clock[0])
     monkeypatch.setattr(kernels, "_is_kept", lambda kernel: kept[0])
@@ -165,12 +164,18 @@ def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(monkeypatch
     assert ran == ["quick"] * 2
     kernel(0.0)
     assert ran[-1] == "compiled"
-    monkeypatch.setattr(kernels, "_WORK", kernels._Work())
-    kept[0] = True  # then only numba has to be started, which all kernels share
-    kernel(0.4 * kernels._STARTING)
-    compiled_unless(quick)(_plus_one)(0.7 * kernels._STARTING)
-    assert ran[-1] == "quick"
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
     kernel(0.0)
+    assert ran[-1] == "quick"
+    another = compiled_unless(quick)(_plus_one)
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "0")
+    another(0.0)
+    assert ran[-1] == "compiled"
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "")
+    another(0.0)
+    assert ran[-1] == "quick"
+    kept[0] = True
+    another(0.0)
     assert ran[-1] == "compiled"
 
 

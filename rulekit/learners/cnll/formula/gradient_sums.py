@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.counting.histograms import Floats, Ints, Rows
-from rulekit.learners.counting.kernels import compiled, compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,61 +98,7 @@ def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
     return table
 
 
-def _add_by_row_at_once(
-    matrix: Any,
-    columns: Any,
-    cell: Any,
-    labels: Any,
-    weights: Any,
-    equal: bool,
-    divisor: int,
-    table: Any,
-    sums: Any,
-    n_codes: int,
-) -> None:
-    keys = np.multiply(cell, 2, dtype=np.int64) + labels
-    _add_entries(matrix, columns, keys, None if equal else weights // divisor, table, sums, n_codes)
-
-
-def _add_by_cell_at_once(
-    matrix: Any,
-    columns: Any,
-    order: Any,
-    starts: Any,
-    weights: Any,
-    equal: bool,
-    divisor: int,
-    table: Any,
-    first: int,
-    sums: Any,
-    n_codes: int,
-) -> None:
-    starts = starts[first : first + len(table) + 1]
-    rows = order[starts[0] : starts[-1]]
-    keys = np.repeat(np.arange(len(table)), np.diff(starts))
-    _add_entries(matrix[rows], columns, keys, None if equal else weights[rows] // divisor, table, sums, n_codes)
-
-
-def _add_entries(matrix: Any, columns: Any, keys: Any, weights: Any, table: Any, sums: Any, n_codes: int) -> None:
-    """Add the line of each row's key [n] at its codes, as the product of a sparse matrix of ones with the lines."""
-    from scipy.sparse import csc_array
-
-    own, width = sums.reshape(len(columns) * n_codes, -1), len(columns)
-    begins = n_codes * np.arange(width)
-    for start in range(0, len(keys), _TOGETHER):
-        some = slice(start, start + _TOGETHER)
-        lines = table[keys[some]]
-        if weights is not None:
-            lines *= weights[some, None]
-        places = (matrix[some][:, columns] + begins).reshape(-1)
-        ends = width * np.arange(len(lines) + 1)
-        own += csc_array((np.ones(len(places), dtype=np.int64), places, ends), shape=(len(own), len(lines))) @ lines
-
-
-_TOGETHER = 1 << 16
-
-
-@compiled_unless(_add_by_row_at_once)
+@compiled
 def _add_by_row(
     matrix: Any,
     columns: Any,
@@ -175,13 +121,13 @@ def _add_by_row(
         if width == two:
             slope, curvature = w * lines[key], w * lines[key + one]
             for j in range(n_columns):
-                at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * two
+                at = (np.uint64(j) * codes + np.uint64(flat[np.uint64(i) * d + wanted[j]])) * two
                 sums[at] += slope
                 sums[at + one] += curvature
             continue
         line = lines[key : key + width]
         for j in range(n_columns):
-            at = (j * codes + np.uint64(flat[i * d + wanted[j]])) * width
+            at = (np.uint64(j) * codes + np.uint64(flat[np.uint64(i) * d + wanted[j]])) * width
             into = sums[at : at + width]
             if equal:
                 for m in range(width):
@@ -191,7 +137,7 @@ def _add_by_row(
                     into[m] += w * line[m]
 
 
-@compiled_unless(_add_by_cell_at_once)
+@compiled
 def _add_by_cell(
     matrix: Any,
     columns: Any,
@@ -213,7 +159,7 @@ def _add_by_cell(
             row = np.uint64(order[i])
             w = 1 if equal else weights[order[i]] // divisor
             for j in range(n_columns):
-                at = (j * codes + np.uint64(flat[row * d + wanted[j]])) * width
+                at = (np.uint64(j) * codes + np.uint64(flat[row * d + wanted[j]])) * width
                 into = sums[at : at + width]
                 if equal:
                     for m in range(width):

@@ -10,15 +10,13 @@ with c the probability of node N, v = dP/dc and a the strength of the bit. Shape
 
 from __future__ import annotations
 
-import itertools
-import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 Operator = Literal["and", "or", "bit"]
 
@@ -207,43 +205,7 @@ def cell_lines(
     return u, v, whole
 
 
-def _cell_lines_at_once(
-    tree: Any, alpha: Any, beta: Any, pattern: Any, move_operator: Any, move_node: Any, u: Any, v: Any, wholes: Any
-) -> None:
-    order, operator, bit = tree.order.tolist(), tree.operator.tolist(), tree.bit.tolist()
-    children = [tree.children[low:high].tolist() for low, high in itertools.pairwise(tree.starts.tolist())]
-    bits = np.where(pattern, alpha, beta).T
-    p: list[Any] = [None] * len(operator)
-    d: list[Any] = [None] * len(operator)
-    for node in reversed(order):
-        if bit[node] >= 0:
-            p[node] = bits[bit[node]]
-            continue
-        both = operator[node] == 1
-        product = math.prod(p[child] if both else 1.0 - p[child] for child in children[node])
-        p[node] = product if both else 1.0 - product
-    d[tree.root] = 1.0
-    for node in filter(children.__getitem__, order):
-        factors = [p[child] if operator[node] == 1 else 1.0 - p[child] for child in children[node]]
-        after = [1.0]
-        for factor in reversed(factors[1:]):
-            after.append(after[-1] * factor)
-        before: Any = 1.0
-        for child, factor, rest in zip(children[node], factors, reversed(after), strict=True):
-            d[child] = d[node] * before * rest
-            before = before * factor
-    whole = wholes[:] = p[tree.root]
-    for m, (node, op) in enumerate(zip(move_node.tolist(), move_operator.tolist(), strict=True)):
-        if node < 0:
-            continue  # the first bit of all: U = 0, V = 1
-        if op == 2:
-            u[:, m], v[:, m] = whole, d[node] * (1.0 - p[node])
-        else:
-            part = d[node] * p[node]
-            u[:, m], v[:, m] = whole - part, part if op == 1 else d[node]
-
-
-@compiled_unless(_cell_lines_at_once)
+@compiled
 def _cell_lines(
     tree: Any, alpha: Any, beta: Any, pattern: Any, move_operator: Any, move_node: Any, u: Any, v: Any, wholes: Any
 ) -> None:

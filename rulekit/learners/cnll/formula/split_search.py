@@ -28,7 +28,7 @@ import numpy as np
 from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints
-from rulekit.learners.counting.kernels import compiled, compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 Weak = Literal["threshold", "llr", "pairs"]
 
@@ -137,92 +137,6 @@ class Orders(NamedTuple):
 # The least squared error ----------------------------------------------------------------------------------------------
 
 
-def _best_splits_at_once(
-    sums: tuple[Floats, Floats, Ints],
-    orders: Orders,
-    rest: Floats,
-    constant: Floats,
-    ridge: float,
-    least: int,
-    zero_beta: bool,
-    best: Best,
-) -> None:
-    lengths, n_moves = np.diff(orders.starts), len(rest)
-    value = np.full((len(lengths), n_moves), np.inf)
-    prefix, side = np.zeros((2, *value.shape), dtype=np.int64)
-    left, right = np.zeros((2, *value.shape))
-    by_length = np.argsort(lengths, kind="stable")
-    by_length = by_length[lengths[by_length] > 1]
-    most = max(1, _TOGETHER // (n_moves * int(lengths.max(initial=1))))
-    for some in (by_length[first : first + most] for first in range(0, len(by_length), most)):
-        found = _best_prefixes(sums, orders, some, rest, constant, ridge, least, zero_beta)
-        value[some], prefix[some], side[some], left[some], right[some] = found
-    for number in range(1 + int(orders.number.max(initial=-1))):
-        q, m = np.nonzero((orders.number == number)[:, None] & (value < best.objective[orders.column]))
-        k = orders.column[q]
-        best.objective[k, m], best.order[k, m] = value[q, m], number
-        best.prefix[k, m], best.side[k, m] = prefix[q, m], side[q, m]
-        best.left[k, m], best.right[k, m] = left[q, m], right[q, m]
-
-
-_TOGETHER = 1 << 14
-
-
-def _best_prefixes(
-    sums: tuple[Floats, Floats, Ints],
-    orders: Orders,
-    some: Ints,
-    rest: Floats,
-    constant: Floats,
-    ridge: float,
-    least: int,
-    zero_beta: bool,
-) -> tuple[Floats, Ints, Ints, Floats, Floats]:
-    """The best objective, prefix, side and both strengths of some orders [orders, M], all at once."""
-    # Shorter orders are filled up with what adds nothing: [orders, codes, M].
-    n = orders.starts[some + 1] - orders.starts[some]
-    place = np.arange(int(n.max()))
-    filled = place >= n[:, None]
-    codes = orders.codes[np.where(filled, 0, orders.starts[some][:, None] + place)]
-    column = orders.column[some][:, None]
-    both = np.stack((sums[0][column, codes], sums[1][column, codes]))
-    both[:, filled] = 0.0
-    w = np.where(filled, 0, sums[2][column, codes])[:, :, None]
-    sorts = np.flatnonzero(orders.sorts[some])
-    if len(sorts):
-        falling = -_ratio(both[0, sorts], both[1, sorts], rest)
-        falling[filled[sorts]] = np.inf
-        at = np.argsort(falling, axis=1, kind="stable")
-        both[:, sorts] = np.take_along_axis(both[:, sorts], at[None], 2)
-        w = np.repeat(w, len(rest), axis=2)
-        w[sorts] = np.take_along_axis(w[sorts], at, 1)
-    both, w = both.cumsum(axis=2), w.cumsum(axis=1)
-    w_sum = w[:, :-1]
-    barred = (w_sum < least) | (w[:, -1:] - w_sum < least) | filled[:, 1:, None]
-    pull, pulled = ridge * rest, ridge * rest * rest
-    # What lies left of a cut, and what lies right of it: [2, orders, cuts, M].
-    aim, bend = (np.stack((part[:, :-1], part[:, -1:] - part[:, :-1])) for part in both)
-    aim += pull
-    bend += ridge
-    s = np.minimum(np.maximum(_ratio(aim, bend, rest), LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
-    v = s * (bend * s - 2.0 * aim) + pulled
-    values = np.stack((v[0] + pulled, pulled + v[1]), axis=2) if zero_beta else (v[0] + v[1])[:, :, None]
-    values = np.where(barred[:, :, None], np.inf, values + constant).reshape(len(some), -1, len(rest))
-    at = values.argmin(axis=1)
-    q, m = np.ogrid[: len(some), : len(rest)]
-    cut, side = np.divmod(at, 1 + int(zero_beta))
-    left = np.where(side == 1, 0.0, s[0, q, cut, m])
-    right = np.where((side == 0) & zero_beta, 0.0, s[1, q, cut, m])
-    return values[q, at, m], cut + 1, side, left, right
-
-
-def _ratio(a: Floats, b: Floats, rest: Floats) -> Floats:
-    """A / b where b > 0, else the strength that does nothing: [.., M]."""
-    if b.min(initial=1.0) > 0.0:
-        return np.asarray(a / b)
-    return np.divide(a, b, out=np.broadcast_to(rest, a.shape).copy(), where=b > 0.0)
-
-
 def _stable_order(values: Floats) -> Ints:
     """As numpy's stable argsort, which takes longer to compile than all the rest here."""
     n, width = len(values), 1
@@ -243,7 +157,7 @@ def _stable_order(values: Floats) -> Ints:
     return order
 
 
-@compiled_unless(_best_splits_at_once)
+@compiled
 def best_splits(
     sums: tuple[Floats, Floats, Ints],
     orders: Orders,

@@ -7,9 +7,7 @@ numba seconds to compile.
 
 from __future__ import annotations
 
-import itertools
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 _FALL = 1e-12
 
@@ -84,68 +82,8 @@ def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> No
                 product[c] = 1.0 - product[c]
 
 
-def _slope_at_once(tree: Any, leaf: int, p: Any) -> Any:
-    lists = _as_lists(tree)
-    return _product_around(lists, leaf, _factors(lists, p))
-
-
-def _give_at_once(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> None:
-    lists = _as_lists(tree)
-    _spread(lists, leaf, np.where(holds, on, off), p, _factors(lists, p))
-
-
-class _Lists(NamedTuple):
-    """A tree for whole arrays: the parent and the children of each node, and whether its parent is an and."""
-
-    parent: list[int]
-    children: list[list[int]]
-    in_and: list[bool]
-    root: int
-
-
-def _as_lists(tree: Any) -> _Lists:
-    parent, ends = tree.parent.tolist(), itertools.pairwise(tree.starts.tolist())
-    children = [tree.children[first:end].tolist() for first, end in ends]
-    return _Lists(parent, children, (tree.operator[tree.parent] == 1).tolist(), int(tree.root))
-
-
-def _factors(lists: _Lists, p: Any) -> list[Any]:
-    """What each node is in the product of its parent: its probability [C], or under an or that of its contrary."""
-    return list(np.where(np.array(lists.in_and)[:, None], p, 1.0 - p))
-
-
-def _product(rows: list[Any]) -> Any:
-    """The product of rows [C], one after the other."""
-    return math.prod(rows[1:], start=rows[0])
-
-
-def _product_around(lists: _Lists, leaf: int, factors: list[Any]) -> Any:
-    """The derivative [C] of the root by a bit, as `_slope_of_bit` multiplies it: root first, each side from its end."""
-    path = [leaf]
-    while path[-1] != lists.root:
-        path.append(lists.parent[path[-1]])
-    parts = []
-    for node, below in reversed(list(zip(path[1:], path, strict=False))):
-        children = [factors[child] for child in lists.children[node]]
-        own = lists.children[node].index(below)
-        parts += [_product(part) for part in (children[:own], children[:own:-1]) if part]
-    return _product(parts) if parts else np.ones_like(factors[leaf])
-
-
-def _spread(lists: _Lists, leaf: int, value: Any, p: Any, factors: list[Any]) -> None:
-    """Give a bit its probability [C], and every gate above it its own; in place, in p and in the factors."""
-    node = leaf
-    p[node] = value
-    while node != lists.root:
-        in_and = lists.in_and[node]
-        factors[node] = value if in_and else 1.0 - value
-        node = lists.parent[node]
-        product = _product([factors[child] for child in lists.children[node]])
-        p[node] = value = product if in_and else 1.0 - product
-
-
-slope_of_bit = compiled_unless(_slope_at_once)(_slope_of_bit)
-give_strengths = compiled_unless(_give_at_once)(_give)
+slope_of_bit = compiled(_slope_of_bit)
+give_strengths = compiled(_give)
 
 
 # The least squared error ----------------------------------------------------------------------------------------------
@@ -160,45 +98,7 @@ def _sweep_squares(formula: Formula, settings: SearchSettings, alpha: Any, beta:
     return bool(sweep_squares(formula.tree.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
 
 
-def _sweep_squares_at_once(
-    tree: Any,
-    alpha: Any,
-    beta: Any,
-    rest: Any,
-    fixed: Any,
-    holds: Any,
-    counts: Any,
-    unit: float,
-    ridge: float,
-    zero_beta: bool,
-    slack: float,
-    p: Any,
-) -> bool:
-    lists, sides, changed = _as_lists(tree), np.where(holds, 0, 1), False
-    factors = _factors(lists, p)
-    negative, positive = counts[:, 0] * unit, counts[:, 1] * unit
-    total = positive + negative
-    old_on, old_off, aimed_at = alpha.tolist(), beta.tolist(), rest.tolist()
-    for t in np.flatnonzero(~fixed).tolist():
-        leaf = int(tree.leaf[t])
-        v = _product_around(lists, leaf, factors)
-        line = p[lists.root] - v * p[leaf]
-        terms = v * (positive * (1.0 - line) - negative * line), v * v * total
-        # bincount adds one after the other, as the kernel does and numpy's sums do not.
-        aims, bends = (np.bincount(sides[t], term, 2).tolist() for term in terms)
-        on, gain = _least_square((aims[0], bends[0]), old_on[t], aimed_at[t], ridge)
-        off = 0.0
-        if not zero_beta:
-            off, more = _least_square((aims[1], bends[1]), old_off[t], aimed_at[t], ridge)
-            gain += more
-        if gain > slack:
-            changed = True
-            alpha[t], beta[t] = on, off
-            _spread(lists, leaf, np.where(holds[t], on, off), p, factors)
-    return changed
-
-
-@compiled_unless(_sweep_squares_at_once)
+@compiled
 def sweep_squares(
     tree: Any,
     alpha: Any,

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows, chances_of, has_settled
 
 _SETTLED = 1e-3
@@ -116,49 +116,7 @@ def at_least(chances: list[Floats], least: int, n: int) -> Floats:
     return np.asarray(tails[least])
 
 
-def _expect_at_once(
-    held: Bools, counts: Any, chances: Any, base: Any, acted: Any, leaked: Any, likely: Any, below: Any
-) -> None:
-    """Count by count over rows that are few enough at a time; causes that do not hold multiply by 1 and add 0."""
-    together = max(1, (1 << 20) // ((held.shape[1] + 1) * len(base)))
-    for start in range(0, len(held), together):
-        part = slice(start, start + together)
-        _expect_part(held[part], counts[part], chances, base, acted[part], leaked[part], likely[part], below[part])
-
-
-def _expect_part(
-    held: Any, counts: Any, chances: Any, base: Any, acted: Any, leaked: Any, likely: Any, below: Any
-) -> None:
-    n, k = held.shape
-    behind = np.zeros((k + 1, len(base), n))
-    behind[k, 0] = 1.0
-    each = np.where(held, chances, 0.0).T
-    for j in range(k - 1, -1, -1):
-        behind[j] = _with_one(behind[j + 1], each[j])
-    rows = np.arange(n)
-    for t in range(len(base)):
-        inside = counts >= t
-        likely += np.where(inside, base[t] * behind[0, np.maximum(counts - t, 0), rows], 0.0)
-        leaked += np.where(inside, t * base[t] * behind[0, np.maximum(counts - t, 0), rows], 0.0)
-        below += np.where(counts > t, base[t] * behind[0, np.maximum(counts - 1 - t, 0), rows], 0.0)
-    leaked /= likely
-    before = np.repeat(base[:, None], n, axis=1)
-    for j in range(k):
-        without = np.zeros(n)
-        for t in range(len(base) - 1):
-            further = before[t] * behind[j + 1, np.maximum(counts - 1 - t, 0), rows]
-            without += np.where(counts > t, further, 0.0)
-        acted[:, j] = each[j] * without / likely
-        before = _with_one(before, each[j])
-
-
-def _with_one(counts: Any, chance: Any) -> Any:
-    found = counts * (1.0 - chance)
-    found[1:] += counts[:-1] * chance
-    return found
-
-
-@compiled_unless(_expect_at_once)
+@compiled
 def _expect(held: Any, counts: Any, chances: Any, base: Any, acted: Any, leaked: Any, likely: Any, below: Any) -> None:
     n, k = held.shape
     size = len(base)

@@ -16,7 +16,7 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, objective, violation
 
@@ -108,6 +108,7 @@ class _Descent:
         able = able if free is None else able & free
         return cls(incidence, starts, rows, a, linear, np.append(np.flatnonzero(able), incidence.n_cells))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def run(self, allowed: float, sweeps: int, check: Callable[[], None] | None) -> int:
         active, wait = self.all, 0
         state = np.column_stack([self.incidence.weights, self.incidence.weights])  # side by side: read together
@@ -117,8 +118,7 @@ class _Descent:
             full = wait == 0
             chosen = self.all if full else active
             if full:  # what has been rounded since is forgotten
-                with np.errstate(over="ignore"):
-                    state[:, 1] = np.expm1(self.a[-1] + self.incidence.rows.row_sums(self.a[:-1]))
+                state[:, 1] = np.expm1(self.a[-1] + self.incidence.rows.row_sums(self.a[:-1]))
             largest = np.zeros(len(chosen))
             _sweep(chosen, self.starts, self.rows, self.linear, self.a, state, largest)
             worst = float(largest.max(initial=0.0))
@@ -127,27 +127,6 @@ class _Descent:
             active = chosen[(self.a[chosen] > 0.0) | (largest > 0.0)]
             wait = 0 if worst <= allowed else (wait + 1) % _FULL_EVERY
         return sweeps
-
-
-def _sweep_cell_by_cell(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any, largest: Any) -> None:
-    for place, cell in enumerate(chosen):
-        held = slice(None) if cell == len(starts) - 1 else rows[starts[cell] : starts[cell + 1]]
-        before = state[held, 1]
-        odds = 1.0 / before
-        each = state[held, 0] * odds
-        slope = np.cumsum(each)[-1] - linear[cell]
-        curvature = np.cumsum(each * (1.0 + odds))[-1]
-        floor = LEAK_FLOOR if cell == len(starts) - 1 else 0.0
-        largest[place] = _violation(slope, a[cell], floor)
-        move = _move(slope, curvature, a[cell], floor)
-        if move == 0.0:
-            continue
-        a[cell] += move
-        with np.errstate(over="ignore", invalid="ignore"):
-            after = before + math.expm1(move) * (1.0 + before)
-        anew = ~((after > 0.1 * before) & (after < _LARGE) & (after > _SMALL))
-        after[anew] = [_excess(value, move) for value in before[anew].tolist()]
-        state[held, 1] = after
 
 
 def _violation(slope: float, strength: float, floor: float) -> float:
@@ -174,7 +153,7 @@ def _excess(before: float, move: float) -> float:
     return math.expm1(s) if s < 709.0 else math.inf
 
 
-@compiled_unless(_sweep_cell_by_cell)
+@compiled
 def _sweep(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any, largest: Any) -> None:
     # state [n, 2]: of each row the weight and exp(s) - 1, which a move changes without an exponential of its own
     leak = len(starts) - 1

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.errors import InputError
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 
 _PART = 1 << 16
 
@@ -28,22 +27,6 @@ class RowCells:
     indptr: Ints
     indices: npt.NDArray[np.int32]
     attribute: npt.NDArray[np.int32]
-
-    @classmethod
-    def of_sparse(cls, matrix: Any) -> RowCells:
-        """The entries of a matrix [n, n_words] that are not 0: one cell and one attribute for each column.
-
-        A CSR matrix of scipy, or anything that has `indptr`, `indices`, `data` (or None) and `shape` like one. Raises
-        InputError where these are not those of a matrix.
-        """
-        indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
-        data, (n, n_words) = getattr(matrix, "data", None), matrix.shape
-        _check_sparse(indptr, indices, data, n, n_words)
-        attribute = np.arange(n_words, dtype=np.int32)
-        found = cls(indptr.astype(np.int64), indices.astype(np.int32, copy=False), attribute)
-        if data is not None and np.count_nonzero(data) < len(indices):
-            found = found.kept(np.asarray(data) != 0)
-        return found.sorted()
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -66,10 +49,6 @@ class RowCells:
             yield start, end
             start = end
 
-    def row_of_each(self, start: int, end: int) -> Ints:
-        """The row, counted from `start`, of each cell of the rows from start to end."""
-        return np.repeat(np.arange(end - start), np.diff(self.indptr[start : end + 1]))
-
     def take(self, rows: Ints | Bools) -> RowCells:
         """Some of the rows: a Boolean mask [n] or row numbers."""
         chosen = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -82,46 +61,10 @@ class RowCells:
             found.indices[first:last] = self.indices[np.arange(first, last) + shift]
         return found
 
-    def kept(self, entries: Bools) -> RowCells:
-        """The rows with some of their cells only: a mask of the entries [nnz]."""
-        before = np.concatenate([[0], np.cumsum(entries)])
-        return RowCells(before[self.indptr], self.indices[entries], self.attribute)
-
-    def columns(self, cells: Ints | Bools) -> RowCells:
-        """The same rows with some of the cells only, numbered anew in the order given (mask or ascending numbers)."""
-        chosen = np.flatnonzero(cells) if cells.dtype == bool else cells
-        number = np.full(self.n_cells, -1, dtype=np.int32)
-        number[chosen] = np.arange(len(chosen), dtype=np.int32)
-        held = number[self.indices]
-        found = RowCells(self.indptr, held, self.attribute[chosen])
-        return found.kept(held >= 0)
-
     def followed_by(self, other: RowCells) -> RowCells:
         """These rows and then those of another one, of the same cells."""
         indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
         return RowCells(indptr, np.concatenate([self.indices, other.indices]), self.attribute)
-
-    def sorted(self) -> RowCells:
-        """The rows with the cells of each in ascending order, none twice."""
-        for start, end in self.parts():
-            held = self.indices[self.indptr[start] : self.indptr[end]]
-            first, inside = self.indptr[start : end + 1] - self.indptr[start], np.ones(len(held), dtype=bool)
-            inside[first[:-1][np.diff(first) > 0]] = False
-            if np.any(inside[1:] & (held[1:] <= held[:-1])):
-                return self._sorted_anew()
-        return self
-
-    def _sorted_anew(self) -> RowCells:
-        indices, repeated = np.empty_like(self.indices), np.zeros(len(self.indices), dtype=bool)
-        for start, end in self.parts():
-            here = slice(self.indptr[start], self.indptr[end])
-            rows = self.row_of_each(start, end)
-            order = np.lexsort((self.indices[here], rows))
-            held = self.indices[here][order]
-            indices[here] = held
-            if len(held):
-                repeated[here][1:] = (held[1:] == held[:-1]) & (rows[1:] == rows[:-1])
-        return RowCells(self.indptr, indices, self.attribute).kept(~repeated)
 
     def row_sums(self, values: Floats) -> Floats:
         """The sum [n] of the values [n_cells] of the cells of each row."""
@@ -143,23 +86,7 @@ class RowCells:
         return starts, rows
 
 
-def _check_sparse(indptr: npt.NDArray[Any], indices: npt.NDArray[Any], data: Any, n: int, n_words: int) -> None:
-    if len(indptr) != n + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0) or indptr[-1] != len(indices):
-        raise InputError("the starts of the rows do not fit the entries", where="sparse rows", fix="pass a CSR matrix")
-    if len(indices) and (indices.min() < 0 or indices.max() >= n_words):
-        raise InputError(f"a column number is not below {n_words}", where="sparse rows", fix="pass a CSR matrix")
-    if data is not None and len(data) != len(indices):
-        raise InputError("there are not as many values as entries", where="sparse rows", fix="pass a CSR matrix")
-
-
-def _row_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
-    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
-    for start, end in rows.parts():
-        held = indices[indptr[start] : indptr[end]]
-        sums[start:end] = np.bincount(rows.row_of_each(start, end), values[held], end - start)
-
-
-@compiled_unless(_row_sums_at_once)
+@compiled
 def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
     for i in range(len(indptr) - 1):
         total = 0.0
@@ -168,14 +95,7 @@ def _row_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
         sums[i] = total
 
 
-def _cell_sums_at_once(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
-    rows = RowCells(indptr, indices, np.empty(0, dtype=np.int32))
-    for start, end in rows.parts():
-        each = np.repeat(values[start:end], np.diff(indptr[start : end + 1]))
-        np.add.at(sums, indices[indptr[start] : indptr[end]], each)
-
-
-@compiled_unless(_cell_sums_at_once)
+@compiled
 def _cell_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
     for i in range(len(indptr) - 1):
         value = values[i]
@@ -183,12 +103,7 @@ def _cell_sums(indptr: Any, indices: Any, values: Any, sums: Any) -> None:
             sums[indices[at]] += value
 
 
-def _turn_at_once(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
-    order = np.argsort(indices, kind="stable")
-    rows[:] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))[order]
-
-
-@compiled_unless(_turn_at_once)
+@compiled
 def _turn(indptr: Any, indices: Any, place: Any, rows: Any) -> None:
     for i in range(len(indptr) - 1):
         for at in range(indptr[i], indptr[i + 1]):

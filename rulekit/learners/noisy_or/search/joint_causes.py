@@ -24,7 +24,7 @@ from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 
@@ -180,7 +180,7 @@ def _extensions(
     found: list[_Extension] = []
     for each in causes:
         by_code = np.zeros((len(parents), each.n_codes, channels.shape[1]))
-        _add_by_code(problem.codes[each.column], rows, starts, channels, by_code)
+        add_by_code(problem.codes[each.column], rows, starts, channels, by_code)
         flat = each.sums(by_code.transpose(1, 0, 2).reshape(each.n_codes, -1))
         sums = flat.reshape(-1, *by_code.shape[::2])  # [conditions, parents, channels]
         held = sums[:, :, -1]
@@ -197,15 +197,9 @@ def _extensions(
     return list({extension.twin: extension for extension in reversed(found)}.values())[::-1]
 
 
-def _add_by_code_at_once(codes: Any, rows: Any, starts: Any, values: Any, sums: Any) -> None:
-    for parent in range(len(starts) - 1):
-        own = rows[starts[parent] : starts[parent + 1]]
-        for k in range(values.shape[1]):
-            sums[parent, :, k] += np.bincount(codes[own], values[own, k], sums.shape[1])
-
-
-@compiled_unless(_add_by_code_at_once)
-def _add_by_code(codes: Any, rows: Any, starts: Any, values: Any, sums: Any) -> None:
+@compiled
+def add_by_code(codes: Any, rows: Any, starts: Any, values: Any, sums: Any) -> None:
+    """Add the values [n, m] of the rows of each part, one after the other, to its sums [parts, n_codes, m]."""
     for parent in range(len(starts) - 1):
         for at in range(starts[parent], starts[parent + 1]):
             row = rows[at]

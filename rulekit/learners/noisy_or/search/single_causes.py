@@ -18,11 +18,17 @@ from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
 from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.counting.information import information_gain
-from rulekit.learners.counting.kernels import compiled_unless
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Fit, Method, Rows, fitted
 from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_missing, gains_of_positive, innocent_shares
-from rulekit.learners.noisy_or.search.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause
+from rulekit.learners.noisy_or.search.joint_causes import (
+    TRIED,
+    Breadth,
+    JointCause,
+    Rise,
+    add_by_code,
+    best_joint_cause,
+)
 from rulekit.schema import MISSING_CODE
 
 LEAST_GAIN = 0.01
@@ -141,18 +147,6 @@ def _best_joint(problem: Problem, fit: Fit, rows: Rows, search: Search, watch: W
 
 def sums_of_causes(problem: Problem, causes: Causes, each: Floats) -> Floats:
     """The sums [n_causes, m] of numbers [n, m] over the rows on which each possible cause of a column holds."""
-    by_code = np.zeros((causes.n_codes, each.shape[1]))
-    _add_by_code(problem.codes[causes.column], each, by_code)
-    return causes.sums(by_code)
-
-
-def _add_by_code_at_once(codes: Any, each: Any, sums: Any) -> None:
-    for a in range(each.shape[1]):
-        sums[:, a] += np.bincount(codes, each[:, a], len(sums))
-
-
-@compiled_unless(_add_by_code_at_once)
-def _add_by_code(codes: Any, each: Any, sums: Any) -> None:
-    for i in range(len(codes)):
-        for a in range(each.shape[1]):
-            sums[codes[i], a] += each[i, a]
+    codes, by_code = problem.codes[causes.column], np.zeros((1, causes.n_codes, each.shape[1]))
+    add_by_code(codes, np.arange(len(codes)), np.array([0, len(codes)]), each, by_code)
+    return causes.sums(by_code[0])

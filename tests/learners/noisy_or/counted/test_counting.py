@@ -1,4 +1,4 @@
-"""Noisy-add: its EM beside the general form, what the learner finds in counts, and what it refuses."""
+"""Noisy-add: its EM, what the learner finds in counts, and what it refuses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from rulekit import NoisyOrClassifier, simplify
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Median
 from rulekit.graph.nodes import TRUE, IsTrue, Missing
-from rulekit.learners.noisy_or.counted.counting import _expect, _expect_at_once, expected, fit_counts, leak_counts
+from rulekit.learners.noisy_or.counted.counting import fit_counts
 from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
-from rulekit.learners.noisy_or.factorised import Influences, by_sum
 
 
 def drawn(n: int, p: list[float], seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -24,29 +23,6 @@ def drawn(n: int, p: list[float], seed: int = 0) -> tuple[dict[str, np.ndarray],
 
 def rows_of(data: dict[str, np.ndarray], y: np.ndarray) -> DistinctRows:
     return DistinctRows.of(list(data.values()), y, np.full(len(y), 2), 0.5)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_expectations_are_those_of_the_general_form(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    data, y = drawn(300, [0.9, 0.4, 0.0, 0.7], seed)
-    rows, most, chances, leak = rows_of(data, y), int(y.max()), rng.random(4), 0.03
-    found = expected(rows, chances, leak, most)
-
-    tables = [[[1.0, 0.0], [1.0 - p, p]] for p in chances] + [[[1.0 - leak, leak]] * 2] * most
-    model = Influences.of(by_sum(4 + most, 2), np.array(tables))
-    codes = np.column_stack([rows.held, np.ones((len(rows.labels), most))]).astype(int)
-    acted, likely = model.posteriors(codes, rows.labels)
-    assert found.likely == pytest.approx(likely, abs=1e-12)
-    assert found.acted == pytest.approx(acted[:, :4, 1], abs=1e-9)
-    assert found.leaked == pytest.approx(acted[:, 4:, 1].sum(axis=1), abs=1e-9)
-
-    each = []
-    for kernel in (_expect_at_once, _expect.__wrapped__):  # type: ignore[attr-defined]
-        arrays = [np.zeros(rows.held.shape), *(np.zeros(len(y[: len(rows.labels)])) for _ in range(3))]
-        kernel(rows.held, rows.labels, chances, leak_counts(leak, most), *arrays)
-        each.append(arrays)
-    assert all(np.array_equal(one, other) for one, other in zip(*each, strict=True))
 
 
 def test_em_never_lowers_the_objective() -> None:

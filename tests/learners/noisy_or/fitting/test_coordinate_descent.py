@@ -48,7 +48,7 @@ def test_cells_that_are_no_causes_keep_strength_0() -> None:
     incidence = Incidence.of(cells_of(words), labels)
     free = np.arange(8) % 2 == 0
     found = coordinate_descent(incidence, prior=0.0, free=free, tolerance=1e-8)
-    only = coordinate_descent(Incidence.of(cells_of(words).columns(free), labels), prior=0.0, tolerance=1e-8)
+    only = coordinate_descent(Incidence.of(cells_of(words[:, free]), labels), prior=0.0, tolerance=1e-8)
     assert not found.strengths.present[~free].any()
     np.testing.assert_allclose(found.strengths.present[free], only.strengths.present, atol=1e-6)
 

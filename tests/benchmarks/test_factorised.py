@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.noisy_or.factorised import (
+from benchmarks.learning.factorised import (
     UNKNOWN,
     Factorisation,
     Influences,
@@ -22,6 +22,13 @@ from rulekit.learners.noisy_or.factorised import (
     em_step,
     expectation_maximisation,
 )
+from rulekit.learners.noisy_or.counted.counting import expected
+from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
+from rulekit.learners.noisy_or.counted.parity_search import fit_parity
+from rulekit.learners.noisy_or.fitting.incidence import Incidence
+from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.noisy_or.fitting.strengths import Strengths, log_likelihood
+from rulekit.learners.noisy_or.fitting.summed_out import Unknown, summed_out
 
 Function = Callable[[Sequence[int]], int]
 FAMILIES: dict[str, tuple[Callable[[int, int], Factorisation], Function, Callable[[int, int], int]]] = {
@@ -120,3 +127,75 @@ def test_all_combinations_have_one_class() -> None:
         for state in itertools.product(range(values), repeat=k):
             shown = np.prod([family.psi[j, a] for j, a in enumerate(state)], axis=0) @ family.phi
             assert np.real(shown) == pytest.approx(np.eye(classes(k, values))[f(state)], abs=1e-12)
+
+
+# What the learner fits is that --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_expectations_of_noisy_add_are_those_of_the_general_form(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    held, hidden = rng.random((2, 4, 300)) < np.array([0.5, 0.6])[:, None, None]
+    y = (held & hidden).sum(axis=0)
+    rows = DistinctRows.of(list(held), y, np.full(300, 2), 0.5)
+    most, chances, leak = int(y.max()), rng.random(4), 0.03
+    found = expected(rows, chances, leak, most)
+
+    tables = [[[1.0, 0.0], [1.0 - p, p]] for p in chances] + [[[1.0 - leak, leak]] * 2] * most
+    model = Influences.of(by_sum(4 + most, 2), np.array(tables))
+    codes = np.column_stack([rows.held, np.ones((len(rows.labels), most))]).astype(int)
+    acted, likely = model.posteriors(codes, rows.labels)
+    assert found.likely == pytest.approx(likely, abs=1e-12)
+    assert found.acted == pytest.approx(acted[:, :4, 1], abs=1e-9)
+    assert found.leaked == pytest.approx(acted[:, 4:, 1].sum(axis=1), abs=1e-9)
+
+
+def test_an_iteration_of_noisy_parity_is_that_of_the_general_form() -> None:
+    rng = np.random.default_rng(0)
+    held, y = rng.random((4, 400)) < 0.5, rng.integers(0, 2, 400)
+    rows, chances, leak = DistinctRows.of(list(held), y, np.ones(400)), rng.random(4), 0.1
+    tables = [[[1.0, 0.0], [1.0 - p, p]] for p in chances] + [[[1.0 - leak, leak]] * 2]
+    codes = np.column_stack([rows.held, np.ones(len(rows.labels))]).astype(int)
+    step = em_step(Influences.of(by_parity(5), np.array(tables)), codes, rows.labels, rows.weights)
+    one = fit_parity(rows, chances, leak, prior=0.0, iterations=1)
+    assert [*one.chances, one.leak] == pytest.approx(step.tables[:, 1, 1], abs=1e-9)
+
+
+@given(seed=st.integers(0, 2**32), iterations=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_em_with_missing_cells_summed_out_is_that_of_the_joint_model(seed: int, iterations: int) -> None:
+    """Every level of every column is a cause, and the leak is a column that is always 1."""
+    rng = np.random.default_rng(seed)
+    n, k, levels = 60, int(rng.integers(1, 4)), 3
+    codes = rng.integers(UNKNOWN, levels, size=(n, k))
+    labels = rng.integers(0, 2, n)
+    labels[0] = 1
+    p, leak = rng.uniform(0.05, 0.6, size=(k, levels)), 0.1
+    share = rng.dirichlet(np.ones(levels), size=k)
+
+    held = [codes[:, j] == v for j in range(k) for v in range(levels)]
+    cells = np.stack([*held, *(codes[:, j] == UNKNOWN for j in range(k))], axis=1)
+    indptr = np.concatenate([[0], np.cumsum(cells.sum(axis=1))]).astype(np.int64)
+    rows = RowCells(indptr, np.nonzero(cells)[1].astype(np.int32), np.arange(cells.shape[1], dtype=np.int32))
+    of_causes = [j for j in range(k) for _ in range(levels)]
+    conditions = [np.arange(levels) == v for _ in range(k) for v in range(levels)]
+    unknown = Unknown.of(of_causes, conditions, range(k), lambda j: share[j])
+    incidence = Incidence.of(rows, labels)
+    start = Strengths(np.append(-np.log1p(-p).ravel(), np.zeros(k)), None, float(-np.log1p(-leak)))
+    found = summed_out(incidence, unknown, start, 0.0, iterations, settled=-np.inf)
+
+    tables = np.zeros((k + 1, levels, 2))
+    tables[:k, :, 1], tables[k, :, 1] = p, leak
+    tables[:, :, 0] = 1.0 - tables[:, :, 1]
+    prior = np.concatenate([share, [[1.0, 0.0, 0.0]]])
+    model = Influences(by_max(k + 1, 2), tables, prior)
+    own = np.column_stack([codes, np.zeros(n, dtype=np.int64)])
+    for _ in range(iterations):
+        model = Influences(model.family, em_step(model, own, labels).tables, prior)
+    seen = np.array(
+        [np.any(codes[:, j] == v) or np.any(codes[:, j] == UNKNOWN) for j in range(k) for v in range(levels)]
+    )
+    learned = -np.expm1(-found.present[: k * levels])
+    assert learned[seen] == pytest.approx(model.tables[:k, :, 1].ravel()[seen], abs=1e-9)
+    assert -np.expm1(-found.leak) == pytest.approx(model.tables[k, 0, 1], abs=1e-9)
+    assert log_likelihood(incidence, found) == pytest.approx(model.log_likelihood(own, labels), abs=1e-6)
