@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from benchmarks.learning.factorised import (
+from rulekit import NoisyOrClassifier
+from rulekit.learners.noisy_or.factorised import (
     Factorisation,
     Influences,
     by_max,
@@ -35,7 +36,6 @@ from benchmarks.learning.factorised import (
     by_sum,
     drawn,
 )
-from rulekit import NoisyOrClassifier
 
 Array = npt.NDArray[Any]
 K, RANKS, MOST = 10, 4, 0.5

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.learning.factorised import (
+from rulekit.learners.noisy_or.counted.counting import expected
+from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
+from rulekit.learners.noisy_or.counted.parity_search import fit_parity
+from rulekit.learners.noisy_or.factorised import (
     UNKNOWN,
     Factorisation,
     Influences,
@@ -22,9 +25,6 @@ from benchmarks.learning.factorised import (
     em_step,
     expectation_maximisation,
 )
-from rulekit.learners.noisy_or.counted.counting import expected
-from rulekit.learners.noisy_or.counted.hidden_bits import DistinctRows
-from rulekit.learners.noisy_or.counted.parity_search import fit_parity
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths, log_likelihood
