@@ -170,7 +170,8 @@ def _best_levels(sums: Any, reads: Any) -> Any:
         taken[:, : unknown[column]] = False
         some = taken.any(axis=1)
         # One addition after the other, from the price of the condition on.
-        terms = np.concatenate([np.full((len(sums), 1), further - cost), np.where(taken, sums[:, here] - further, 0.0)], axis=1)
+        gains = np.where(taken, sums[:, here] - further, 0.0)
+        terms = np.concatenate([np.full((len(sums), 1), further - cost), gains], axis=1)
         found[some, k] = terms.cumsum(axis=1)[some, -1]
     return found
 

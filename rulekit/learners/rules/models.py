@@ -16,7 +16,7 @@ from rulekit.learners.rules.rule_paths import Rules
 from rulekit.learners.rules.score_cards import RuleCard
 from rulekit.numbers import short_probability, strength_of
 
-COST_OF_A_LITERAL = 0.0003
+COST_OF_A_LITERAL = 0.00025
 """By how much, as a rate, a literal must lower the held-out error to be worth reading (docs/rules.md)."""
 
 _ROWS = 2.0

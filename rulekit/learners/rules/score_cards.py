@@ -1,8 +1,8 @@
 """What additive rules do for rules: the score card that predicts the probability, and a guide of the search.
 
 The card has at most twelve points for rules and for columns that they read, or twenty for rules and all columns. It is
-grown by the learner of additive rules, from rules of one literal and from the rules that decide. Its weights become whole points, so that a reader adds,
-checks and explains them by hand; a point is a tenth of log odds.
+grown by the learner of additive rules, from rules of one literal and from the rules that decide. Its weights become
+whole points, so that a reader adds, checks and explains them by hand; a point is a tenth of log odds.
 
 Where rows are few, labels are noisier than the probability of additive rules. So the search looks at the mean of both
 (docs/rules.md has the measurement).
