@@ -79,9 +79,7 @@ def _add_by_failing_at_once(
 
 
 @compiled_unless(_add_by_failing_at_once)
-def add_by_failing(
-    stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, totals: Any
-) -> None:
+def add_by_failing(stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, totals: Any) -> None:
     """Add the gain of each row at its codes, in part 0 where all conditions hold, in part 1 + j where but j holds."""
     for i in range(len(rows)):
         row = rows[i]

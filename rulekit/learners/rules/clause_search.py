@@ -124,7 +124,8 @@ class ClauseSearch:
 
     def histogram(self, rows: Ints) -> Floats:
         """The sum of the gains of some rows with each code of each column [size + 1]."""
-        return self.by_failing(rows, {})[0][0]
+        sums, _ = self.by_failing(rows, {})
+        return np.asarray(sums[0])
 
     def rows_of(self, clause: Clause) -> Bools:
         """The rows [n] on which all conditions of a clause hold; not to be changed."""
