@@ -59,7 +59,7 @@ def try_(
     from rulekit.work.trying import BASELINES, trial
     from rulekit_cli.progress import bounded, shown_progress
 
-    promised = options.constraints(columns)
+    promised = options.declared(columns)
     request = TrainingRequest(data, options.reading(given), parameters=promised, time_limit=time_limit, seed=seed)
     with shown_progress(quiet, time_limit) as progress:
         tried = trial(request, options.several(learners), folds, progress, bounded)
