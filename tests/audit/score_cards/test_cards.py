@@ -213,3 +213,15 @@ report (
     assert show(graph, 120).splitlines()[-1] == "probabilities: from 2 score cards; rulekit show --all shows them"
     of_class = {part.heading.partition(":")[0]: {row.class_index for row in part.rows} for part in reported(graph)}
     assert of_class == {f'probability of "{label}"': {k} for k, label in enumerate("abc")}
+
+
+def test_a_card_over_rules_that_simplification_joined_names_no_rule_that_stands_nowhere() -> None:
+    """Four rules decide as `(a or b) and (c or d)`; the card had the ids of the four, which no reader could find."""
+    text = "rulekit rules 1\n" + "".join(f"column {name}: boolean\n" for name in "abcd")
+    text += "label y: {no, yes}\ndefault no\ndecide yes when (a or b) and (c or d)\nreport yes with sided(logistic of sum(0, "
+    text += "0.1 * sum(-22, 33 if a and c, 36 if a and d, 36 if b and c, 40 if b and d)), "
+    graph = parse_graph(text + "at least 0.501 when decided, else at most 0.499)\n")
+    (part,) = reported(graph)
+    rows = [(row.id, row.text, row.weight) for row in part.rows]
+    assert rows[:2] == [("", "always", -22.0), ("", "b and d", 40.0)]
+    assert {row[0] for row in rows} <= {rule.id for rule in rules_of(graph)} | {""}
