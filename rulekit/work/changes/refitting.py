@@ -108,7 +108,10 @@ def _calibrated(total: Linear, rows: LabelledTable, positive: npt.NDArray[np.boo
     weight = np.ones(len(place)) if rows.weight is None else rows.weight
     counts = np.stack([np.bincount(place, weight * (positive == label), len(worth)) for label in (False, True)], axis=1)
     begun = Links.single(total.terms[0][0] if points is not total else 1.0, 0.0)
-    scale, offset, _ = calibrated(smoothed_counts(counts.astype(np.float64))[None], worth, begun, _STEPS).at(0)
+    seen = smoothed_counts(counts.astype(np.float64))[None]
+    found = calibrated(seen, worth, begun, _STEPS)
+    # Where rows say the opposite of the points the offset alone is fitted.
+    scale, offset, _ = (found if found.scale[0] > 0 else calibrated(seen, worth, begun, _STEPS, fixed=True)).at(0)
     return Logistic(Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
 
 

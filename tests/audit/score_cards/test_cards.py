@@ -218,8 +218,8 @@ report (
 def test_a_card_over_rules_that_simplification_joined_names_no_rule_that_stands_nowhere() -> None:
     """Four rules decide as `(a or b) and (c or d)`; the card had the ids of the four, which no reader could find."""
     text = "rulekit rules 1\n" + "".join(f"column {name}: boolean\n" for name in "abcd")
-    text += "label y: {no, yes}\ndefault no\ndecide yes when (a or b) and (c or d)\nreport yes with sided(logistic of sum(0, "
-    text += "0.1 * sum(-22, 33 if a and c, 36 if a and d, 36 if b and c, 40 if b and d)), "
+    text += "label y: {no, yes}\ndefault no\ndecide yes when (a or b) and (c or d)\nreport yes with sided("
+    text += "logistic of sum(0, 0.1 * sum(-22, 33 if a and c, 36 if a and d, 36 if b and c, 40 if b and d)), "
     graph = parse_graph(text + "at least 0.501 when decided, else at most 0.499)\n")
     (part,) = reported(graph)
     rows = [(row.id, row.text, row.weight) for row in part.rows]
