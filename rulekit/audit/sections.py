@@ -343,14 +343,9 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
         rules, card = rules_of_parts((Part(k, node, None),)), card_of(node, graph.schema)
         rows = tuple(rule_row(rule, words) for rule in rules)
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
-        found.append(
-            Section(
-                f"{_reports(graph, k)}: {_measure(node, rules)}",
-                tuple(row for row in rows if not row.inhibits),
-                decides=False,
-                signs=_some_totals(node.probability if isinstance(node, Sided) else node),
-            )
-        )
+        causes = tuple(row for row in rows if not row.inhibits)
+        signs = _some_totals(node.probability if isinstance(node, Sided) else node)
+        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", causes, decides=False, signs=signs))
         inhibiting = tuple(row for row in rows if row.inhibits)
         if inhibiting:
             found.append(Section(_INHIBITORS, inhibiting, decides=False))
