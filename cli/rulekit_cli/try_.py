@@ -111,7 +111,7 @@ def _below(tried: Trial) -> Iterator[str]:
     for line in tried.lines:
         said = [line.why] * bool(line.why)
         said += [f"measured on {line.folds} of {tried.folds} folds"] * (0 < line.folds < tried.folds)
-        said += [f"trainings that the time cut short: {line.cut}; --time-limit gives more"] * bool(line.cut)
+        said += [f"cut short by the time in {line.cut} of its trainings; --time-limit gives more"] * bool(line.cut)
         if said:
             yield f"{line.name}: {'; '.join(said)}"
     if tried.stopped:

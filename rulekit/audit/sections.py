@@ -20,6 +20,7 @@ from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import name, quoted
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -152,7 +153,8 @@ def closing(graph: RuleGraph) -> str:
         if decision.rule_sets:
             speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
             first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
-            return f"{first}otherwise {labels[graph.default]}."
+            also = " A rule's figures count all rows on which it holds, also those that a class above takes."
+            return f"{first}otherwise {labels[graph.default]}.{also * (speaking > 1 and bool(rule_figures(graph)))}"
         thresholds = {threshold for _, _, threshold in decision.ranked}
         above = _above(thresholds.pop(), " above ") if len(thresholds) == 1 else ""
         largest = f"the largest of these{above} decides"
@@ -359,8 +361,7 @@ def _some_totals(node: Node) -> str:
     if not 0.01 <= abs(times) <= 10.0:
         return ""
     totals = [k * 10.0 ** round(-math.log10(abs(times))) for k in (-3, -2, -1, 0, 1, 2, 3)]
-    shares = (50.0 + 50.0 * math.tanh((times * total + added) / 2.0) for total in totals)
-    return f"sum {', '.join(f'{weight(t)}: {p:.0f} %' for t, p in zip(totals, shares, strict=True))}"
+    return "sum " + ", ".join(f"{weight(t)}: {50 + 50 * math.tanh((times * t + added) / 2):.0f} %" for t in totals)
 
 
 def summary(graph: RuleGraph) -> str:
@@ -372,6 +373,7 @@ def summary(graph: RuleGraph) -> str:
     cards = [card for _, node in beside if (card := card_of(node, graph.schema)) is not None]
     parts = len(cards) or sum(isinstance(node, Hidden) for node in topological([node for _, node in beside]))
     what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
+    what = what if readers(node for _, node in beside) else "the same on every row"
     if cards:
         lines = sum(points != 0 for points in (cards[0].bias, *(entry.points for entry in cards[0].entries)))
         what = f"from {parts} score cards" if parts > 1 else f"from a score card of {counted(lines, 'line')}"

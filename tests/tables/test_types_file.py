@@ -169,7 +169,7 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         "column 'us' is a category of dates such as '1/1/2024'",
         "columns 'nr', 'name': ids or row numbers, it seems",
         "column 'day': dates",
-        "column 'size': the levels seem ordered",
+        "column 'size': levels seem ordered",
     ]
 
 

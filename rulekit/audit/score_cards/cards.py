@@ -81,8 +81,7 @@ class Card:
 def card_of(score: Node, schema: Schema) -> Card | None:
     """The card of a sum, or of the logistic of one or of some times one; None of any other score."""
     while isinstance(score, Sided | Logistic | Rescaled):
-        linked, score = isinstance(score, Logistic), score.children[0]
-        score = inner_sum(score) if linked and isinstance(score, Linear) else score
+        score = next(inner_sum(child) if isinstance(child, Linear) else child for child in score.children)
     if score.family is not Family.REAL or isinstance(score, Strength):
         return None
     bias = score.bias if isinstance(score, Linear) else 0.0

@@ -102,9 +102,7 @@ def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]
         elif look == "an id":
             notes.append(f"{shown}: ids or row numbers, it seems; leave out what only names rows: --ignore {first}")
         elif look == "ordered":
-            notes.append(
-                f"{shown}: the levels seem ordered; rulekit describe --types-out FILE writes a file for --types"
-            )
+            notes.append(f"{shown}: levels seem ordered; rulekit describe --types-out FILE writes a file for --types")
     return notes
 
 
