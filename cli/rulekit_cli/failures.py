@@ -14,6 +14,7 @@ import typer
 
 from rulekit.errors import Interrupted, RulekitError, reason_of
 from rulekit.names import printable
+from rulekit.work.choices import OPTIONS
 from rulekit_cli.console import red
 from rulekit_cli.entry import INTERRUPTED, say_interrupted
 
@@ -51,7 +52,7 @@ def guarded(run: Callable[[], object], *, debug: bool) -> int:
 def describe(error: Exception) -> str:
     """One line for a person: what, where, and what would fix it."""
     if isinstance(error, RulekitError):
-        return str(error)
+        return str(error).replace(error.where, OPTIONS.get(error.where) or error.where, 1)
     say = getattr(error, "format_message", None)
     if say is not None:  # a usage error of typer, or of the click that it is built on
         context = getattr(error, "ctx", None)

@@ -330,13 +330,13 @@ def reading(given: Mapping[str, Any]) -> ReadingOptions:
     return with_types(read, given["types_file"])
 
 
-def constraints(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a learner that state what a model promises, of the options by name."""
+def declared(given: Mapping[str, Any], report: str | None = None) -> dict[str, Any]:
+    """The parameters of a learner that have an option: what a model promises, by name, and what it reports."""
     found = {"monotone": pairs(given["monotone"], "--monotone", "COL=increasing or COL=decreasing")}
     for name, way in found["monotone"].items():
         if way not in ("increasing", "decreasing"):
             raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
-    asked = {**found, **{name: given[name] for name in ("forbid", "require", "missing_never_helps")}}
+    asked = {**found, **{name: given[name] for name in ("forbid", "require", "missing_never_helps")}, "report": report}
     return {name: value for name, value in asked.items() if value}
 
 

@@ -66,10 +66,9 @@ def train(
     from rulekit_cli.label_models import train_each_label
     from rulekit_cli.progress import bounded, shown_progress
 
-    asked = [*(param or []), *([] if report is None else [f"report={report}"])]
     given |= {
         "reading": options.reading(given),
-        "parameters": {**parse_parameters(learner, asked), **options.constraints(columns)},
+        "parameters": {**parse_parameters(learner, param or []), **options.declared(columns, report)},
         "simplified": not no_simplify,
         "baselines": not (no_baselines or quiet),
         "curves": tuple(curves or ()),

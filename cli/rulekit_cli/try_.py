@@ -59,7 +59,7 @@ def try_(
     from rulekit.work.trying import BASELINES, trial
     from rulekit_cli.progress import bounded, shown_progress
 
-    promised = options.constraints(columns)
+    promised = options.declared(columns)
     request = TrainingRequest(data, options.reading(given), parameters=promised, time_limit=time_limit, seed=seed)
     with shown_progress(quiet, time_limit) as progress:
         tried = trial(request, options.several(learners), folds, progress, bounded)
@@ -111,7 +111,7 @@ def _below(tried: Trial) -> Iterator[str]:
     for line in tried.lines:
         said = [line.why] * bool(line.why)
         said += [f"measured on {line.folds} of {tried.folds} folds"] * (0 < line.folds < tried.folds)
-        said += [f"trainings that the time cut short: {line.cut}; --time-limit gives more"] * bool(line.cut)
+        said += [f"cut short by the time in {line.cut} of its trainings; --time-limit gives more"] * bool(line.cut)
         if said:
             yield f"{line.name}: {'; '.join(said)}"
     if tried.stopped:

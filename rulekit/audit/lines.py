@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-_OPTION = re.compile(r"""--[a-z-]+ (?:'[^']*'|"[^"]*"|[^\s=]+=\S+)""")
+_OPTION = re.compile(r"""--[a-z-]+ (?:'[^']*'|"[^"]*"|[^\s=]+=\S+)|"[^"]{1,24}\"""")
 _KEPT = "\ue000"
 _NARROWEST = 8
 """Columns that a text gets at least behind its hanging, however narrow the terminal is."""
@@ -14,7 +14,7 @@ _NARROWEST = 8
 def wrapped(text: str, width: int, hanging: str = "") -> list[str]:
     """A text as lines of `width` columns or few more, the later ones behind `hanging`; a long word is kept whole.
 
-    So is an option with its quoted value or COL=VALUE, which can then be pasted.
+    So is an option with its quoted value or COL=VALUE, which can then be pasted, and a short text in quotes.
     """
     width = max(width, len(hanging) + _NARROWEST)
     if len(text) <= width:

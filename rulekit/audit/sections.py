@@ -6,6 +6,7 @@ the tables and the C5.0-like form cannot say different things.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -19,6 +20,7 @@ from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.readable import chance, counted, listed, share, weight
 from rulekit.graph.language.words import name, quoted
+from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -151,7 +153,8 @@ def closing(graph: RuleGraph) -> str:
         if decision.rule_sets:
             speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
             first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
-            return f"{first}otherwise {labels[graph.default]}."
+            also = " A rule's figures count all rows on which it holds, also those that a class above takes."
+            return f"{first}otherwise {labels[graph.default]}.{also * (speaking > 1 and bool(rule_figures(graph)))}"
         thresholds = {threshold for _, _, threshold in decision.ranked}
         above = _above(thresholds.pop(), " above ") if len(thresholds) == 1 else ""
         largest = f"the largest of these{above} decides"
@@ -307,11 +310,13 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if isinstance(score, Rescaled):
         return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
     if isinstance(score, Sided):
-        return f"{_measure(score.probability, rules)}, put on the side of the label"
+        bounds = f"at least {weight(score.above)} when decided, else at most {weight(score.below)}"
+        return f"{_measure(score.probability, rules)}, {bounds}"
     if isinstance(score, Difference):
         return "the difference of two probabilities"
     if isinstance(score, Logistic):
-        return f"the logistic of {_sum(score.linear, rules)}"
+        total = inner_sum(score.linear) if isinstance(score.linear, Linear) else score.linear
+        return _link(score, _measure(total, rules), (total,))
     if score.family is Family.REAL and not isinstance(score, Strength):
         return "the sum of these points"
     if not isinstance(score, Probability | Strength):
@@ -322,16 +327,6 @@ def _measure(score: Node, rules: Sequence[Rule]) -> str:
     if rules[-1].connective == INHIBITS:
         return "the probability that any of these holds, and none of those below does,"
     return f"the probability that {_HOLD.get(connective, f'{connective} of these hold')}"
-
-
-def _sum(score: Node, rules: Sequence[Rule]) -> str:
-    """A sum as words that its points can stand under, with how often it is taken and what every row has."""
-    if not isinstance(score, Linear):
-        return _measure(score, rules)
-    inner = inner_sum(score)
-    times = 1.0 if inner is score else score.terms[0][0]
-    begun = f"{weight(inner.bias)} and " if inner.bias else ""
-    return f"{'' if times == 1.0 else f'{weight(times)} times '}the sum of {begun}these points"
 
 
 _INHIBITORS = "and none of those:"
@@ -345,20 +340,28 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
     graph = graph.underlying
     found, words = [], Words.of(graph.roots, graph.schema, full)
+    known = {rule.node: rule for rule in rules_of(graph)}
     for k, node in _beside(graph):
-        rules = rules_of_parts((Part(1, node, None),))
+        rules, card = rules_of_parts((Part(k, node, None),)), card_of(node, graph.schema)
         rows = tuple(rule_row(rule, words) for rule in rules)
-        found.append(
-            Section(
-                f"{_reports(graph, k)}: {_measure(node, rules)}",
-                tuple(row for row in rows if not row.inhibits),
-                decides=False,
-            )
-        )
+        rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
+        causes = tuple(row for row in rows if not row.inhibits)
+        signs = _some_totals(node.probability if isinstance(node, Sided) else node)
+        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", causes, decides=False, signs=signs))
         inhibiting = tuple(row for row in rows if row.inhibits)
         if inhibiting:
             found.append(Section(_INHIBITORS, inhibiting, decides=False))
     return tuple(found)
+
+
+def _some_totals(node: Node) -> str:
+    """The probabilities of some totals of a score card; "" of any other node, and of a scale that is not usual."""
+    linear = node.linear if isinstance(node, Logistic) else None
+    _, times, added = _scaled(linear, (inner_sum(linear),)) if isinstance(linear, Linear) else (node, 0.0, 0.0)
+    if not 0.01 <= abs(times) <= 10.0:
+        return ""
+    totals = [k * 10.0 ** round(-math.log10(abs(times))) for k in (-3, -2, -1, 0, 1, 2, 3)]
+    return "sum " + ", ".join(f"{weight(t)}: {50 + 50 * math.tanh((times * t + added) / 2):.0f} %" for t in totals)
 
 
 def summary(graph: RuleGraph) -> str:
@@ -367,10 +370,13 @@ def summary(graph: RuleGraph) -> str:
     beside = _beside(graph)
     if not beside:
         return ""
-    nodes = topological([node for _, node in beside])
-    bits = sum(isinstance(node, Hidden) for node in nodes)
-    parts = bits or sum(sum(1 for w in node.weights if w) for node in nodes if isinstance(node, Linear))
+    cards = [card for _, node in beside if (card := card_of(node, graph.schema)) is not None]
+    parts = len(cards) or sum(isinstance(node, Hidden) for node in topological([node for _, node in beside]))
     what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
+    what = what if readers(node for _, node in beside) else "the same on every row"
+    if cards:
+        lines = sum(points != 0 for points in (cards[0].bias, *(entry.points for entry in cards[0].entries)))
+        what = f"from {parts} score cards" if parts > 1 else f"from a score card of {counted(lines, 'line')}"
     heading = _reports(graph, beside[0][0]) if len(beside) == 1 else "probabilities"
     return f"{heading}: {what}; rulekit show --all shows {'it' if parts < 2 else 'them'}"
 
@@ -379,7 +385,8 @@ def links(graph: RuleGraph) -> str:
     """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
     graph = graph.underlying
     scores = _scores(graph)
-    found = [(k, node) for k, node in enumerate(graph.probability) if _follows(node, scores)]
+    first = len(graph.probability) == 1  # of two classes the positive one
+    found = [(k, node) for k, node in enumerate(graph.probability, first) if _follows(node, scores)]
     if len(found) == 1:
         k, node = found[0]
         return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
@@ -421,7 +428,7 @@ def _link(node: Node, what: str, scores: Sequence[Node]) -> str:
 
 
 def _reports(graph: RuleGraph, k: int) -> str:
-    return f"probability of {quoted(graph.classes[1 if len(graph.probability) == 1 else k])}"
+    return f"probability of {quoted(graph.classes[k])}"
 
 
 def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
@@ -429,7 +436,7 @@ def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
     scores = _scores(graph)
     return [
         (k, node)
-        for k, node in enumerate(graph.probability)
+        for k, node in enumerate(graph.probability, start=len(graph.probability) == 1)
         if node not in scores
         and not _follows(node, scores)
         and not (isinstance(node, Probability) and _decides_alike(node.formula, scores))

@@ -70,9 +70,9 @@ def graph_html(graph: RuleGraph, full: bool = False) -> str:
 def _model(graph: RuleGraph, full: bool = False) -> dict[str, Any]:
     """What the templates say of a model."""
     parts, behind, size = sections(graph, full), reported(graph, full), counts(graph)
-    used, known = graph.used_features, len(graph.schema)
+    used, known, n = graph.used_features, len(graph.schema), len(graph.classes)
     return {
-        "title": f"{graph.schema.target}: {' or '.join(map(quoted, graph.classes[:6]))}",
+        "title": f"{graph.schema.target}: {' or '.join([*map(quoted, graph.classes[:6]), '...'][:n])}",
         "size": str(size),
         "columns": f"{len(used)} of {known} columns",
         "digest": graph.digest[:12],

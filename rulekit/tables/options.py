@@ -230,7 +230,7 @@ class ReadingOptions:
     def _check_labels(self, source: str) -> None:
         """Declarations of labels, weights and groups that would do nothing, or give the answer away."""
         if self.missing_target not in ("error", "drop"):
-            raise InputError(f"missing_target is {self.missing_target!r}", fix="error or drop")
+            raise InputError(f"{self.missing_target!r}", where="missing_target", fix="error or drop")
         if self.target is None:
             return
         where = column_place(source, self.target)

@@ -6,6 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+_SPELLED_ALIKE = (
+    *("cost", "forbid", "freeze", "memory", "missing", "missing_never_helps", "missing_target", "monotone", "ordered"),
+    *("positive", "report", "require", "size", "start", "target", "time", "time_limit", "unseen"),
+)
+OPTIONS = {
+    **{name: f"--{name.replace('_', '-')}" for name in _SPELLED_ALIKE},
+    **{"groups": "--group", "precision": "--width", "random_state": "--seed", "roles": "--role"},
+    **{"sample_weight": "--weight", "types": "--type", "units": "--unit", "callback": "", "verbose": ""},
+}
+"""By parameter of an estimator or of its fit the option of the command that sets it; "" where none does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -78,8 +78,8 @@ def hints(
     of_all = "of the weight" if weighted else "of the rows"
     named = [f"{c.label!r} ({percent(c.support / total)} {of_all})" for c in rare]
     shown = ", ".join(named) if len(named) <= MOST_NAMED else f"{', '.join(named[:2])} and {len(named) - 2} more"
-    way = "--cost 1:10 lets a row that is missed weigh more, and rulekit threshold moves the decision"
-    more = f"; {way}" if len(figures.classes) == 2 else "; --weight lets a row of them weigh more"
+    way = "--cost 1:10 makes a missed row weigh more, and rulekit threshold moves the decision"
+    more = f"; {way}" if len(figures.classes) == 2 else "; --weight COL makes their rows weigh more"
     found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
     return found
 
@@ -138,11 +138,11 @@ def ways_out(rows: LabelledTable, learner: str, parameters: Collection[str]) -> 
             found.append(f"--learner {RULES} looks for such rules")
         if len(rows.classes) == 2:
             given = "" if place else f"--positive {shlex.quote(str(label))} "
-            found.append(f"{given}--cost 1:{times} lets a {label!r} that is missed count as {times} errors")
+            found.append(f"{given}--cost 1:{times} counts a missed {label!r} as {times} errors")
             if "threshold" in parameters:
                 found.append(f"--param threshold=f1 decides where {label!r} is found best, rather than at 1/2")
         elif "class_weight" in parameters:
-            found.append("--param class_weight=balanced lets all classes weigh the same")
+            found.append("--param class_weight=balanced gives all classes the same weight")
         found[:1] = [why + each for each in found[:1]]
     if len(rows) < FEW:
         found.append(f"{counted(len(rows), 'row')} hardly tell a rule from chance; with more rows there may be some")

@@ -9,42 +9,18 @@ from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.fitting.parameters import check_parameters, value_for
 from rulekit.names import near_names
+from rulekit.work.choices import OPTIONS
 
 if TYPE_CHECKING:
     from rulekit.learners.fitting.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
 
-_SET_BY_OPTIONS = {
-    "callback": "",
-    "verbose": "",
-    "time_limit": "--time-limit",
-    "memory": "--memory",
-    "random_state": "--seed",
-    "positive": "--positive",
-    "target": "--target",
-    "types": "--type",
-    "missing": "--missing",
-    "units": "--unit",
-    "roles": "--role",
-    "unseen": "--unseen",
-    "precision": "--width",
-    "cost": "--cost",
-    "ordered": "--ordered",
-    "start": "--start",
-    "freeze": "--freeze",
-    "size": "--size",
-    "monotone": "--monotone",
-    "forbid": "--forbid",
-    "require": "--require",
-    "missing_never_helps": "--missing-never-helps",
-}
-
 
 def parameters(learner: str) -> tuple[Parameter, ...]:
     """The parameters that `--param` sets; raises InputError for a learner that there is not."""
     found = find_learner(learner).parameters
-    return tuple(parameter for name, parameter in found.items() if name not in _SET_BY_OPTIONS)
+    return tuple(parameter for name, parameter in found.items() if name not in OPTIONS)
 
 
 def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
@@ -58,8 +34,8 @@ def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
         name, equals, text = item.partition("=")
         if not equals:
             raise InputError(f"{item!r} is not K=V", where="--param")
-        if name in _SET_BY_OPTIONS:
-            raise InputError(f"{name} is no --param", fix=f"use {_SET_BY_OPTIONS[name] or 'another parameter'}")
+        if name in OPTIONS:
+            raise InputError(f"{name} is no --param", fix=f"use {OPTIONS[name] or 'another parameter'}")
         if name not in known:
             near = near_names(name, known)
             fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
@@ -110,6 +86,10 @@ def refuse_options(learner: str, options: Mapping[str, Any]) -> None:
         fix = "leave it out; --overrides MODEL keeps the overrides of a model"
         raise InputError(f"{found.word} does not go on from given rules", where="--start", fix=fix)
     refuse_unable(found, options, "--")
+    if options.get("report") is not None:
+        if "report" not in found.parameters:
+            raise InputError(f"{found.word} predicts the probability in one way", where="--report", fix="leave it out")
+        check_parameters("", {"--report": options["report"]}, {"--report": found.parameters["report"]})
 
 
 def refuse_curve(parameters: Mapping[str, Any]) -> None:

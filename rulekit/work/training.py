@@ -273,7 +273,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     """The parameters and the start of a request that can be carried out."""
     parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
-    asked |= {name: parameters.get(name) for name in CONSTRAINTS}
+    asked |= {name: parameters.get(name) for name in (*CONSTRAINTS, "report")}
     learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
     if request.smallest:
         parameters = learning.smallest(parameters, request.size)

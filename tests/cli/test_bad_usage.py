@@ -57,6 +57,15 @@ def test_tables_that_cannot_be_learned_from(run: Run, content: str | bytes, word
         ("nowhere.csv --target y --learner magic", ["magic", "rules"]),
         ("nowhere.csv --target y --param x=1", ["'x'", "max_rules"]),
         ("nowhere.csv --target y --param max_rules=-3", ["--param: max_rules is -3", "from 1"]),
+        # By the name that was typed, not by that of the parameter behind it.
+        ("nowhere.csv --target y --report maybe", ["rulekit: --report is 'maybe'; one of 'rules', 'all', 'rates'"]),
+        ("nowhere.csv --target y --learner cnll --report all", ["rulekit: --report: cnll predicts", "leave it out"]),
+        ("nowhere.csv --target y --param report=all", ["report is no --param; use --report"]),
+        ("nowhere.csv --target y --param groups=a", ["groups is no --param; use --group"]),
+        ("table.csv --target label --missing-target no", ["rulekit: --missing-target: 'no'; error or drop"]),
+        ("table.csv --target label --monotone x=increasing", ["rulekit: --monotone: no column 'x'"]),
+        ("table.csv --target label --forbid a", ["rulekit: --forbid: 'a' is not two columns"]),
+        ("table.csv --target label --require a", ["rulekit: --require: 'a' names no class"]),
     ],
 )
 def test_what_training_cannot_do_is_named(run: Run, table: Path, given: str, words: list[str]) -> None:

@@ -167,9 +167,9 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
     }
     assert [note.split(";")[0] for note in table.notes] == [
         "column 'us' is a category of dates such as '1/1/2024'",
-        "columns 'nr', 'name': ids or numbers of rows, it seems",
+        "columns 'nr', 'name': ids or row numbers, it seems",
         "column 'day': dates",
-        "column 'size': levels in an order, it seems",
+        "column 'size': levels seem ordered",
     ]
 
 

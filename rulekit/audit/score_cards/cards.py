@@ -24,10 +24,11 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Rescaled,
+    Sided,
     Step,
     Strength,
 )
-from rulekit.graph.rules import segments
+from rulekit.graph.rules import inner_sum, segments
 from rulekit.schema import Schema
 
 
@@ -78,9 +79,9 @@ class Card:
 
 
 def card_of(score: Node, schema: Schema) -> Card | None:
-    """The card of a sum, or of the logistic of one; None of any other score."""
-    while isinstance(score, Logistic | Rescaled):
-        (score,) = score.children
+    """The card of a sum, or of the logistic of one or of some times one; None of any other score."""
+    while isinstance(score, Sided | Logistic | Rescaled):
+        score = next(inner_sum(child) if isinstance(child, Linear) else child for child in score.children)
     if score.family is not Family.REAL or isinstance(score, Strength):
         return None
     bias = score.bias if isinstance(score, Linear) else 0.0

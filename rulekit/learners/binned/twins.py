@@ -28,10 +28,12 @@ def without_twins(
     kept, pairs, same = list(range(len(columns))), list[str](), True
     for group in _alike(columns, codes):
         first = min(group, key=lambda place: (columns[place].feature.name not in named, place))
+        begun = f"{columns[first].feature.name!r} and "
         for place in group:
             if place != first and columns[place].feature.name not in named:
                 kept.remove(place)
-                pairs.append(f"{columns[first].feature.name!r} and not {columns[place].feature.name!r}")
+                pairs.append(f"{begun}not {columns[place].feature.name!r}")
+                begun = ""
                 same = same and columns[place].ordered and np.array_equal(codes[first], codes[place])
     if not pairs:
         return columns, codes, ()

@@ -100,9 +100,9 @@ def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]
         if look == "dates":
             notes.append(f"{shown}: dates; --type {first}={hints[first].kind} compares them as such")
         elif look == "an id":
-            notes.append(f"{shown}: ids or numbers of rows, it seems; what only names rows, --ignore {first}")
+            notes.append(f"{shown}: ids or row numbers, it seems; leave out what only names rows: --ignore {first}")
         elif look == "ordered":
-            notes.append(f"{shown}: levels in an order, it seems; rulekit describe --types-out writes it for --types")
+            notes.append(f"{shown}: levels seem ordered; rulekit describe --types-out FILE writes a file for --types")
     return notes
 
 

@@ -102,13 +102,15 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
 
 
 def _calibrated(total: Linear, rows: LabelledTable, positive: npt.NDArray[np.bool_]) -> Logistic:
-    """The logistic of a sum of points with the scale and the offset that fit rows [n]; the points stay as they are."""
+    """The logistic of the points, scale and offset fitted to rows [n]; where these contradict it, the offset alone."""
     points = inner_sum(total)
     worth, place = np.unique(evaluate_nodes([points], rows.table)[points], return_inverse=True)
     weight = np.ones(len(place)) if rows.weight is None else rows.weight
     counts = np.stack([np.bincount(place, weight * (positive == label), len(worth)) for label in (False, True)], axis=1)
     begun = Links.single(total.terms[0][0] if points is not total else 1.0, 0.0)
-    scale, offset, _ = calibrated(smoothed_counts(counts.astype(np.float64))[None], worth, begun, _STEPS).at(0)
+    seen = smoothed_counts(counts.astype(np.float64))[None]
+    found = calibrated(seen, worth, begun, _STEPS)
+    scale, offset, _ = (found if found.scale[0] > 0 else calibrated(seen, worth, begun, _STEPS, fixed=True)).at(0)
     return Logistic(Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
 
 

@@ -230,3 +230,13 @@ def test_a_report_has_one_of_three_endings(tmp_path: Path) -> None:
         made(outputs=(tmp_path / "report.pdf",))
     with pytest.raises(InputError, match="would be lost"):
         made(outputs=(loans().held,))
+
+
+@pytest.mark.parametrize(
+    ("n", "shown"), [(6, '"a", "b", "c", "d", "e", "f"\n'), (8, '"a", "b", "c", "d", "e", "f", ...\n')]
+)
+def test_classes_that_are_left_out_are_not_denied(tmp_path: Path, n: int, shown: str) -> None:
+    """Of 26 classes the report said that the model decides A, B, C, D, E, F."""
+    text = f"rulekit rules 1\ncolumn x: numeric\nlabel y: {{{', '.join('abcdefgh'[:n])}}}\ndefault a\n"
+    (tmp_path / "m.txt").write_text(f"{text}decide first of (c: x > 60, b: x > 40)\n")
+    assert shown in texts(made(model=tmp_path / "m.txt", data=None), "summary")

@@ -430,7 +430,7 @@ def test_several_units_are_named() -> None:
         ([550, 2.331, 1.117, 640, 90], "are their marks of thousands?"),
         ([20240501 + i for i in range(20)] * 2, "dates as digits"),
         ([float("inf"), 1.5, 2.5, float("inf")], "2 cells inf"),
-        (random.Random(1).sample(range(100, 400), 200), "ids or numbers of rows"),
+        (random.Random(1).sample(range(100, 400), 200), "ids or row numbers"),
         ([-1, 0, 1, 2] * 9, ""),
         ([98.0, 99.0, *range(60, 97)] * 2, ""),
         ([0.627, 0.351, 2.288, 1.191, 100.0], ""),

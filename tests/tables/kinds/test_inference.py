@@ -127,7 +127,7 @@ def test_likely_tokens_are_reported_not_guessed() -> None:
 def test_a_text_of_its_own_in_every_row_is_said_to_name_the_rows() -> None:
     """Its levels filled every export without a word."""
     names = [f"client {i}" for i in range(20)]
-    note = "column 'id': ids or numbers of rows, it seems; what only names rows, --ignore id"
+    note = "column 'id': ids or row numbers, it seems; leave out what only names rows: --ignore id"
     assert infer({"id": names}).notes == (note,)
     assert infer({"id": [*names, names[0]]}).notes == infer({"id": names[1:]}).notes == ()
 

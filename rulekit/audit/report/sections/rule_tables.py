@@ -242,21 +242,18 @@ def _totals(graph: RuleGraph) -> list[Block]:
 
 
 def probability_section(subject: Subject) -> Section:
-    """How the model predicts probabilities: the link from a score that decides, or weighted conditions of their own."""
+    """How the model predicts probabilities: the link from a score that decides, or what predicts them beside it."""
     graph = subject.measured
     parts = [part for part in reported(graph) if not part.decides and part.rows]
     said = links(graph)
     blocks: list[Block] = [Text(f"Predicted {said}.")] if said else []
     if parts:
-        blocks.append(Text("These weighted conditions predict probabilities. They decide nothing.", "note"))
+        blocks.append(Text("What stands here predicts the probability. It decides nothing.", "note"))
     elif not said:
         blocks.append(Text("The model predicts no probability beside its decision."))
-    for part in parts:
-        lines = tuple(cells(row.id, _condition(row)) for row in part.rows)
-        blocks += [Heading(part.heading), Table("", (Column("part", "id"), Column("condition", "rule")), lines)]
-    told = [
-        {"heading": part.heading, "rules": [{"id": row.id, "text": row.text} for row in part.rows]} for part in parts
-    ]
+    blocks += [block for part in parts for block in _part(part, {}, graph)]
+    lines = [[{"id": row.id, "text": row.text, "points": row.weight} for row in part.rows] for part in parts]
+    told = [{"heading": part.heading, "rules": own} for part, own in zip(parts, lines, strict=True)]
     return Section("probability", "Predicted probability", (*blocks, *_meaning(parts)), {"parts": told, "link": said})
 
 

@@ -25,9 +25,9 @@ def summary_section(
     limits: Sequence[Limit],
 ) -> Section:
     """Facts that are taken from the other sections, and the serious limits."""
-    graph = subject.graph
+    graph, n = subject.graph, len(subject.graph.classes)
     pairs = [
-        ("decides", f"{name(graph.schema.target)}: {', '.join(map(quoted, graph.classes[:6]))}"),
+        ("decides", f"{name(graph.schema.target)}: {', '.join([*map(quoted, graph.classes[:6]), '...'][:n])}"),
         ("rules", f"{counts(graph)}, over {len(graph.used_features)} of {counted(len(graph.schema), 'column')}"),
     ]
     measured = performance.get("given") or performance.get("in_training")
