@@ -153,8 +153,7 @@ def closing(graph: RuleGraph) -> str:
         if decision.rule_sets:
             speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
             first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
-            also = " A rule's figures count all rows on which it holds, also those that a class above takes."
-            return f"{first}otherwise {labels[graph.default]}.{also * (speaking > 1 and bool(rule_figures(graph)))}"
+            return f"{first}otherwise {labels[graph.default]}."
         thresholds = {threshold for _, _, threshold in decision.ranked}
         above = _above(thresholds.pop(), " above ") if len(thresholds) == 1 else ""
         largest = f"the largest of these{above} decides"

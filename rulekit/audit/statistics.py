@@ -38,9 +38,10 @@ def rule_statistics(
 ) -> dict[str, Any]:
     """Statistics of a model's rules and columns on n rows with class indices y [n] and weights [n] (default 1).
 
-    `rules`, in the order of rules_of: id, class, n (rows covered), effective_n (where rows have weights, how many of
-    equal weight say as much: (sum w)^2 / sum w^2), coverage, precision (None if it covers nothing), base_rate (the
-    share of its class among all rows), true_positive, error, cumulative_true_positive, cumulative_error (the last three
+    `rules`, in the order of rules_of: id, class, n (rows covered that no class before it in a list takes), effective_n
+    (where rows have weights, how many of equal weight say as much: (sum w)^2 / sum w^2), coverage, precision (of these
+    n; None if there are none), base_rate (the share of its class among all rows), true_positive, error,
+    cumulative_true_positive, cumulative_error (the last three
     None for a term of a sum, which decides nothing by itself). A rule speaks for its class; a rule of `above[j]`
     of a median, whose class is j + 1, for that class or a higher one; an override for its class alone. `columns`: of
     each used column its distribution (rulekit.audit.drift.distributions). `classes`: of each the share of the rows that
@@ -91,18 +92,20 @@ class _Tally:
         values = evaluate_nodes((*self.read, *self.graph.decision.roots, *scores), table)
         active = list(firing(self.rules, [values[node] for node in self.read], table.n_rows).T)
         labels = labels_of(self.graph.decision, self.graph.default, values, table.n_rows)
-        together = self._together(active)
+        together, reached = self._together(active), active
+        if self.graph.decision.ranked and self.graph.decision.rule_sets:
+            reached = [truth & (labels == rule.class_index) for truth, rule in zip(active, self.rules, strict=True)]
         positive = {(k, above): y >= k if above else y == k for k, above in self.speaks_for}
         self.total += weights.total()
         self._add("actual", weights.by(y, n_classes))
         self._add("predicted", weights.by(labels, n_classes))
-        self._add("rows", [int(np.count_nonzero(truth)) for truth in active])
-        for name, truths in (("alone", active), ("together", together)):
+        self._add("rows", [int(np.count_nonzero(truth)) for truth in reached])
+        for name, truths in (("alone", active), ("together", together), ("reached", reached)):
             self._add(name, [weights.of(truth) for truth in truths])
             own = zip(truths, self.speaks_for, strict=True)
             self._add(f"right {name}", [weights.of(truth & positive[key]) for truth, key in own])
         if squares is not None:
-            self._add("squares", [squares.of(truth) for truth in active])
+            self._add("squares", [squares.of(truth) for truth in reached])
             self.squares += squares.total()
         for score in scores:
             self._add_totals(values[score], y, weights)
@@ -149,9 +152,9 @@ class _Tally:
                 "id": rule.id,
                 "class": self.graph.classes[k],
                 "n": of["rows"],
-                **self._equal_rows("effective_n", of["alone"], of.get("squares", 0)),
+                **self._equal_rows("effective_n", of["reached"], of.get("squares", 0)),
                 "coverage": share_of(of["alone"], self.total),
-                "precision": share_of(right, of["alone"]),
+                "precision": share_of(of["right reached"], of["reached"]),
                 "base_rate": share_of(positive, self.total),
                 "true_positive": share_of(right, positive),
             }
