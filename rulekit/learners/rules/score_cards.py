@@ -27,13 +27,14 @@ from rulekit.learners.fitting.rows.inputs import TrainingData
 from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.rule_paths import Rules, evenly_spread
-from rulekit.schema import Feature
+from rulekit.schema import FIRST_LEVEL_CODE, Feature
 
 _MOST, _MOST_OF_ALL = 12, 20
 _POINT = 0.1
 _ROWS = 1 << 14
 _GUIDES = 20
 _LEAST = 1e-3
+_MOST_LEVELS = 32  # of a category with points: of more no person adds them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +86,12 @@ class Cards:
         return found
 
     def fitted(self, question: Question, rules: Rules, columns: Sequence[int]) -> RuleCard:
-        """The card over some rules and columns for the rows of a question, of which 16,384 are looked at."""
+        """The card over some rules and columns for the rows of a question, of which 16,384 are looked at.
+
+        Most rows have no points of a column, and neither has what no row has: a missing value, an unseen level.
+        """
         problem = question.problem
+        columns = [j for j in columns if problem.columns[j].ordered or problem.columns[j].n_codes <= _MOST_LEVELS]
         rows = evenly_spread(len(problem.labels), _ROWS)
         part, most = problem if rows is None else problem.take(rows), len(columns)
         held = [codes_of(covered(rule, part.codes, len(part.labels))) for rule in rules]
@@ -102,6 +107,15 @@ class Cards:
                 points[column] = before + float(round(weight / _POINT)) * condition
         bias = float(round(terms.bias / _POINT))
         bias += sum(float(points[column][1]) for column in points if column >= most)
+        for column, each in points.items():
+            if column < most:
+                seen = np.bincount(part.codes[columns[column]], part.weights, len(each))
+                values, of = np.unique(each, return_inverse=True)
+                usual = float(values[np.argmax(np.bincount(of, seen))])
+                bias, points[column] = bias + usual, each - usual
+                if not self.settings.missing_never_helps:
+                    unknown = 1 if binned[column].ordered else FIRST_LEVEL_CODE
+                    points[column][:unknown][seen[:unknown] == 0] = 0.0
         of_rules = {column: float(each[2] - each[1]) for column, each in points.items() if column >= most}
         return RuleCard(
             tuple((rules[column - most], worth) for column, worth in sorted(of_rules.items()) if worth),
