@@ -10,14 +10,11 @@ columns that the rules read
     "homeowner" (boolean)
     "purpose" (categorical)
 
-predict(row) gives the label, predict_proba(row) the probability of each class. A row is a mapping by
-column name, or a sequence of all columns in the order of COLUMNS; None, NaN and the empty text are
-missing. predict_many(data) takes rows, a mapping of columns, a data frame or an array, and is fast
-where numpy is installed. Nothing but the standard library is needed.
+predict(row) gives the label, predict_proba(row) the probability of each class, predict_many(data) the
+labels of rows, of a mapping or frame of columns, or of an array. A row is a mapping by column name, or a
+sequence of all columns in the order of COLUMNS; None, NaN and the empty text are missing.
 
-Command line: python THIS.py < rows.csv > predictions.csv, or with --self-test or --help.
-
-digest 2e185f2e4fe13385c9dd509fdc57f001019549d582ea7f71da33f9afb79e570e
+python THIS.py < rows.csv > predictions.csv scores CSV (UTF-8, with a header; --delimiter C).
 """
 
 from __future__ import annotations
@@ -25,27 +22,24 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-import itertools
 import math
-import os
 import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from math import inf, nan
+from math import nan
 from typing import Any
 
 DIGEST = "2e185f2e4fe13385c9dd509fdc57f001019549d582ea7f71da33f9afb79e570e"
 CLASSES = ("no", "yes")
-# All columns, in schema order.
 COLUMNS = ("income", "amount", "late_payments", "age", "homeowner", "purpose", "employment")
-# Columns that the rules read: position, name, kind, texts that mean missing (beside the empty one).
-USED: tuple[Used, ...] = (
-    (0, "income", "number", ()),
-    (1, "amount", "number", ()),
-    (2, "late_payments", "number", ()),
-    (4, "homeowner", "flag", ()),
-    (5, "purpose", "level", ()),
+# Columns that the rules read: name, kind, texts that mean missing.
+USED: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("income", "number", ()),
+    ("amount", "number", ()),
+    ("late_payments", "number", ()),
+    ("homeowner", "flag", ()),
+    ("purpose", "word", ()),
 )
 # Total of the points, and the probability of "yes".
 TOTALS = (
@@ -55,26 +49,21 @@ TOTALS = (
 )
 
 
-def decide(row: Any) -> int:
-    """Class index of a row, a mapping by column name."""
-    income = row["income"]
-    amount = row["amount"]
-    purpose = row["purpose"]
-    if type(purpose) is not str:
-        purpose = level(purpose)
+def decide(income: Any, amount: Any, late_payments: Any, homeowner: Any, purpose: Any) -> int:
+    """Class index of a row; the cells as `read` gives them."""
     total1 = 0.0
     # r595a1b: income <= 24900 and amount > 8000
     if income <= 24900.0009765625 and amount > 8000.000244140625:
         total1 += 3.0
     # r6367d9: late_payments <= 2 and purpose not in {gambling}
     if (
-        row["late_payments"] <= 2.0000001192092896
+        late_payments <= 2.0000001192092896
         # r847748: purpose not in {gambling}
         and purpose not in {"gambling", None, ""}
     ):
         total1 += -2.0
     # ra3b540: late_payments > 2 and not homeowner
-    if row["late_payments"] > 2.0000001192092896 and row["homeowner"] <= 0.5:
+    if late_payments > 2.0000001192092896 and homeowner <= 0.5:
         total1 += 3.0
     # r6520fb: amount <= 19800 and purpose not in {gambling}
     if (
@@ -97,31 +86,26 @@ def decide(row: Any) -> int:
     if purpose not in {"gambling", None, ""}:
         total1 += -1.0
     # r27e833: late_payments > 2 and homeowner
-    if row["late_payments"] > 2.0000001192092896 and row["homeowner"] > 0.5:
+    if late_payments > 2.0000001192092896 and homeowner > 0.5:
         total1 += -1.0
     return 1 if total1 > -3.5 else 0
 
 
-def probabilities(row: Any) -> list[float]:
-    """Probability of each class; the row as for `decide`."""
-    income = row["income"]
-    amount = row["amount"]
-    purpose = row["purpose"]
-    if type(purpose) is not str:
-        purpose = level(purpose)
+def probabilities(income: Any, amount: Any, late_payments: Any, homeowner: Any, purpose: Any) -> list[float]:
+    """Probability of each class; the cells as for `decide`."""
     total1 = 0.0
     # r595a1b
     if income <= 24900.0009765625 and amount > 8000.000244140625:
         total1 += 3.0
     # r6367d9
     if (
-        row["late_payments"] <= 2.0000001192092896
+        late_payments <= 2.0000001192092896
         # r847748
         and purpose not in {"gambling", None, ""}
     ):
         total1 += -2.0
     # ra3b540
-    if row["late_payments"] > 2.0000001192092896 and row["homeowner"] <= 0.5:
+    if late_payments > 2.0000001192092896 and homeowner <= 0.5:
         total1 += 3.0
     # r6520fb
     if (
@@ -144,7 +128,7 @@ def probabilities(row: Any) -> list[float]:
     if purpose not in {"gambling", None, ""}:
         total1 += -1.0
     # r27e833
-    if row["late_payments"] > 2.0000001192092896 and row["homeowner"] > 0.5:
+    if late_payments > 2.0000001192092896 and homeowner > 0.5:
         total1 += -1.0
     total2 = 2.6
     total2 += 0.8629 * total1
@@ -154,393 +138,129 @@ def probabilities(row: Any) -> list[float]:
 
 def predict(row: Any) -> str:
     """Label of a row; raises KeyError for an absent column, ValueError for an unreadable cell."""
-    try:
-        match row:
-            case {} if (
-                type(row) is dict
-                and ((type(x := row["income"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and ((type(x := row["amount"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and (type(x := row["late_payments"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["homeowner"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["purpose"]) is str or type(x) in OTHERS)
-            ):
-                return CLASSES[decide(row)]
-            case [*_] if (
-                len(row) == 7  # no array
-                and ((type(x := row[0]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and ((type(x := row[1]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[5]) is str or type(x) in OTHERS)
-            ):
-                # `decide` once more, on places: to name the cells first would take longer than the rules.
-                income = row[0]
-                amount = row[1]
-                purpose = row[5]
-                if type(purpose) is not str:
-                    purpose = level(purpose)
-                total1 = 0.0
-                # r595a1b
-                if income <= 24900.0009765625 and amount > 8000.000244140625:
-                    total1 += 3.0
-                # r6367d9
-                if (
-                    row[2] <= 2.0000001192092896
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -2.0
-                # ra3b540
-                if row[2] > 2.0000001192092896 and row[4] <= 0.5:
-                    total1 += 3.0
-                # r6520fb
-                if (
-                    amount <= 19800.0009765625
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -1.0
-                # r9639a5
-                if (
-                    income > 24900.0009765625
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -2.0
-                # r85f162
-                if not income > 24900.0009765625 and amount <= 8000.000244140625:
-                    total1 += -2.0
-                # r847748
-                if purpose not in {"gambling", None, ""}:
-                    total1 += -1.0
-                # r27e833
-                if row[2] > 2.0000001192092896 and row[4] > 0.5:
-                    total1 += -1.0
-                return "yes" if total1 > -3.5 else "no"
-    except LookupError:  # an absent column
-        pass
-    return CLASSES[decide(cells(row, len(COLUMNS), USED))]
+    return CLASSES[answer(decide, row)]
 
 
 def predict_proba(row: Any) -> list[float]:
     """Probabilities of a row in the order of CLASSES; raises as `predict`."""
-    try:
-        match row:
-            case {} if (
-                type(row) is dict
-                and ((type(x := row["income"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and ((type(x := row["amount"]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and (type(x := row["late_payments"]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["homeowner"]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row["purpose"]) is str or type(x) in OTHERS)
-            ):
-                return probabilities(row)
-            case [*_] if (
-                len(row) == 7  # no array
-                and ((type(x := row[0]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and ((type(x := row[1]) is int and SMALLEST <= x <= LARGEST) or type(x) is float or type(x) is bool)
-                and (type(x := row[2]) is float or type(x) is bool or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[4]) is bool or type(x) is float or (type(x) is int and SMALLEST <= x <= LARGEST))
-                and (type(x := row[5]) is str or type(x) in OTHERS)
-            ):
-                # `probabilities` once more, on places: to name the cells first would take longer than the rules.
-                income = row[0]
-                amount = row[1]
-                purpose = row[5]
-                if type(purpose) is not str:
-                    purpose = level(purpose)
-                total1 = 0.0
-                # r595a1b
-                if income <= 24900.0009765625 and amount > 8000.000244140625:
-                    total1 += 3.0
-                # r6367d9
-                if (
-                    row[2] <= 2.0000001192092896
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -2.0
-                # ra3b540
-                if row[2] > 2.0000001192092896 and row[4] <= 0.5:
-                    total1 += 3.0
-                # r6520fb
-                if (
-                    amount <= 19800.0009765625
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -1.0
-                # r9639a5
-                if (
-                    income > 24900.0009765625
-                    # r847748
-                    and purpose not in {"gambling", None, ""}
-                ):
-                    total1 += -2.0
-                # r85f162
-                if not income > 24900.0009765625 and amount <= 8000.000244140625:
-                    total1 += -2.0
-                # r847748
-                if purpose not in {"gambling", None, ""}:
-                    total1 += -1.0
-                # r27e833
-                if row[2] > 2.0000001192092896 and row[4] > 0.5:
-                    total1 += -1.0
-                total2 = 2.6
-                total2 += 0.8629 * total1
-                positive = logistic(total2)
-                return [1.0 - positive, positive]
-    except LookupError:  # an absent column
-        pass
-    return probabilities(cells(row, len(COLUMNS), USED))
+    return list(answer(probabilities, row))
 
 
 def predict_many(data: Any) -> list[str]:
     """Labels of rows, of a mapping or frame of columns, or of a two-dimensional array."""
-    by_column = hasattr(data, "keys") or hasattr(data, "shape")
-    np = numpy_or_none() if by_column else None
-    if np is None:
-        return [predict(row) for row in rows_of(data)]
-    columns = columns_of(np, data, len(COLUMNS), USED)
-    return [CLASSES[k] for k in in_blocks(np, decide_many, columns, length_of(data))]
+    return [predict(row) for row in rows_of(data)]
 
 
-def decide_many(np: Any, n: int, income: Any, amount: Any, late_payments: Any, homeowner: Any, purpose: Any) -> Any:
-    """`decide` for n rows at once, on columns of numpy."""
-    purpose = levels_of(purpose)
-    total1 = np.zeros(n)
-    # r595a1b
-    total1 = total1 + np.where((income <= 24900.0009765625) & (amount > 8000.000244140625), 3.0, 0.0)
-    # r6367d9
-    total1 = total1 + np.where(
-        (
-            (late_payments <= 2.0000001192092896)
-            # r847748
-            & ~among(np, purpose, {"gambling", None, ""})
-        ),
-        -2.0,
-        0.0,
-    )
-    # ra3b540
-    total1 = total1 + np.where((late_payments > 2.0000001192092896) & (homeowner <= 0.5), 3.0, 0.0)
-    # r6520fb
-    total1 = total1 + np.where(
-        (
-            (amount <= 19800.0009765625)
-            # r847748
-            & ~among(np, purpose, {"gambling", None, ""})
-        ),
-        -1.0,
-        0.0,
-    )
-    # r9639a5
-    total1 = total1 + np.where(
-        (
-            (income > 24900.0009765625)
-            # r847748
-            & ~among(np, purpose, {"gambling", None, ""})
-        ),
-        -2.0,
-        0.0,
-    )
-    # r85f162
-    total1 = total1 + np.where(~(income > 24900.0009765625) & (amount <= 8000.000244140625), -2.0, 0.0)
-    # r847748
-    total1 = total1 + np.where(~among(np, purpose, {"gambling", None, ""}), -1.0, 0.0)
-    # r27e833
-    total1 = total1 + np.where((late_payments > 2.0000001192092896) & (homeowner > 0.5), -1.0, 0.0)
-    positive = total1 > -3.5
-    return np.where(positive, 1, 0)
+def answer(rules: Callable[..., Any], row: Any) -> Any:
+    """What `rules` say of a row; plain numbers and texts go in unread."""
+    if type(row) is dict:
+        cells = (row["income"], row["amount"], row["late_payments"], row["homeowner"], row["purpose"])
+    elif (type(row) is list or type(row) is tuple) and len(row) == 7:
+        cells = (row[0], row[1], row[2], row[4], row[5])
+    else:
+        return rules(*read(row))
+    income, amount, late_payments, homeowner, purpose = cells
+    if (
+        (type(income) is float or (type(income) is int and -(2**53) <= income <= 2**53))
+        and (type(amount) is float or (type(amount) is int and -(2**53) <= amount <= 2**53))
+        and (type(late_payments) is float or (type(late_payments) is int and -(2**53) <= late_payments <= 2**53))
+        and (type(homeowner) is bool or type(homeowner) is float or (type(homeowner) is int and -(2**53) <= homeowner <= 2**53))
+        and (type(purpose) is str or purpose is None)
+    ):
+        return rules(income, amount, late_payments, homeowner, purpose)
+    return rules(*read(row))
 
 
-# How cells are read, and the arithmetic -- the same in every module -------------------------------------------------
+# How cells are read, and the arithmetic -- the same in every module ---------
 
-Used = tuple[int, str, str, tuple[str, ...]]
-Readers = dict[str, Callable[[Any, str, Sequence[str]], float]]
-NUMBER = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-LARGEST = 2**53
-SMALLEST = -LARGEST
-OTHERS = (bool, int, float, type(None))
-EPOCH = datetime.datetime(1970, 1, 1)
+NUMBER = re.compile(r"(?ai)[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)")
 BLANKS = " \t\n\r\v\f"
-HELP = """usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv
-       python THIS.py --self-test
-
-Reads CSV with a header from standard input (UTF-8; the order of columns is free, others than those of the rules are
-ignored) and writes the label and the probability of each class of every row.
-
-  --delimiter C  what stands between cells; "tab" is a tab
-  --self-test    score the rows that this module carries in every form of input; status 1 where an answer differs
-  --help         this text"""
 
 
 def plain(value: Any) -> Any:
-    """A cell as Python's own text, truth value, number, date or span, None where it is missing.
-
-    Scalars of numpy and pandas are such cells too, and a Decimal is its text. A date of numpy stays as it is, since it
-    may count nanoseconds. Raises TypeError for bytes, a time of day, lists and all else.
-    """
-    if value is None or type(value) in (str, bool, int):
-        return value
-    if type(value).__name__ in ("NAType", "NaTType"):
+    """A cell as text (of a Decimal, too), truth value, number or date, None where it is missing; raises TypeError."""
+    kind = kind_of(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (kind in ("M", "m") and str(value) == "NaT"):
         return None
+    if kind == "m":
+        return float(value / type(value)(1, "s"))
+    if kind:
+        value = value if kind == "M" else float(value) if kind == "f" else value.item()
     if isinstance(value, Decimal):
         return None if value.is_nan() else str(value)
-    scalar = kind_of(value)
-    if scalar:
-        if scalar in "Mm" and str(value) == "NaT":
-            return None
-        if scalar == "M":
-            return value
-        of_kind: dict[str, Callable[[Any], Any]] = {"m": in_seconds, "f": float, "U": str, "b": bool}
-        value = of_kind.get(scalar, int)(value)
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, int):
-        return value if isinstance(value, bool) else int(value)
     if isinstance(value, float):
         return None if math.isnan(value) else float(value)
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int(value)
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
-    if isinstance(value, datetime.date):
+    if isinstance(value, datetime.date) or kind == "M":
         return value
     raise TypeError(f"{type(value).__name__} is no text, number, truth value or date")
 
 
 def kind_of(value: Any) -> str:
     """The letter of numpy for the type of its scalar, "" for all else."""
-    is_scalar = hasattr(value, "dtype") and any(base.__name__ == "generic" for base in type(value).__mro__)
-    kind = str(value.dtype.kind) if is_scalar else ""
-    return kind if kind and kind in "biufUMm" else ""
+    kind = "" if hasattr(value, "__len__") else str(getattr(getattr(value, "dtype", None), "kind", ""))
+    return kind if kind in "biufMm" else ""
 
 
-def in_seconds(span: Any) -> float:
-    """The seconds of a span of numpy."""
-    return float(span / type(span)(1, "s"))
-
-
-def seconds_of(value: Any) -> float | None:
-    """Seconds since 1970-01-01T00:00 of a date, in UTC where it has a time zone; None for a cell that is no date."""
-    if kind_of(value) == "M":
-        return in_seconds(value - type(value)(0, "s"))
-    if isinstance(value, datetime.datetime):
-        return (value.replace(tzinfo=None) - (value.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
-    if isinstance(value, datetime.date):
-        return (value - EPOCH.date()).total_seconds()
-    return None
-
-
-def number(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a numeric column as a double, NaN where it is missing.
-
-    Raises ValueError for other text, for a date, and for an integer beyond 2^53, which would be rounded.
-    """
+def number(value: Any, tokens: Sequence[str]) -> float:
+    """The cell of a numeric column as a double, NaN where it is missing; raises ValueError."""
     value = plain(value)
     if isinstance(value, str):
         text = value.strip(BLANKS)
         if text == "" or text in tokens or value in tokens:
             return nan
         if not NUMBER.fullmatch(text):
-            raise ValueError(f"column {column!r}: {value!r} is not a number")
-        value = float(text) if not text.lstrip("+-").isdigit() else int(text)
+            raise ValueError(f"{value!r} is not a number")
+        value = int(text) if text.lstrip("+-").isdigit() else float(text)
     if value is None:
         return nan
-    if isinstance(value, int) and abs(value) > LARGEST:
-        raise ValueError(f"column {column!r}: the integer {value!r:.40} is beyond 2^53 and would be rounded")
     if not isinstance(value, int | float):
         raise TypeError(f"the date {value} is not a number")
+    if isinstance(value, int) and abs(value) > 2**53:
+        raise ValueError(f"the integer {value!r:.40} is beyond 2^53 and would be rounded")
     return float(value)
 
 
-def flag(value: Any, column: str, tokens: Sequence[str]) -> float:
-    """The cell of a Boolean column as a double, NaN where it is missing: Booleans, numbers, true or false as text."""
+def flag(value: Any, tokens: Sequence[str]) -> float:
+    """The cell of a Boolean column as a number, NaN where it is missing."""
     value = plain(value)
-    text = value.strip(BLANKS).lower() if isinstance(value, str) else ""
-    if text in ("true", "false") and not {value, value.strip(BLANKS)}.intersection(tokens):
-        return 1.0 if text == "true" else 0.0
-    return number(value, column, tokens)
+    text = value.strip(BLANKS) if isinstance(value, str) else ""
+    if text.lower() in ("true", "false") and text not in tokens and value not in tokens:
+        return float(text.lower() == "true")
+    return number(value, tokens)
 
 
-def level(value: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> str | None:
-    """The cell of a category as text, None where it is missing: the number 3.0 is "3", True is "true".
-
-    known: the levels and missing tokens of the column, where some are integers, true or false; then a text that is
-    none of them as it stands means the level "3" if it is "3.0", "true" if it is "True" or "TRUE", and nothing else but
-    itself. tokens: those of the known that mean missing, which have no such look-alikes.
-    """
-    if kind_of(value) == "f" and value.dtype.itemsize < 8:
-        value = float(str(value))  # the level of a narrow float is its own shortest decimal
+def word(value: Any, tokens: Sequence[str]) -> str | None:
+    """The cell of a category whose levels are words."""
     value = plain(value)
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        truth = "true" if value else "false"
-        return truth if truth in known or known == () else str(int(value))
-    if isinstance(value, float):
-        return number_text(value)
-    seconds = seconds_of(value)
-    if seconds is not None:
-        return date_text(seconds)
-    text = str(value)
-    if text in known or known == ():
-        return text
-    meant = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}.get(text, text)
-    if re.fullmatch("-?[0-9]+[.]0", text):
-        meant = text[:-2]
-    return text if meant in tokens else meant
-
-
-def number_text(value: float) -> str:
-    """The level of a number: 3.0 is "3"."""
-    return str(int(value)) if value.is_integer() else repr(value)
-
-
-def date_text(seconds: float) -> str:
-    """The level of a date: 2024-05-31 at midnight, else 2024-05-31T12:00; its seconds where no text gives them back."""
-    try:
-        date = EPOCH + datetime.timedelta(seconds=seconds)
-    except OverflowError:
-        return number_text(seconds)
-    if (date - EPOCH).total_seconds() != seconds:
-        return number_text(seconds)
-    if date.time() == datetime.time():
-        return date.date().isoformat()
-    return date.isoformat(timespec="auto" if date.second or date.microsecond else "minutes")
+    return None if value is None else str(value)
 
 
 def cell(value: Any, column: str, kind: str, tokens: Sequence[str]) -> Any:
     """A cell as the rules take it; raises ValueError naming the column."""
     try:
-        if kind == "level":
-            return level_cell(value)
-        return READERS[kind](value, column, tokens)
-    except TypeError as error:
+        return READERS[kind](value, tokens)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
 
-def level_cell(value: Any) -> Any:
-    """The cell of a category or text column as `level` takes it, None where it is missing; raises TypeError."""
-    if type(value) is str:
-        return value
-    return level(value) if kind_of(value) in ("f", "M") else plain(value)
-
-
-def cells(row: Any, width: int, used: Sequence[Used]) -> dict[str, Any]:
-    """The used cells of a row by name; the row is a mapping, or a sequence of `width` cells in schema order.
-
-    Raises KeyError where a used column is absent, ValueError where a cell or the number of cells is wrong.
-    """
+def read(row: Any) -> list[Any]:
+    """The cells of USED of any row; raises KeyError, TypeError or ValueError."""
     if hasattr(row, "keys"):
         names = row.keys()
-        for _, name, _, _ in used:
-            if name not in names:
-                raise KeyError(name)
-        return {name: cell(row[name], name, kind, tokens) for _, name, kind, tokens in used}
-    if isinstance(row, str | bytes | bytearray) or not hasattr(row, "__len__"):
-        raise TypeError(f"a row is a mapping or a sequence of {width} cells, not {type(row).__name__}")
-    if len(row) != width:
-        raise ValueError(f"a row has {width} cells in the order of COLUMNS, not {len(row)}")
-    return {name: cell(row[position], name, kind, tokens) for position, name, kind, tokens in used}
+        row = {name: row[name] for name in COLUMNS if name in names}
+    elif isinstance(row, str | bytes | bytearray) or not hasattr(row, "__len__"):
+        raise TypeError(f"a row is a mapping or a sequence of {len(COLUMNS)} cells, not {type(row).__name__}")
+    elif len(row) != len(COLUMNS):
+        raise ValueError(f"a row has {len(COLUMNS)} cells in the order of COLUMNS, not {len(row)}")
+    else:
+        row = dict(zip(COLUMNS, row, strict=True))
+    return [cell(row[name], name, kind, tokens) for name, kind, tokens in USED]
 
 
 def logistic(z: float) -> float:
@@ -551,395 +271,106 @@ def logistic(z: float) -> float:
         return 0.0
 
 
-def numpy_or_none() -> Any:
-    """The numpy package where it is installed."""
-    try:
-        import numpy
-    except ImportError:
-        return None
-    return numpy
-
-
-def columns_of(np: Any, data: Any, width: int, used: Sequence[Used]) -> list[Any]:
-    """The used columns of a mapping or frame of columns, or of a two-dimensional array in schema order.
-
-    A number is a float64 array; a category is a pair (index of each row's level, distinct cells).
-    Raises KeyError, and ValueError where a cell or the length of a column is wrong.
-    """
-    n_rows = length_of(data)
-    named = hasattr(data, "keys") or hasattr(data, "columns")
-    if not named and (len(data.shape) != 2 or data.shape[1] != width):
-        raise ValueError(f"rows have {width} cells in the order of COLUMNS, not the shape {tuple(data.shape)}")
-    found = []
-    for position, name, kind, tokens in used:
-        if named and name not in (data.keys() if hasattr(data, "keys") else data.columns):
-            raise KeyError(name)
-        values = array_of(np, data[name]) if named else np.asarray(data[:, position])
-        if values.shape != (n_rows,):
-            raise ValueError(f"column {name!r}: the shape {values.shape} where there are {n_rows} rows: one cell each")
-        if kind == "level":
-            found.append(distinct(np, values, name))
-        elif values.dtype.kind in "biuf":
-            odd = np.zeros(n_rows, dtype=bool)
-            if values.dtype.kind in "iu":
-                odd = (values > LARGEST) | (values < -LARGEST)
-            if kind in ("day", "moment"):
-                odd = odd | (values >= 10000101)  # the digits of a date
-            for value in values[odd].tolist():
-                cell(value, name, kind, tokens)
-            found.append(values.astype(np.float64))
-        elif values.dtype.kind == "M" and kind in ("day", "moment"):
-            unit = np.timedelta64(1, "s")
-            found.append((values - np.datetime64(0, "s")) / unit / (86400.0 if kind == "day" else 1.0))
-        else:
-            found.append(np.array([cell(value, name, kind, tokens) for value in cells_of(values)], dtype=np.float64))
-    return found
-
-
-def array_of(np: Any, column: Any) -> Any:
-    """A column as an array, whose cells stay as they are: numpy would make NaN beside text the text "nan"."""
-    if isinstance(column, list | tuple):
-        if set(map(type, column)) == {float}:
-            return np.array(column)
-        values = np.empty(len(column), dtype=object)
-        for row, value in enumerate(column):
-            values[row] = value
-        return values
-    return np.asarray(column)
-
-
-def cells_of(values: Any) -> Any:
-    """The cells of an array; dates, spans and narrow floats stay scalars of numpy, which know what they are."""
-    narrow = values.dtype.kind == "f" and values.dtype.itemsize < 8
-    return list(values) if narrow or values.dtype.kind in "Mm" else values.tolist()
-
-
-def distinct(np: Any, values: Any, name: str) -> Any:
-    """A category's column as (index [n], distinct cells), where 1, 1.0 and True are apart."""
-    index: dict[Any, int] = {}
-    found = [cell(value, name, "level", ()) for value in cells_of(values)]
-    places = [index.setdefault((type(value), value), len(index)) for value in found]
-    return np.array(places, dtype=np.intp), [value for _, value in index]
-
-
-def levels_of(column: Any, known: Container[str | None] = (), tokens: Sequence[str] = ()) -> Any:
-    """A category's column with its distinct cells brought to text."""
-    return column[0], [value if value in known else level(value, known, tokens) for value in column[1]]
-
-
 def rows_of(data: Any) -> Any:
-    """The rows of a mapping or frame of columns, or of an array; other data are rows already.
-
-    Raises ValueError for columns of unequal lengths.
-    """
-    if hasattr(data, "keys") or hasattr(data, "columns"):
-        names = list(data.keys() if hasattr(data, "keys") else data.columns)
-        length_of(data)
-        return [dict(zip(names, row, strict=True)) for row in zip(*(data[name] for name in names), strict=True)]
-    return data.tolist() if hasattr(data, "tolist") else data
-
-
-def in_blocks(np: Any, decide: Callable[..., Any], columns: Sequence[Any], n_rows: int) -> list[int]:
-    """decide(np, rows, columns...) on blocks that fit the processor's cache; the class index of every row."""
-    chosen: list[int] = []
-    for start in range(0, n_rows, 4096):
-        rows = slice(start, min(start + 4096, n_rows))
-        block = [(column[0][rows], column[1]) if isinstance(column, tuple) else column[rows] for column in columns]
-        n = rows.stop - start
-        chosen.extend(np.broadcast_to(decide(np, n, *block), n).tolist())
-    return chosen
-
-
-def length_of(data: Any) -> int:
-    """The number of rows of a mapping or frame of columns, or of an array; raises ValueError where columns differ."""
-    if hasattr(data, "shape"):
-        return int(data.shape[0]) if data.shape else 0
-    n_rows = -1
-    for name in data:
-        column = data[name]
-        if isinstance(column, str | bytes | bytearray) or hasattr(column, "keys") or not hasattr(column, "__getitem__"):
+    """The rows of a mapping or frame of columns, or of an array; other data are rows already."""
+    names = getattr(data, "columns", data if hasattr(data, "keys") else None)
+    if names is None and not hasattr(data, "shape"):
+        return data
+    if names is None and data.shape[1:] != (len(COLUMNS),):
+        raise ValueError(f"the shape {tuple(data.shape)}: rows have {len(COLUMNS)} cells in the order of COLUMNS")
+    if names is None and str(data.dtype)[:5] in ("float", "int64") and "level" not in [kind for _, kind, _ in USED]:
+        return (row.tolist() for row in data)
+    columns = dict(zip(COLUMNS, data.T, strict=True)) if names is None else {name: data[name] for name in names}
+    for name, column in columns.items():
+        listed = hasattr(column, "__getitem__") and not isinstance(column, str | bytes | bytearray | Mapping)
+        if not listed or len(getattr(column, "shape", "1")) != 1:
             raise ValueError(f"column {name!r}: a {type(column).__name__}: give one value per row")
-        shape = getattr(column, "shape", None)
-        if shape is not None and len(shape) != 1:
-            raise ValueError(f"column {name!r}: the shape {tuple(shape)}: give one value per row")
-        if n_rows not in (-1, len(column)):
-            raise ValueError(f"column {name!r}: {len(column)} cells, but {n_rows} in the first column")
-        n_rows = len(column)
-    return max(n_rows, 0)
+    lengths = {len(column): name for name, column in columns.items()}
+    if len(lengths) > 1:
+        raise ValueError(f"columns of unequal lengths: {lengths}")
+    used = {name: column_of(columns[name], kind) for name, kind, _ in USED} or columns
+    return (dict(zip(used, cells, strict=True)) for cells in zip(*used.values(), strict=True))
 
 
-def among(np: Any, column: Any, levels: Container[str | None]) -> Any:
-    """Where a category is one of the levels."""
-    holds = np.array([value in levels for value in column[1]], dtype=bool)
-    return holds[column[0]]
+def column_of(column: Any, kind: str) -> Sequence[Any]:
+    """The cells of a column; of numpy, dates and levels stay its scalars."""
+    if kind == "level" and hasattr(column, "to_numpy"):
+        column = column.to_numpy()
+    scalars = kind == "level" or getattr(getattr(column, "dtype", None), "kind", "") in ("M", "m")
+    return list(column) if scalars or not hasattr(column, "tolist") else column.tolist()
 
 
-def command_line(
-    arguments: Sequence[str],
-    used: Sequence[Used],
-    classes: Sequence[Any],
-    decide: Callable[[Any], int],
-    probabilities: Callable[[Any], list[float]],
-    self_test: Callable[[], int] | None,
-) -> int:
-    """Do what the arguments ask for; returns the exit status: 0 done, 1 the self-test failed, 2 bad input or usage."""
-    if list(arguments) in (["-h"], ["--help"]):
-        print(HELP)
+def command_line(arguments: list[str]) -> int:
+    """Score CSV; returns the exit status: 0 done, 2 bad input or usage."""
+    if arguments in (["-h"], ["--help"]):
+        print("usage: python THIS.py [--delimiter C] < rows.csv > predictions.csv", __doc__, sep="\n\n")
         return 0
-    if list(arguments) == ["--self-test"] and self_test is not None:
-        return self_test()
-    delimiter, fault = delimiter_of(arguments)
-    if list(arguments) == ["--self-test"]:
-        fault = "--self-test: this module was written without its rows"
-    if fault:
-        print(f"{fault}; --help tells more", file=sys.stderr)
-        return 2
-    return score_csv(delimiter, used, classes, decide, probabilities)
-
-
-def delimiter_of(arguments: Sequence[str]) -> tuple[str, str]:
-    """The delimiter that the arguments ask for, and what is wrong with them ("" where nothing is)."""
-    delimiter = ","
-    rest = iter(arguments)
+    delimiter, rest = ",", iter(arguments)
     for text in rest:
         name, given, value = text.partition("=")
+        fault = f"{text!r}: {'no such option' if text[:1] == '-' else 'rows come on standard input'}"
         if name == "--delimiter":
             value = value if given else next(rest, "")
             delimiter = {"tab": "\t", "\\t": "\t"}.get(value, value)
-            if len(delimiter) != 1 or delimiter in '"\r\n\0':
-                return "", "--delimiter takes one character, or tab"
-        elif text in ("--self-test", "--help", "-h"):
-            return "", f"{text} stands alone"
-        else:
-            return "", f"{text!r}: {'no such option' if text.startswith('-') else 'rows come on standard input'}"
-    return delimiter, ""
-
-
-def csv_rows(lines: Iterable[str], delimiter: str, used: Sequence[Used]) -> Iterator[dict[str, Any]]:
-    """The used cells of each row under a header; order is free, other columns are ignored.
-
-    Names lose the blanks around them, cells keep them. Raises ValueError naming the line where a column is missing or
-    stands twice, a cell is not a number, a row is longer or shorter than the header, or there is none.
-    """
-    lines = iter(lines)
-    head = reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
-    try:
-        header = next(head, None)
-        if header is None:
-            raise ValueError("there is no header line")
-        header = [name.strip(BLANKS) for name in header]
-        for _, name, _, _ in used:
-            if header.count(name) != 1:
-                raise ValueError(
-                    f"{'no column' if name not in header else 'more than one column'} {name!r} in the header"
-                )
-        picked = [(header.index(name), name, kind, tokens) for _, name, kind, tokens in used]
-        reader = csv.reader(without_nul(lines), delimiter=delimiter, strict=True)
-        blank = 0  # empty lines are rows of a table of one column, but not at its end
-        found = False
-        for row in reader:
-            if not row:
-                blank += len(header) == 1
+            if len(delimiter) == 1 and delimiter not in '"\r\n\0':
                 continue
-            for whole in [*[[""]] * blank, row]:
-                if len(whole) != len(header):
-                    raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
-                yield {name: cell(whole[at], name, kind, tokens) for at, name, kind, tokens in picked}
-            blank, found = 0, True
-        if not found:
-            raise ValueError("there is a header but no row")
-    except (ValueError, csv.Error) as error:
-        number = reader.line_num + (head.line_num if reader is not head else 0)
-        raise ValueError(f"line {max(number, 1)}: {error}") from None
-
-
-def without_nul(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a text; raises ValueError where one holds a NUL."""
-    for line in lines:
-        if "\0" in line:
-            raise ValueError("a NUL byte: this is no table of text")
-        yield line
-
-
-def score_csv(
-    delimiter: str,
-    used: Sequence[Used],
-    classes: Sequence[Any],
-    decide: Callable[[Any], int],
-    probabilities: Callable[[Any], list[float]],
-) -> int:
-    """Score CSV from standard input to standard output: label and probabilities of each row. Returns the exit status.
-
-    0: done; 2: bad input, said in one line on standard error.
-    """
+            fault = "--delimiter takes one character, or tab"
+        elif text in ("--self-test", "--help", "-h"):
+            fault = f"{text} stands alone" if arguments[1:] else f"{text}: this module was written without its rows"
+        print(f"{fault}; --help tells more", file=sys.stderr)
+        return 2
     source = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
     sink = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     writer = csv.writer(sink, lineterminator="\n")
-    names = [str(label).lower() if isinstance(label, bool) else str(label) for label in classes]
+    names = [str(label).lower() if isinstance(label, bool) else str(label) for label in CLASSES]
     try:
-        rows = csv_rows(source, delimiter, used)
-        first = next(rows, None)
-        writer.writerow(["label", *(f"probability({name})" for name in names)])
-        for row in itertools.chain([] if first is None else [first], rows):
-            writer.writerow([names[decide(row)], *map(repr, probabilities(row))])
+        for n, cells in enumerate(csv_rows(source, delimiter)):
+            if n == 0:
+                writer.writerow(["label", *(f"probability({name})" for name in names)])
+            writer.writerow([names[decide(*cells)], *map(repr, probabilities(*cells))])
         sink.flush()
-    except BrokenPipeError:  # the reader of our output has gone; silence the interpreter's own flush
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, OSError) as error:  # UnicodeDecodeError is a ValueError
-        message = "".join(c if c.isprintable() else repr(c)[1:-1] for c in f"standard input: {error}")
+    except BrokenPipeError:
+        sys.stdout = sys.stderr  # which is flushed at the end
+    except (ValueError, OSError) as error:
         sink.flush()
-        print(message, file=sys.stderr)
+        print(f"standard input: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def check_rows(
-    columns: Sequence[str],
-    used: Sequence[Used],
-    classes: Sequence[Any],
-    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
-    ways: Mapping[str, Callable[[Any], Any]],
-) -> int:
-    """Score rows in every form of input; returns 0 where each answer is the model's, else 1. Says so in one line.
-
-    rows: cells of the columns of `used`, class index and probabilities by the model. ways: the module's functions.
-    """
+def csv_rows(lines: Iterable[str], delimiter: str) -> Iterator[list[Any]]:
+    """The cells of USED of each row below a header; raises ValueError naming the line."""
+    reader, header, picked = csv.reader(lines, delimiter=delimiter, strict=True), [""], []
+    blank, rows = 0, -1  # empty lines of one column are rows, but not at the end
     try:
-        fault = first_difference(columns, used, classes, rows, ways)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        fault = f"{type(error).__name__}: {error}"
-    note = "" if numpy_or_none() is not None else " (without numpy: columns were scored row by row)"
-    print(f"self-test: {fault}" if fault else f"self-test: {len(rows)} rows, 0 different{note}")
-    return 1 if fault else 0
+        for row in reader:
+            if "\0" in "".join(row):
+                raise ValueError("a NUL byte: this is no table of text")
+            if rows < 0:
+                header, rows = [name.strip(BLANKS) for name in row], 0
+                for name, kind, tokens in USED:
+                    if header.count(name) != 1:
+                        raise ValueError(f"{'more than one' if name in header else 'no'} column {name!r} in the header")
+                    picked.append((header.index(name), name, kind, tokens))
+            elif row:
+                for whole in [*[[""]] * blank, row]:
+                    if len(whole) != len(header):
+                        raise ValueError(f"{len(whole)} cells, the header has {len(header)}")
+                    yield [cell(whole[place], name, kind, tokens) for place, name, kind, tokens in picked]
+                blank, rows = 0, rows + 1
+            else:
+                blank += len(header) == 1
+        if rows < 1:
+            raise ValueError("there is no header line" if rows else "there is a header but no row")
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"line {max(reader.line_num, 1)}: {error}") from None
 
 
-def first_difference(
-    columns: Sequence[str],
-    used: Sequence[Used],
-    classes: Sequence[Any],
-    rows: Sequence[tuple[Sequence[Any], int, Sequence[float]]],
-    ways: Mapping[str, Callable[[Any], Any]],
-) -> str:
-    """The first row that some function scores otherwise than the model, in words; "" where there is none."""
-    names = [name for _, name, _, _ in used]
-    given = [dict(zip(names, cells, strict=True)) for cells, _, _ in rows]
-    predict, predict_proba, predict_many = ways["predict"], ways["predict_proba"], ways["predict_many"]
-    by_column = {name: [row[name] for row in given] for name in names}
-    of_columns = [predict_many(by_column), [predict(row) for row in rows_of(by_column)]] if names else []
-    of_rows = predict_many(given)
-    named = all(name == name.strip(BLANKS) for name in names)  # the header's names lose their blanks
-    from_text = csv_rows(csv_lines(names, given), ",", used)
-    for number, (row, (_, index, chances)) in enumerate(zip(given, rows, strict=True)):
-        blank = {name: None if plain(value) is None else value for name, value in row.items()}
-        in_order = [blank.get(name) for name in columns]
-        texts = [repr(value) if isinstance(value, float) else value for value in in_order]
-        labels = [
-            ("predict of a mapping", predict(row)),
-            ("predict of a mapping with None", predict(blank)),
-            ("predict of a sequence", predict(in_order)),
-            ("predict of a sequence of texts", predict(texts)),
-            ("predict_many of rows", of_rows[number]),
-            *(("predict_many of columns", found[number]) for found in of_columns),
-        ]
-        reports = [
-            ("predict_proba of a mapping", predict_proba(row)),
-            ("predict_proba of a sequence", predict_proba(in_order)),
-        ]
-        if names and named and is_plain(row.values()):
-            cells = next(from_text)
-            labels.append(("CSV", classes[ways["decide"](cells)]))
-            reports.append(("CSV", ways["probabilities"](cells)))
-        for way, label in labels:
-            if repr(label) != repr(classes[index]):
-                return f"row {number + 1}: {way} gives {label!r}, the model {classes[index]!r}: {blank}"
-        for way, found in reports:
-            if len(found) != len(chances) or any(abs(a - b) > 1e-12 for a, b in zip(found, chances, strict=True)):
-                return f"row {number + 1}: {way} gives {found}, the model {list(chances)}: {blank}"
-    return ""
-
-
-def csv_lines(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """CSV of the rows that are the same after it."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
-    writer.writerow(names)
-    for row in rows:
-        if is_plain(row.values()):
-            writer.writerow(row.values())
-    text.seek(0)
-    return text
-
-
-def is_plain(cells: Iterable[Any]) -> bool:
-    """Whether no cell holds a NUL, which readers of CSV refuse."""
-    return not any(isinstance(value, str) and "\0" in value for value in cells)
-
-
-def test_rows(
-    cells: Sequence[Sequence[Any]], chances: Sequence[Sequence[float]], rows: Sequence[Sequence[int]]
-) -> list[tuple[list[Any], int, Sequence[float]]]:
-    """Cells, class index and probabilities of each row, which is kept as indices: of these, then of each column's."""
-    return [
-        ([own[i] for own, i in zip(cells, places, strict=True)], index, chances[chance])
-        for index, chance, *places in rows
-    ]
-
-
-READERS: Readers = {"number": number, "flag": flag}
-
-
-# Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
-
-# Of each column of USED the cells that the rows are made of.
-TEST_CELLS: tuple[tuple[Any, ...], ...] = (
-    (nan, -inf, inf, 0.0, 24900.0009765625, 24900.000976562504),
-    (nan, -inf, inf, 0.0, 19800.0009765625, 8000.000244140625, 8000.000244140626, 19800.000976562504),
-    (nan, -inf, inf, 0.0, 2.0000001192092896, 2.00000011920929),
-    (nan, 0.0, 1.0),
-    (None, "never seen", "home", "gambling", "car"),
-)
-
-# Probabilities of the classes.
-TEST_CHANCES: tuple[tuple[float, ...], ...] = (
-    (0.0691384203433, 0.9308615796567), (0.2943811215248, 0.7056188784752), (0.1496816631548, 0.8503183368452),
-    (0.8474190443646, 0.1525809556354), (0.7009026712429, 0.2990973287571), (0.9293928428258, 0.0706071571742),
-    (0.49717503006, 0.50282496994), (0.0303864737086, 0.9696135262914), (0.0055482997543, 0.9944517002457),
-    (0.0004189248488, 0.9995810751512), (0.0023485637077, 0.9976514362923), (0.0130504024428, 0.9869495975572),
-)
-
-# Rows: the number of the class, of its probabilities, and of each cell.
-TEST_ROWS: tuple[tuple[int, ...], ...] = (
-    (1, 0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1, 0), (1, 2, 2, 2, 2, 2, 0), (1, 1, 3, 3, 3, 1, 0), (1, 2, 0, 0, 0, 0, 1),
-    (1, 2, 0, 0, 0, 0, 2), (1, 0, 4, 2, 3, 1, 1), (0, 3, 5, 2, 3, 1, 1), (0, 4, 0, 4, 4, 2, 2), (1, 2, 3, 4, 4, 2, 2),
-    (0, 5, 4, 5, 3, 1, 1), (1, 2, 4, 6, 3, 1, 1), (1, 6, 4, 0, 3, 1, 1), (0, 5, 4, 3, 3, 1, 1), (0, 4, 0, 6, 4, 1, 1),
-    (1, 7, 0, 6, 5, 1, 1), (1, 6, 2, 0, 0, 2, 1), (0, 3, 2, 0, 3, 2, 1), (1, 1, 4, 5, 0, 1, 3), (0, 4, 4, 5, 0, 1, 4),
-    (0, 4, 4, 5, 0, 1, 1), (1, 8, 4, 2, 3, 1, 3), (1, 8, 4, 2, 3, 1, 0), (1, 2, 3, 5, 2, 1, 1), (0, 3, 3, 5, 2, 2, 1),
-    (0, 4, 3, 5, 2, 0, 1), (0, 4, 0, 4, 4, 1, 1), (1, 6, 0, 7, 4, 1, 1), (1, 8, 2, 2, 2, 1, 3), (1, 1, 4, 5, 0, 1, 0),
-    (1, 8, 4, 2, 4, 1, 3), (0, 3, 4, 5, 2, 2, 1), (1, 9, 4, 4, 2, 1, 0), (0, 3, 2, 0, 4, 2, 1), (1, 10, 3, 4, 2, 1, 4),
-    (1, 0, 4, 4, 2, 2, 1), (1, 0, 4, 2, 3, 2, 1), (1, 0, 2, 2, 3, 1, 0), (1, 6, 0, 2, 3, 2, 1), (0, 5, 4, 5, 4, 0, 1),
-    (1, 1, 4, 5, 4, 2, 0), (0, 3, 4, 3, 2, 2, 1), (0, 5, 4, 5, 4, 1, 1), (1, 11, 4, 2, 0, 1, 1), (1, 0, 2, 2, 4, 0, 3),
-    (1, 2, 3, 4, 4, 1, 1), (1, 2, 4, 4, 3, 2, 1), (1, 2, 3, 5, 5, 1, 1), (1, 8, 3, 2, 3, 1, 0), (1, 0, 3, 2, 4, 1, 2),
-    (1, 11, 4, 2, 2, 0, 1), (0, 5, 2, 4, 4, 0, 1), (0, 5, 5, 5, 4, 0, 1), (1, 0, 2, 5, 3, 1, 0), (1, 8, 2, 2, 2, 1, 0),
-    (0, 5, 2, 4, 4, 1, 1), (1, 0, 2, 2, 0, 1, 0), (1, 8, 4, 4, 4, 1, 3), (1, 2, 4, 3, 2, 1, 1), (1, 0, 3, 2, 4, 2, 1),
-    (1, 9, 3, 2, 2, 1, 0), (1, 2, 4, 0, 2, 0, 1), (1, 8, 2, 4, 2, 1, 0), (1, 2, 3, 4, 3, 1, 2),
-)
-
-
-def self_test() -> int:
-    """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
-    rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
-    ways = {
-        "decide": decide,
-        "probabilities": probabilities,
-        "predict": predict,
-        "predict_proba": predict_proba,
-        "predict_many": predict_many,
-    }
-    return check_rows(COLUMNS, USED, CLASSES, rows, ways)
+READERS: dict[str, Any] = {"number": number, "flag": flag, "word": word}
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(sys.argv[1:], USED, CLASSES, decide, probabilities, self_test))
+    sys.exit(command_line(sys.argv[1:]))
 
 
 # The same rules in the rule language, from which rulekit reads this module (never by running it).
