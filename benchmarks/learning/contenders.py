@@ -156,6 +156,13 @@ def additive_rules(data: str, repeats: int = 1) -> dict[str, Any]:
     return {**cost, "units": len(model.path_), "per_unit": cost["seconds"] / len(model.path_)}
 
 
+def default_rules(data: str, stopping: str = "none", repeats: int = 1) -> dict[str, Any]:
+    """RulesClassifier, the default learner; "cv" chooses its size."""
+    from rulekit import RulesClassifier
+
+    return _timed(lambda X, y: RulesClassifier(stopping=stopping).fit(X, y), *load(data), repeats)[1]
+
+
 def adaboost(data: str, rounds: int = 20) -> dict[str, Any]:
     """scikit-learn's AdaBoostClassifier with its stumps (numbers as they are, levels one-hot)."""
     from sklearn.ensemble import AdaBoostClassifier

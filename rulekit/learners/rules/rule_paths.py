@@ -195,12 +195,14 @@ def _sizes(search: ClauseSearch, begun: ClauseSearch, settings: RuleSettings, co
     found = _found(begun, settings, most, room, covers) if most else []
     if begun is not search:
         found = _more(search, search.run(found, room), most, room)
-    path: list[Rules] = []
+    path: list[list[Clause]] = []
     while found:
         found = _joined(search, found, room)
-        path.append((*kept, *_by_gain(search, search.tightened(found))))
+        while path and len(path[-1]) > len(found) + 1:  # two rules or more left at once: no size is passed over
+            path.append(_without_least(search, path[-1]))
+        path.append(found)
         found = search.run(_without_least(search, found), room)
-    return [kept, *reversed(path)]
+    return [kept, *((*kept, *_by_gain(search, search.tightened(each))) for each in reversed(path))]
 
 
 def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float, covers: Sequence[int]) -> list[Clause]:
