@@ -94,7 +94,7 @@ def test_the_estimator_takes_a_time(kind: str) -> None:
     model = RulesClassifier(3).fit(X, X[:, 0] > 0.5, time=time)
     fold = np.asarray(model.folds_)
     assert (np.diff(fold[np.argsort(order)].astype(int)) >= 0).all()
-    assert fold.max() == 4
+    assert fold.max() == 9
     with pytest.raises(InputError, match="without groups"):
         RulesClassifier(3).fit(X, X[:, 0] > 0.5, groups=order, time=time)
     with pytest.raises(InputError, match="time"):

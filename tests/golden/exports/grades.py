@@ -42,7 +42,7 @@ def probabilities(age: Any, veteran: Any, grade: Any, since: Any) -> list[float]
 
 # How cells are read, and the arithmetic -- the same in every module ---------
 
-# sha256 4280d21702c046db2a66ce627b0c682d2e349e3e0579da9e9c544d13b187ad3f
+# sha256 e264767994aa667ec68ed19b4d2c66b42748b3dd7bd38e472e50ea1d663ee613
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -51,7 +51,7 @@ def probabilities(age: Any, capital_gain: Any, education_num: Any, marital_statu
 
 # How cells are read, and the arithmetic -- the same in every module ---------
 
-# sha256 7a09e97afa3f2ccaf64a6b5a5a02408f8cfc5c0b1e7e33781b4fbda8526d1b8b
+# sha256 8bcac8f5b72a30d129d178754f8ac8a63046e7b6081748547d6033fed922a3d2
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -38,7 +38,7 @@ def probabilities(capital_gain: Any, veteran: Any) -> list[float]:
 
 # How cells are read, and the arithmetic -- the same in every module ---------
 
-# sha256 a2ab53c71f8e2976cd4e36ac347b5129b909ed42d653b4aff38059d56848c434
+# sha256 7f8b8c17dbfd00f49229d8cd6f3510d9f9417f0e40df4ff64be1ac48df209555
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 

@@ -64,7 +64,7 @@ def probabilities(age: Any, veteran: Any, grade: Any, since: Any, account: Any) 
 
 # How cells are read, and the arithmetic -- the same in every module ---------
 
-# sha256 a7f9b11bd0f3b6444fe98f4f38c4996b0571dc5e80e46d6be736b61bc0ade63f
+# sha256 b8eaeb0b3b63aae9e98858ca997dc6fa833c2c6c1ac277d578f7d2c36f9af02d
 
 # Rows at the edges of the rules, with the model's answers: --self-test -----------------------------------------------
 
