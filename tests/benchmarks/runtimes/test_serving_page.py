@@ -124,7 +124,7 @@ def test_another_model_with_a_tensor_input(tmp_path: Path) -> None:
     graph = rulekit.load(EXPORTS / "breast_cancer" / "model.json")
     table = read_table(ROOT / "samples" / "breast_cancer.csv", schema=graph.schema)
 
-    found = visited(tmp_path / "page", "/page/index.html", [{"worst_perimeter": "107.2"}])
+    found = visited(tmp_path / "page", "/page/index.html", [{graph.used_features[0]: "107.2"}])
 
     lines = list(csv.DictReader(io.StringIO(found["predictions"])))
     assert [line["label"] for line in lines] == graph.predict(table).tolist()
