@@ -33,13 +33,17 @@ class _Orders:
     fixed: int
 
 
-def purest_cover(search: ClauseSearch, most: int, room: float, enough: float, longest: int) -> list[Clause]:
+def purest_cover(
+    search: ClauseSearch, most: int, room: float, enough: float, longest: int, alone: bool = False
+) -> list[Clause]:
     """At most `most` clauses with at most `room` literals together, each grown for the rows that those before leave.
 
-    longest: the most conditions of a clause. None where they are not worth `enough`: where labels are noisy, pure
-    clauses are small, and as a rule the next one is no larger than those before it, so that this is soon known.
+    longest: the most conditions of a clause. alone: a condition is one level of a category, not a set: where classes
+    depend on pairs of levels, sets are broad and end in a few rows that are pure by chance. None where they are not
+    worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one is no larger than those
+    before it, so that this is soon known.
     """
-    orders = _orders(search)
+    orders = _single_levels(search, _orders(search)) if alone else _orders(search)
     free = np.ones(len(search.gain), dtype=bool)
     clauses: list[Clause] = []
     worth, most_worth = 0.0, 0.0
@@ -71,6 +75,21 @@ def _orders(search: ClauseSearch) -> _Orders:
     table = np.concatenate([up[layout.ordered], down[layout.ordered], levels[layout.nominal]])
     place = np.concatenate([layout.ordered, layout.ordered, layout.nominal])
     return _Orders(table, place, 2 * len(layout.ordered))
+
+
+def _single_levels(search: ClauseSearch, orders: _Orders) -> _Orders:
+    """The same with an order for each level in the place of those of categories."""
+    layout = search.layout
+    levels = [orders.table[: orders.fixed]]
+    place = [orders.place[: orders.fixed]]
+    for row, column in zip(orders.table[orders.fixed :], orders.place[orders.fixed :].tolist(), strict=True):
+        known = row[row < layout.size]
+        each = np.full((len(known), orders.table.shape[1]), layout.size)
+        each[:, 0] = known
+        levels.append(each)
+        place.append(np.full(len(known), column))
+    table = np.concatenate(levels)
+    return _Orders(table, np.concatenate(place), len(table))
 
 
 def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Clause:

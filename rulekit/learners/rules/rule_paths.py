@@ -36,6 +36,7 @@ _STEPS = 4096  # of a row's gain; with the weights of all rows the sums stay bel
 _SEARCHED_ROWS, _OF_A_FOLD = 1 << 15, 1 << 13  # evenly spread ones; sizes and variants are told apart by fewer
 _BEGUN_ROWS = 1 << 12  # or an eighth of these, on which the rules to begin with are looked for
 _LEAST_PRICE = 0.1  # rows: where labels follow without noise, a literal still costs something
+_FEW_CODES = 32  # of each category, where covers of single levels are begun with
 _NEAR = 0.7  # of what the rules are worth that are grown from nothing
 
 
@@ -217,6 +218,8 @@ def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float,
         short = longest < max(covers)
         least = -math.inf if short else _NEAR * search.total(found)
         others.append(purest_cover(search, more if short else most, room, least, longest))
+    if len(covers) > 1 and 0 < search.layout.sizes[search.layout.nominal].max(initial=0) <= _FEW_CODES:
+        others.append(purest_cover(search, more, room, -math.inf, max(covers), alone=True))
     for begun in others:
         if begun:
             tried = _fewer(search, _more(search, search.run(begun, room), more, room), most, room)
