@@ -294,8 +294,10 @@ class _Group:
         fold, weights = self._fold(), list[float]()
         asked: Sequence[int] | None = None
         course, cut = run.first, over if over in _AT_ONCE else ""
+        run.first = None
         for k in range(int(fold.max()) + 1):
             if k:
+                del course  # the rows of one fold at a time
                 course = self._fold_course(run, k, self.until)
             cut = cut or self._to_the_end(course)
             held = run.question.problem.take(fold == k)
