@@ -90,10 +90,10 @@ class _Facts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClauseSearch:
-    """columns; codes [n]; gain [n], whole numbers; cost: of a literal, in gains; least: fewest rows of a clause.
+    """columns; codes [n]; gain [n], whole numbers; cost: of a literal, in gains.
 
     stacked [n, searched]: the codes of the searched columns, each from its offset. allowed: which clauses may be found.
-    known: facts of the clauses that were met last.
+    known: facts of the clauses that were met last, by their identity: a clause is not changed once it was met.
     """
 
     columns: tuple[BinnedColumn, ...]

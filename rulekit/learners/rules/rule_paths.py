@@ -6,9 +6,9 @@ whose loss costs least is left out, the others are improved, and so on: a path o
 for as a whole.
 
 A row is worth 1 where its label is positive and -1 where it is not, times its weight; where rows are few, the mean of
-that and of what a guide says counts. A literal must gain a part of the
-standard deviation of the number of positive rows: with that grows what chance can promise. Which part is said by
-cross-validation; without it the first variant is taken.
+that and of what a guide says counts. A literal must gain a part of the standard deviation of the number of positive
+rows: with that grows what chance can promise. Which part is said by cross-validation; without it the first variant is
+taken.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Cards:
         Most rows have no points of a column, and neither has what no row has: a missing value, an unseen level.
         """
         problem = question.problem
-        columns = [j for j in columns if problem.columns[j].ordered or problem.columns[j].n_codes <= _MOST_LEVELS]
+        columns = [j for j in columns if _has_few_levels(problem.columns[j])]
         rows = evenly_spread(len(problem.labels), _ROWS)
         part, most = problem if rows is None else problem.take(rows), len(columns)
         held = [codes_of(covered(rule, part.codes, len(part.labels))) for rule in rules]
@@ -132,6 +132,10 @@ class Cards:
             return last.model.terms()
         share = min(max(problem.share, _LEAST), 1.0 - _LEAST)
         return Terms((), {}, float(np.log(share / (1.0 - share))))
+
+
+def _has_few_levels(column: BinnedColumn) -> bool:
+    return column.ordered or column.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS
 
 
 def _rule_column(k: int, monotone: Literal[0, 1]) -> BinnedColumn:
