@@ -14,7 +14,7 @@ from rulekit_cli.console import log, result, width, write_json
 from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.wishes import Direction
+    from rulekit.search.moves import Direction
 
 
 @options.reads_text

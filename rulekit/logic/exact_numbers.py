@@ -9,7 +9,7 @@ needs no search.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -127,15 +127,23 @@ def span(value: Sum, known: Mapping[int, Span]) -> Span | None:
     return total(parts)
 
 
-def range_of(value: Sum) -> tuple[Fraction, Fraction] | None:
-    """The smallest and largest value that the parts allow, None where atoms enter."""
+def range_of(
+    value: Sum, box: Sequence[int] = (), held: Callable[[int], bool | None] = lambda edge: None
+) -> tuple[Fraction, Fraction] | None:
+    """The smallest and largest value that the parts allow, None where atoms enter.
+
+    box: by axis a set of cells, as bits, if not all; held: of an edge whether it holds there, None where that is open.
+    """
     if value.atoms:
         return None
     low = high = value.constant
-    for _, values in value.tables:
-        low, high = low + min(values), high + max(values)
-    for _, weight in value.edges:
-        low, high = low + min(weight, Fraction(0)), high + max(weight, Fraction(0))
+    for axis, values in value.tables:
+        own = [one for cell, one in enumerate(values) if box[axis] >> cell & 1] if box else values
+        low, high = low + min(own), high + max(own)
+    for edge, weight in value.edges:
+        known = held(edge)
+        low += weight if known else min(weight, Fraction(0)) if known is None else 0
+        high += weight if known else max(weight, Fraction(0)) if known is None else 0
     return low, high
 
 

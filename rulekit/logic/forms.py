@@ -259,6 +259,35 @@ class Forms:
                 image[index] = 2 * index
         return image[root >> 1] ^ (root & 1)
 
+    def on_box(self, root: int, box: Sequence[int]) -> bool | None:
+        """Whether an edge holds on all cells of a box (True) or on none (False); None where that is not seen.
+
+        box: by axis a set of cells, as bits. A form is worked out in three values, from below: a literal by its cells,
+        a conjunction by its parts, a comparison by the smallest and largest number of its sum.
+        """
+        known: dict[int, bool | None] = {}
+
+        def of(edge: int) -> bool | None:
+            if edge >> 1 not in known:  # an edge inside a sum
+                known[edge >> 1] = self.on_box(edge & ~1, box)
+            value = known[edge >> 1]
+            return value if value is None else value ^ bool(edge & 1)
+
+        for index in self.below(root):
+            kind = self.kinds[index]
+            known[index] = None
+            if kind[0] == "true":
+                known[index] = True
+            elif kind[0] == "cells":
+                inside = kind[2] & box[kind[1]]
+                known[index] = True if inside == box[kind[1]] else None if inside else False
+            elif kind[0] == "and":
+                parts = [of(edge) for edge in kind[1]]
+                known[index] = False if False in parts else None if None in parts else True
+            elif kind[0] == "above" and (limits := range_of(kind[1], box, of)) is not None:
+                known[index] = True if limits[0] > 0 else False if limits[1] <= 0 else None
+        return of(root)
+
     def below(self, root: int) -> list[int]:
         """The numbers of all forms under an edge, each after those that it is made of."""
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.node_bounds import Bounds, sum_bounds
 from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
@@ -183,19 +184,15 @@ def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
 
 def _constant_in_bounds(node: LinearThreshold) -> Node:
     """True or false where the sum is so at the ends of each child's values (rounding keeps order)."""
-    ends = [_ends(child) for child in node.children]
-    if any(end is None for end in ends):
-        return node
-    totals = []
-    for pick in (min, max):
-        total = node.bias
-        for weight, end in zip(node.weights, ends, strict=True):
-            assert end is not None
-            total = total + pick(weight * value for value in end)
-        totals.append(total)
-    if any(math.isnan(total) for total in totals):
-        return node
-    return TRUE if totals[0] >= 0 else FALSE if totals[1] < 0 else node
+    terms: list[tuple[float, Bounds]] = []
+    for weight, child in node.terms:
+        ends = _ends(child)
+        if ends is None:
+            return node
+        terms.append((weight, (np.array([min(ends)]), np.array([max(ends)]))))
+    with np.errstate(all="ignore"):
+        low, high = sum_bounds(node.bias, terms, 1)
+    return TRUE if low[0] >= 0 else FALSE if high[0] < 0 else node
 
 
 def _ends(child: Node) -> tuple[float, ...] | None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.nearest_change.wishes import Direction, Wishes
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load, write_atomically
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
+from rulekit.search.moves import Direction, Wishes
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given

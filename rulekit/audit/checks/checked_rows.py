@@ -16,7 +16,7 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.names import printable
 from rulekit.schema import Feature, Schema
-from rulekit.search.row_search import RowSearch, is_known, is_missing
+from rulekit.search.row_search import RowSearch
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 
@@ -78,7 +78,7 @@ def shown_row(search: RowSearch, cells: tuple[int, ...]) -> ShownRow:
         if search.words is not None and feature.name not in search.words.schema:
             continue  # a word of a text
         value = row[feature.name] = _value(axis, cell)
-        known = value is None or bool(is_known(axis)[cell])
+        known = value is None or bool(axis.known[cell])
         new += [] if known else [feature.name]
         said.append(said_of_value(feature, value) if known else f"{name(feature.name)} a new level")
     return ShownRow(row, tuple(new), ", ".join(said) or "any row")
@@ -125,7 +125,7 @@ def _cells_of(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 def _value(axis: Axis, cell: int) -> Any:
     """A raw value of a cell: None, a truth value, a level, or the plainest number that every node reads alike."""
-    if is_missing(axis)[cell]:
+    if axis.missing[cell]:
         return None
     first = axis.values[cell, 0]
     if axis.feature.kind == "categorical":

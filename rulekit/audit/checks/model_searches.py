@@ -14,7 +14,7 @@ from rulekit.graph.nodes import Above, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.search.row_search import Claim, Label, RowSearch, is_known
+from rulekit.search.row_search import Claim, Label, RowSearch
 
 Cells = tuple[int, ...]
 _DOING: Mapping[FindingKind, str] = {
@@ -98,7 +98,7 @@ class Searches:
         """Two neighbouring values of a column of which the claim holds for the wrong one only; and what is open."""
         axis = search.axis_of(column)
         assert axis is not None
-        known = [int(cell) for cell in is_known(search.space.axes[axis]).nonzero()[0]]
+        known = [int(cell) for cell in search.space.axes[axis].known.nonzero()[0]]
         pairs = [(low, high) if rises else (high, low) for low, high in pairwise(known)]
         return self.turned(search, axis, pairs, claims)
 

@@ -11,14 +11,14 @@ import numpy as np
 
 from rulekit.audit.checks.checked_rows import said_of_value, shown_row, table_of
 from rulekit.audit.differences.declared import Declared, declared
-from rulekit.audit.differences.differing import MOST_RUN, Differing, Found
+from rulekit.audit.differences.differing import Differing, Found
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
 from rulekit.audit.differences.region_words import Region, regions
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
@@ -221,7 +221,7 @@ def compare_models(
     by: Sequence[str] = (),
     *,
     names: tuple[str, str] = ("A", "B"),
-    most_run: int = MOST_RUN,
+    most_run: int = RUN_CELLS,
     deadline: Deadline = NO_LIMIT,
 ) -> Compared:
     """Compare what two models decide, and their rules.

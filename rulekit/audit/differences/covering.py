@@ -10,13 +10,10 @@ import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
 from rulekit.audit.rule_matching.rule_parts import Columns, RuleParts
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node
-from rulekit.graph.rules import columns_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.row_search import Claim, RowSearch, Sought
-from rulekit.tables.table import Table
 
 Relation = Literal["same", "fewer", "more", "other", "unknown"]
 MOST_SEARCHES = 200
@@ -41,16 +38,8 @@ class Covering:
 
     def _mask(self, node: Node) -> tuple[int, npt.NDArray[np.bool_]] | None:
         """The axis of a condition on one column, and its truth there; None of another condition."""
-        image = self.search.image(node)
-        columns = columns_of(image)
-        axis = self.search.axis_of(next(iter(columns))) if len(columns) == 1 else None
-        if axis is None:
-            return None
-        own = self.search.space.axes[axis]
-        if not own.whole:
-            return None
-        table = Table((own.feature,), (own.encoded[:, 0],), len(own), source="cells")
-        return axis, evaluate_nodes([image], table)[image]
+        found = self.search.on_axis(self.search.image(node))
+        return found if found is not None and self.search.space.axes[found[0]].whole else None
 
     def same(self, one: RuleParts, other: RuleParts, columns: Columns) -> bool:
         """Whether two rules have the same part over some columns."""

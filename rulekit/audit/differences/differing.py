@@ -14,26 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.differences.own_cells import BothDecide, OwnCells
-from rulekit.audit.differences.regions import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
-from rulekit.cells.places import Places, places_of
-from rulekit.errors import BudgetError, GraphError
+from rulekit.search.cover import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
+from rulekit.cells.space import CellSpace
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
-from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.meaning import Meaning
-from rulekit.search.row_search import Claim, Label, RowSearch, is_known
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
+from rulekit.search.row_search import Claim, InBox, Label, RowSearch, Sought
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
-MOST_RUN = 1 << 20
-"""Cells that are all run."""
 MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 600
 MOST_WORK = 200_000
 """Questions times parts of what is asked."""
 MADE_ROWS = 2_000
-_BLOCK = 1 << 16
 _MOST_GIVEN = 24
 
 Ints = npt.NDArray[np.int64]
@@ -63,7 +58,7 @@ class Differing:
     """
 
     def __init__(
-        self, joint: Joint, rows: Table | None = None, most_run: int = MOST_RUN, deadline: Deadline = NO_LIMIT
+        self, joint: Joint, rows: Table | None = None, most_run: int = RUN_CELLS, deadline: Deadline = NO_LIMIT
     ) -> None:
         """rows: of a table, encoded by the joint schema; deadline: what is not settled by then is open."""
         self.joint, self.deadline = joint, deadline
@@ -75,7 +70,6 @@ class Differing:
         words = self.search.words
         self.deciders = [graph if words is None else words.graph(graph) for graph in joint.over]
         self.added_up = any(has_column(root) for graph in self.deciders for root in graph.decision.roots)
-        self.places = self._places()
         self.made = self._made()
         self.open = ""
         self.rows = None if rows is None else self._cells_of(rows)
@@ -88,16 +82,12 @@ class Differing:
 
     # Cells of rows -------------------------------------------------------------------------------------------------
 
-    def _places(self) -> list[Places]:
-        nodes = readers([root for graph in self.deciders for root in graph.decision.roots])
-        return [places_of(axis, nodes.get(axis.feature.name, [])) for axis in self.space.axes]
-
     def _cells_of(self, table: Table) -> Ints:
         """The cell of each axis [n, axes] of rows of the joint schema."""
         return self._places_of(table if self.search.words is None else self.search.words.table(table))
 
     def _places_of(self, table: Table) -> Ints:
-        own = [place.of_rows(np.asarray(table.array(place.axis.feature.name))) for place in self.places]
+        own = [axis.of_values(np.asarray(table.array(axis.feature.name))) for axis in self.space.axes]
         return np.stack(own, axis=1) if own else np.zeros((table.n_rows, 0), dtype=np.int64)
 
     def rows_in(self, box: Box) -> npt.NDArray[np.bool_]:
@@ -126,19 +116,18 @@ class Differing:
     def _by_running(self) -> Iterator[Found]:
         shape = tuple(map(len, self.space.axes))
         both = np.zeros((2, self.size), dtype=np.int64)
-        for start in range(0, self.size, _BLOCK):
-            self.deadline.tell("all combinations of cells", 0.9 * start / self.size)
+        for block in self.space.blocks():
+            self.deadline.tell("all combinations of cells", 0.9 * block[0] / self.size)
             if self.deadline.over:  # what was run shows differences, and proves nothing
                 self.open = self.deadline.reason
                 break
-            block = np.arange(start, min(start + _BLOCK, self.size), dtype=np.int64)
             table = self.space.rows(block)[1]
             for model in (0, 1):
                 both[model, block] = self.labels(model, table)
         counted = np.zeros(shape)
         plain = np.zeros(shape)  # cells without a missing or new value are shown rather than others
         for j, axis in enumerate(self.space.axes):
-            plain -= ~is_known(axis).reshape([-1 if i == j else 1 for i in range(len(shape))])
+            plain -= ~axis.known.reshape([-1 if i == j else 1 for i in range(len(shape))])
         plain = np.exp2(plain) / 2
         if self.rows is not None and self.rows.shape[1]:
             np.add.at(counted, tuple(self.rows.T), 1.0)
@@ -156,11 +145,7 @@ class Differing:
         assert self.made is not None
         made = [self.labels(model, self.made) for model in (0, 1)]
         shown = self._shown_by_rows(made)
-        self.own = [OwnCells(graph, self.space, self.deadline) for graph in self.deciders]
-        try:
-            self._meaning: Meaning | None = Meaning(self.space, self.deadline)
-        except (BudgetError, GraphError):
-            self._meaning = None
+        self._own = [self._search_of(graph) for graph in self.joint.over]
         ways = list(self._ways(made))
         for place, way in enumerate(ways):
             self.deadline.tell("where they differ", 0.1 + 0.8 * place / len(ways))
@@ -221,7 +206,7 @@ class Differing:
         labels = [self.labels(model, table) for model in (0, 1)]
         unknown = np.zeros(len(cells), dtype=np.int64)
         for j, axis in enumerate(self.space.axes):
-            unknown += ~is_known(axis)[cells[:, j]]
+            unknown += ~axis.known[cells[:, j]]
         found: dict[Way, list[tuple[Cells, int]]] = {}
         for i in np.lexsort((unknown, -numbers)).tolist():
             way = int(labels[0][i]), int(labels[1][i])
@@ -232,9 +217,28 @@ class Differing:
     def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> Grown:
         if self.added_up:  # no cells of numbers that are added up are worth reading
             return NOWHERE
-        own = [self.joint.places[model].index(way[model]) for model in (0, 1)]
-        both = BothDecide(self.own, self._meaning, (own[0], own[1]))
+        labels = [self._label(model, self.joint.places[model].index(way[model])) for model in (0, 1)]
+
+        def inside(box: Box) -> bool:
+            """Whether it is proved that the models decide so on every cell of a box, each by its own columns."""
+            return all(
+                search.find(Claim(InBox(tuple(box[j] for j in axes))), label.contrary()) == Sought(None)
+                for (axes, search), label in zip(self._own, labels, strict=True)
+            )
+
+        def outside(boxes: Sequence[Box]) -> tuple[Cells | None, bool]:
+            """A cell outside of some boxes on which they do so; and whether it is proved that there is none."""
+            sought = self.search.find(*labels, *(Claim(InBox(box), holds=False) for box in boxes))
+            return sought.cells, not sought.reason
+
         sizes = list(map(len, self.space.axes))
-        questions = min(MOST_QUESTIONS, MOST_WORK // both.parts)
-        field = SearchedField(sizes, both.inside, both.outside, given, questions, self.deadline)
+        questions = min(MOST_QUESTIONS, MOST_WORK // self.search.parts(*labels))
+        field = SearchedField(sizes, inside, outside, given, questions, self.deadline)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)
+
+    def _search_of(self, graph: RuleGraph) -> tuple[list[int], RowSearch]:
+        """The axes of the columns by which one model decides, which are often few, and the search over them."""
+        read = readers([self.search.image(root) for root in graph.decision.roots])
+        axes = [j for j, axis in enumerate(self.space.axes) if axis.feature.name in read] or [0]
+        own = CellSpace(tuple(self.space.axes[j] for j in axes))
+        return axes, RowSearch(graph, graph.decision.roots, few=RUN_CELLS, many=0, deadline=self.deadline, space=own)

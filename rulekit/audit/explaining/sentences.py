@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from rulekit.audit.explaining.nearest_rules import SURELY, NearRule
 from rulekit.audit.explaining.phrases import Phrases, unknown
 from rulekit.audit.explaining.why import Why
-from rulekit.audit.nearest_change.nearest import ColumnChange, NearestChange
-from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.graph.language.readable import counted, listed, share
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
+from rulekit.search.moves import ANY
+from rulekit.search.nearest import ColumnChange, NearestChange
 
 if TYPE_CHECKING:
     from rulekit.audit.explaining.explanations import Asked

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rulekit.audit.nearest_change.wishes import has_order
 from rulekit.audit.reason_codes.catalogue import Catalogue, Reason
 from rulekit.errors import InputError
 from rulekit.graph.language.words import quoted
@@ -14,6 +13,7 @@ from rulekit.graph.leaves import readers, tokens_of_leaf
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text, printable, suggestion
+from rulekit.search.moves import has_order
 
 
 @dataclass(frozen=True, slots=True)

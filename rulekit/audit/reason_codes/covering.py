@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.places import Place, Places
 from rulekit.cells.axis import Axis
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.readable import counted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit.search.row_search import FEW_CELLS, Claim, Either, Label, RowSearch, Sought
+from rulekit.search.row_search import Claim, Either, Label, RowSearch, Sought
+from rulekit.search.takes_part import Place, Places
 
 MOST_SEARCHES = 40
 MOST_CLAIMS = 100

@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.counting import Counting, Nearer
-from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Array, Table, absent
 
 if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.nearest import NearestChange
+    from rulekit.search.nearest import NearestChange
 
 MOST = 4
 
@@ -96,7 +95,7 @@ def reasons_of(
 
 def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> list[NearestChange | None]:
     """The nearest change of rows of which it is not known which columns count."""
-    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.search.nearest import nearest_changes
 
     found: list[NearestChange | None] = [None] * own.n_rows
     unsure = np.flatnonzero(~near.exact)
@@ -143,8 +142,8 @@ def _counting_names(places: Places, near: Nearer) -> list[tuple[str, ...]]:
 
 def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     """How far the nearest change moves each column, as a share of its spread; 1 of what has no distance."""
-    from rulekit.audit.nearest_change.moves import moves_of
     from rulekit.cells.words import words_apart
+    from rulekit.search.moves import moves_of
 
     found: dict[str, float] = {}
     if change is None:

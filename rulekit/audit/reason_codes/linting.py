@@ -22,18 +22,17 @@ import numpy as np
 from rulekit.audit.checks.checked_rows import Example, examples
 from rulekit.audit.reason_codes.adverse import Meant, faults, meant
 from rulekit.audit.reason_codes.catalogue import Catalogue
-from rulekit.audit.reason_codes.counting import Counting, Nearer
 from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
 from rulekit.audit.reason_codes.giving import applies
-from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.names import printable
-from rulekit.search.row_search import FEW_CELLS, Claim, Either, Sought
+from rulekit.search.row_search import Claim, Either, Sought
+from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rulekit.audit.nearest_change.wishes import has_order
 from rulekit.audit.reason_codes.adverse import Meant
 from rulekit.audit.reason_codes.catalogue import Catalogue, Direction, Reason
 from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
-from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import FALSE, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.schema import Feature
+from rulekit.search.moves import has_order
 from rulekit.search.row_search import Claim, Sought
+from rulekit.search.takes_part import Place, Places, places_of
 
 _WAYS: tuple[Direction, ...] = ("up", "down")
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from nearest_by_force import force_of
 
-from rulekit.audit.nearest_change.nearest import nearest_changes
-from rulekit.audit.nearest_change.wishes import Direction, Wishes, has_order
 from rulekit.conformance.models import MODELS, SMALL
 from rulekit.conformance.random_graphs import random_legal_graph
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.search.moves import Direction, Wishes, has_order
+from rulekit.search.nearest import nearest_changes
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 MANY_CELLS, FEW_CELLS = 10_000, 700

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import rulekit.audit.nearest_change.search as search
-from rulekit.audit.nearest_change.nearest import nearest_changes
-from rulekit.audit.nearest_change.wishes import ANY, Wishes
+import rulekit.search.nearest as search
 from rulekit.errors import InputError
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.search.moves import ANY, Wishes
+from rulekit.search.nearest import nearest_changes
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit.work.scoring import ScoringRequest, score
 

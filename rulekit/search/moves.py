@@ -1,4 +1,4 @@
-"""What a column of a row may be changed to: the nearest known value of each of its cells, and how far that is.
+"""What a row may be changed to: which columns, which way, the nearest known value of each cell, and how far that is.
 
 The distance of a number is its difference, in units of the spread of the column over the training rows (their
 interquartile range, else their range), where the model knows it, else of the range of the cuts; it is 1 from a missing
@@ -8,27 +8,61 @@ number, and of another level or truth value. Nothing is changed to missing, or t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.nearest_change.wishes import Direction
-from rulekit.cells.axis import Cells, cells_of
+from rulekit.cells.axis import Cells, Ints, cells_of, cleaned
+from rulekit.cells.node_bounds import leaf_bounds
+from rulekit.errors import InputError
 from rulekit.graph.language.bounds import WHOLE
 from rulekit.graph.language.readable import amount
 from rulekit.graph.language.words import name
-from rulekit.graph.nodes import Node
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.graph.nodes import Column, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema, require_column
 from rulekit.tables.table import Array, encoded_dtype
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 FARTHEST = 1e18
 """The distance of what is infinitely far, such as any number from an infinite one."""
+
+Direction = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Which changes of a row count.
+
+    immutable: columns that must not change. directions: by column whether it may only go up or down; up is from false
+    to true, and to a higher level of an ordered category. A missing value may become any other one.
+    """
+
+    immutable: frozenset[str] = frozenset()
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+
+    def check(self, schema: Schema) -> None:
+        """Raises InputError for a column that there is not, for one without an order, and for another direction."""
+        for column in (*sorted(self.immutable), *self.directions):
+            require_column(column, schema.names, "the model")
+        for column, direction in self.directions.items():
+            where = f"column {column!r}"
+            if direction not in ("up", "down"):
+                raise InputError(f"no direction {direction!r}", where=where, fix="write up or down")
+            if not has_order(schema[column]):
+                kind = "a text" if schema[column].kind == "text" else "a category without ranks"
+                fix = "name a column of numbers, dates, truth values or ordered levels, or make it immutable"
+                raise InputError(f"{kind} goes neither up nor down", where=where, fix=fix)
+
+
+def has_order(feature: Feature) -> bool:
+    """Whether values of a column lie above each other."""
+    return feature.kind in ("numeric", "boolean") or (feature.kind == "categorical" and feature.ordered)
+
+
+ANY = Wishes()
 
 
 @dataclass(frozen=True)
@@ -69,13 +103,13 @@ class Moves:
         known = self.moved(np.full(len(self), np.nan), np.arange(len(self)))
         return np.append(known, [math.nan, math.nan]).astype(known.dtype)
 
-    def cell(self, values: Array) -> Array:
+    def cell(self, values: Array) -> Ints:
         """The cell of each value [n] of the column's array."""
         if self.feature.kind == "categorical":
-            own = {code: place for place, code in enumerate(self.highs.tolist())}
-            other = {MISSING_CODE: self.missing, UNSEEN_CODE: self.missing + 1}
-            rest = len(self) - 1  # the levels that no condition names share the last cell
-            return np.array([own.get(code, other.get(code, rest)) for code in values.tolist()], dtype=np.int64)
+            cells = np.full(FIRST_LEVEL_CODE + len(self.feature.levels), len(self) - 1)  # levels that no node names
+            cells[self.highs] = np.arange(len(self))
+            cells[MISSING_CODE], cells[UNSEEN_CODE] = self.missing, self.missing + 1
+            return cells[values]
         found = np.searchsorted(self.highs[:-1], values, side="left")
         return np.where(np.isnan(values), self.missing, found)
 
@@ -127,6 +161,53 @@ class Moves:
             order, own = (self.highs, value) if self.feature.kind == "categorical" else (places, cell)
             there = order > own if direction == "up" else order < own
         return there & self._finite
+
+    # The numbers of a column one after the other: floats of its precision, or whole ones ----------------------------
+
+    def next_above(self, values: Any) -> Array:
+        """The next number of the column above each of some."""
+        dtype = encoded_dtype(self.feature).type
+        given = np.asarray(values, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            found: Array = np.nextafter(given.astype(dtype), dtype(np.inf)).astype(np.float64)
+            if self.whole:
+                whole = (np.floor(given) + 1.0).astype(dtype).astype(np.float64)
+                found = np.where(np.isfinite(given) & (whole > given), whole, found)
+        return found
+
+    def rounded(self, values: Array) -> Array:
+        """The numbers of the column that are nearest to some values; of whole numbers the next ones below."""
+        dtype = encoded_dtype(self.feature).type
+        kept: Array = (np.floor(values) if self.whole else values).astype(dtype).astype(np.float64)
+        return kept
+
+    def settled(self, leaves: Sequence[Node], lows: Array, highs: Array) -> Array:
+        """Whether each node has one value all over each of some intervals [n]."""
+        nowhere = np.zeros(len(lows), dtype=bool)
+        bounds = [leaf_bounds(node, self.feature, lows, highs, nowhere) for node in leaves]
+        return np.asarray(np.logical_and.reduce([least == most for least, most in bounds]))
+
+    def last_alike(self, leaves: Sequence[Node], values: Array) -> Array:
+        """The largest numbers that the finest steps round as they round some values; of no steps the values."""
+        steps = [node for node in leaves if isinstance(node, Column) and node.step]
+        if not steps:
+            return values
+        finest = min(steps, key=lambda node: node.step)
+        kept = cleaned(self.feature, finest, values)
+        edge = self.rounded(kept + finest.step / 2.0)
+        edge = np.where(edge > kept + finest.step / 2.0, -self.next_above(-edge), edge)
+        edge = np.where(cleaned(self.feature, finest, edge) == kept, edge, -self.next_above(-edge))
+        return np.where((cleaned(self.feature, finest, edge) == kept) & (edge > values), edge, values)
+
+    # Words -----------------------------------------------------------------------------------------------------------
+
+    def held(self, value: float) -> Any:
+        """A value as JSON holds it: a number, a truth value, a level; None of what is missing."""
+        if self.feature.kind == "categorical":
+            return self.feature.levels[int(value) - FIRST_LEVEL_CODE] if value >= FIRST_LEVEL_CODE else None
+        if math.isnan(value):
+            return None
+        return bool(value) if self.feature.kind == "boolean" else value
 
     def said(self, value: float, before: float = math.nan) -> str:
         """A value in words; `above 25000` where it is no plain number but the next one above a cut."""

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import Axis
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.search.row_search import is_known
 
 Bools = npt.NDArray[np.bool_]
 Cells = tuple[int, ...]
@@ -95,7 +94,7 @@ def readable_part(axis: Axis, allowed: Bools, seed: int) -> Bools:
     """The part of some cells around one of them that is said in few words."""
     if allowed.all():
         return allowed
-    known = is_known(axis)
+    known = axis.known
     if not known[seed]:
         return allowed if (allowed | ~known).all() else allowed & ~known
     if axis.feature.kind == "categorical" and not axis.feature.ordered:

@@ -1,8 +1,10 @@
-"""Which decisions the rows of a box can get: bounds of truths and numbers, from the leaves to the decision.
+"""Bounds of every node over boxes of rows: of truths and numbers, from the leaves to the decision.
 
-A node that reads one column is looked up by the cells of that column, so that what a sum has on one column counts as
-one term. Other nodes are bounded by their operands (`node_bounds`); of a node that is not known there nothing is. No
-row of a box gets a decision that is ruled out here; one that is not may still be the decision of none.
+A box has of each column a set of cells, or of a column whose very numbers count an interval of them: it is what a
+search leaves open (a column that keeps its cell, one that changes to any other cell, one that may do either, one that
+has gone to a certain cell). A node that reads one column is looked up by the cells of that column, so that what a sum
+has on one column counts as one term. Other nodes are bounded by their operands (`node_bounds`); of a node that is not
+known there nothing is. No row of a box has a value that is ruled out here; one that is not may still be that of none.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rulekit.audit.nearest_change.boxes import Boxes
-from rulekit.audit.nearest_change.moves import Moves
-from rulekit.audit.nearest_change.node_bounds import BOUNDS, Bounds, leaf_bounds, sum_bounds
+from rulekit.cells.axis import Ints
+from rulekit.cells.node_bounds import BOUNDS, Bounds, leaf_bounds, sum_bounds
 from rulekit.cells.space import product
 from rulekit.exactness import span_of_sum
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -22,9 +23,44 @@ from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import LOGIC, And, Constant, Family, Linear, LinearThreshold, Node, Or, Probability, Strength
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.traversal import topological
+from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 
 _ROUNDING = 4e-16
+CHANGED = 2  # behind the cells of a column, missing and unseen: any cell that it may change to
+OPEN = 3  # any of these, or its own
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """n boxes over C columns, of which Q are columns of plain numbers.
+
+    ids [n, C]: the cell of a column, or its number of cells plus CHANGED or OPEN. lows, highs [n, Q]: the ends of the
+    interval of a column of plain numbers, in order of the columns; none where low is above high. missing [n, Q]:
+    whether it may be missing.
+    """
+
+    ids: Ints
+    lows: Array
+    highs: Array
+    missing: Array
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Array) -> Boxes:
+        """Some of the boxes."""
+        return Boxes(self.ids[rows], self.lows[rows], self.highs[rows], self.missing[rows])
+
+    @staticmethod
+    def joined(parts: Sequence[Boxes]) -> Boxes:
+        """The boxes of several batches."""
+        return Boxes(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.lows for part in parts]),
+            np.concatenate([part.highs for part in parts]),
+            np.concatenate([part.missing for part in parts]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +90,11 @@ class _Lookups:
     sums: list[Sequence[tuple[float, Node]]] = field(default_factory=list)
     values: tuple[Array, Array] = field(default_factory=lambda: (np.empty((0, 0), bool), np.empty((0, 0))))
 
-    def fill(self, moves: Moves) -> None:
-        """The truths and the sums of each cell, then of missing and of a level never seen."""
-        size = len(moves) + 2
+    def fill(self, feature: Feature, shown: Array) -> None:
+        """The truths and the sums of each cell."""
+        size = len(shown)
         wanted = list(dict.fromkeys([*self.truths, *(node for terms in self.sums for _, node in terms)]))
-        found = evaluate_nodes(wanted, product([moves.feature], [moves.shown])) if wanted else {}
+        found = evaluate_nodes(wanted, product([feature], [shown])) if wanted else {}
         truths = np.array([found[node] for node in self.truths], dtype=bool).reshape(-1, size)
         sums = [sum((w * found[node].astype(np.float64) for w, node in terms), np.zeros(size)) for terms in self.sums]
         self.values = truths, np.array(sums, dtype=np.float64).reshape(-1, size)
@@ -75,13 +111,16 @@ class _Sum:
 
 
 class Reach:
-    """Bounds of the nodes of some roots over boxes of the columns of some moves.
+    """Bounds of the nodes of some roots over boxes of some columns.
 
-    columns [C]: their names; plain [Q]: those whose very numbers count. size: how many nodes are bounded for a box.
+    shown: by column its feature and an encoded value of each cell, then of missing and of a level never seen. columns
+    [C]: their names; plain [Q]: those whose very numbers count. size: how many nodes are bounded for a box.
     """
 
-    def __init__(self, roots: Sequence[Node], moves: Mapping[str, Moves], plain: frozenset[str]) -> None:
-        self.columns, self.moves = tuple(moves), tuple(moves.values())
+    def __init__(
+        self, roots: Sequence[Node], shown: Mapping[str, tuple[Feature, Array]], plain: frozenset[str]
+    ) -> None:
+        self.columns, self._shown = tuple(shown), tuple(shown.values())
         self.plain = tuple(column for column in self.columns if column in plain)
         self._place = {column: c for c, column in enumerate(self.columns)}
         self._lookups = [_Lookups() for _ in self.columns]
@@ -102,8 +141,8 @@ class Reach:
                 self._add(node, depth[node])
         for root in roots:
             self._use(root)
-        for lookups, own_moves in zip(self._lookups, self.moves, strict=True):
-            lookups.fill(own_moves)
+        for lookups, (feature, values) in zip(self._lookups, self._shown, strict=True):
+            lookups.fill(feature, values)
         self._steps = [self._layers[d] for d in sorted(self._layers)]
         self.size = len(self._row) + len(self._sums) + len(self.columns)
 
@@ -185,7 +224,7 @@ class Reach:
         """How a node is bounded that is neither a conjunction nor a disjunction."""
         column = column_of(node)
         if column is not None:
-            feature, q = self.moves[self._place[column]].feature, self.plain.index(column)
+            feature, q = self._shown[self._place[column]][0], self.plain.index(column)
 
             def leaf(state: State) -> Bounds:
                 boxes = state.boxes
