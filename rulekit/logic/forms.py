@@ -15,7 +15,7 @@ from typing import Any
 from rulekit.errors import BudgetError
 from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import Sum, add, number, primitive, range_of
+from rulekit.logic.exact_numbers import CellSum, add, number, primitive, range_of
 
 # Edges of one column or truth value, of which one holds, and what each adds.
 Branches = list[tuple[int, Fraction | int]]
@@ -149,7 +149,7 @@ class Forms:
                 self._parities.setdefault(parity >> 1, joined ^ {0} if parity & 1 else joined)
         return parity ^ turned
 
-    def opaque(self, relation: str, left: Sum, right: Sum) -> int:
+    def opaque(self, relation: str, left: CellSum, right: CellSum) -> int:
         """A comparison that is known by its making only."""
         return self._edge((relation, left, right))
 
@@ -163,7 +163,7 @@ class Forms:
             return self.disjunction((condition ^ 1, high)) if low == TRUE else self.conjunction((condition, high))
         return self.disjunction((self.conjunction((condition, high)), self.conjunction((condition ^ 1, low))))
 
-    def above_zero(self, value: Sum) -> int:
+    def above_zero(self, value: CellSum) -> int:
         """The sum is above zero, strictly."""
         limits = range_of(value)
         value = primitive(value)
@@ -179,7 +179,7 @@ class Forms:
             return TRUE if value.constant > 0 else FALSE
         return self._edge(("above", value))
 
-    def function(self, value: Sum, holds: Callable[[Fraction | int], bool], monotone: bool = False) -> int | None:
+    def function(self, value: CellSum, holds: Callable[[Fraction | int], bool], monotone: bool = False) -> int | None:
         """A property of the sum's value as logic, None where it has atoms or too many partial sums.
 
         monotone: the property never turns from true to false as the value grows.
@@ -298,7 +298,7 @@ class Forms:
         return topological([root >> 1], parts)
 
 
-def _leading(value: Sum) -> Fraction:
+def _leading(value: CellSum) -> Fraction:
     if value.tables:
         return next(part for part in value.tables[0][1] if part)
     return value.edges[0][1]

@@ -46,29 +46,29 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grown:
+class BoxCover:
     """Boxes, and whether they cover all of the difference."""
 
     boxes: tuple[Box, ...]
     complete: bool
 
 
-NOWHERE = Grown((), False)
+NOWHERE = BoxCover((), False)
 """What is known where nothing is."""
 
 
-def grown(where: Field, axes: Sequence[Axis], most: int) -> Grown:
+def grown(where: Field, axes: Sequence[Axis], most: int) -> BoxCover:
     """At most so many boxes that cover a difference, as they were found."""
     boxes: list[Box] = []
     for seed in where.seeds():
         if len(boxes) == most:
-            return Grown(tuple(boxes), False)
+            return BoxCover(tuple(boxes), False)
         orders = _orders(axes) if where.many_orders else _orders(axes)[-1:]
         found = [_grow(where, axes, seed, order) for order in orders]
         best = max(found, key=lambda box: (where.volume(box)[0], -_constrained(box), where.volume(box)[1]))
         where.cover(best)
         boxes.append(best)
-    return Grown(tuple(boxes), where.exhausted)
+    return BoxCover(tuple(boxes), where.exhausted)
 
 
 def _orders(axes: Sequence[Axis]) -> list[list[int]]:

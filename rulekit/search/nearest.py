@@ -104,7 +104,7 @@ def nearest_changes(
     if words is not None:
         wishes = _of_words(words, wishes)
         graph, table = words.graph(graph).with_(statistics=graph.statistics), words.table(table)
-    return _NearestSearch(graph, table, wishes, to, deadline).changes()
+    return NearestSearch(graph, table, wishes, to, deadline).changes()
 
 
 def _of_words(words: WordsApart, wishes: Wishes) -> Wishes:
@@ -129,7 +129,7 @@ class _Change:
         return (len(self.values) or math.inf, self.distance)
 
 
-class _NearestSearch:
+class NearestSearch:
     """The columns of some rows, the cells that they may go to, and how far these are."""
 
     def __init__(
@@ -161,8 +161,8 @@ class _NearestSearch:
             found = {i: _Change({}, 0.0) for i in rest if self.labels[i] == self.to}
             rest = [i for i in rest if i not in found]
         if rest:
-            found |= self._by_sums(rest)
-        found |= self._by_sets([i for i in rest if i not in found])
+            found |= self.by_sums(rest)
+        found |= self.by_sets([i for i in rest if i not in found])
         return [self._told(i, found[i]) for i in range(self.table.n_rows)]
 
     def _told(self, i: int, change: _Change) -> NearestChange:
@@ -191,7 +191,7 @@ class _NearestSearch:
 
     # Sums ----------------------------------------------------------------------------------------------------------
 
-    def _by_sums(self, rows: Sequence[int]) -> dict[int, _Change]:
+    def by_sums(self, rows: Sequence[int]) -> dict[int, _Change]:
         """The changes that a knapsack finds, but of rows whose sums are rounded so that the graph says otherwise.
 
         It does where all classes have one threshold, and one sum that rises, or falls, is enough.
@@ -208,7 +208,7 @@ class _NearestSearch:
             alike.setdefault((int(self.labels[i]), *(bool(held[node][i]) for _, node in tests)), []).append(i)
         found: dict[int, _Change] = {}
         for (label, *truths), own in alike.items():
-            known = zip((k for k, _ in tests), truths, strict=True)
+            known = zip((k for k, _ in tests), map(bool, truths), strict=True)
             above = dict.fromkeys(range(decision.n_classes), True) | dict(known)
             goals = turning_goals(decision, self.graph.default, label, above, units=False)
             if goals is None or not any(goal.terms for goal in goals) or not all(goal.separable for goal in goals):
@@ -245,7 +245,7 @@ class _NearestSearch:
 
     # Sets of columns -------------------------------------------------------------------------------------------------
 
-    def _by_sets(self, rows: Sequence[int]) -> dict[int, _Change]:
+    def by_sets(self, rows: Sequence[int]) -> dict[int, _Change]:
         """The changes that the search by sets of columns finds; rows whose columns are in the same cells share it."""
         if not rows:
             return {}

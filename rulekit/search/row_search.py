@@ -26,7 +26,7 @@ from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import columns_of
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
-from rulekit.logic.exact_numbers import Sum, add, number, range_of
+from rulekit.logic.exact_numbers import CellSum, add, number, range_of
 from rulekit.logic.forms import FALSE, TRUE
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.satisfying import satisfying
@@ -404,7 +404,7 @@ def _with_cell(meaning: Meaning, root: int, axis: int, cell: int) -> int:
     return moved(root)
 
 
-def _sum_of(meaning: Meaning, claim: Claim) -> Sum | None:
+def _sum_of(meaning: Meaning, claim: Claim) -> CellSum | None:
     """The sum that is above 0 where a claim holds, None where it is of another kind."""
     what = claim.what
     if not isinstance(what, Above) or what.score.family is not Family.REAL:
@@ -415,7 +415,7 @@ def _sum_of(meaning: Meaning, claim: Claim) -> Sum | None:
     return total if claim.changed is None else _sum_with_cell(total, *claim.changed)
 
 
-def _sum_with_cell(value: Sum, axis: int, cell: int) -> Sum:
+def _sum_with_cell(value: CellSum, axis: int, cell: int) -> CellSum:
     """The constant and the tables of a sum where one column is in one cell."""
     own = sum((values[cell] for place, values in value.tables if place == axis), value.constant)
-    return Sum(own, tuple((place, values) for place, values in value.tables if place != axis))
+    return CellSum(own, tuple((place, values) for place, values in value.tables if place != axis))

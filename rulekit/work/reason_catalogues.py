@@ -16,7 +16,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.adverse import Meant
+    from rulekit.audit.reason_codes.adverse import ResolvedReason
     from rulekit.audit.reason_codes.catalogue import Catalogue
     from rulekit.audit.reason_codes.linting import Lint
     from rulekit.graph.rule_graph import RuleGraph
@@ -105,7 +105,9 @@ def read_catalogue(path: Path) -> Catalogue:
     return parse_catalogue(content, printable(path))
 
 
-def catalogue_for(graph: RuleGraph, path: Path, adverse: Sequence[str]) -> tuple[tuple[Meant, ...], tuple[int, ...]]:
+def catalogue_for(
+    graph: RuleGraph, path: Path, adverse: Sequence[str]
+) -> tuple[tuple[ResolvedReason, ...], tuple[int, ...]]:
     """The reasons of a file for a model, and its adverse classes; raises InputError where the file has a fault."""
     from rulekit.audit.reason_codes.adverse import adverse_classes, required
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.checks.model_searches import Cells, Searches
-from rulekit.audit.checks.statements import only_statements
+from rulekit.audit.checks.findings import Example, examples
+from rulekit.audit.checks.model_searches import Cells, Searches, only_statements
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import readers

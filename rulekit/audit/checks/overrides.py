@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rulekit.audit.checks.checked_rows import examples
-from rulekit.audit.checks.findings import Finding, Open
+from rulekit.audit.checks.findings import Finding, Open, examples
 from rulekit.audit.checks.kept_promises import Verdict
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.graph.language.text import print_node

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, islice
 
-from rulekit.audit.checks.checked_rows import examples
-from rulekit.audit.checks.findings import Finding, Open
-from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.statements import Statement, without_rule
+from rulekit.audit.checks.findings import Finding, Open, examples
+from rulekit.audit.checks.model_searches import Searches, Statement, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import said_of_value, shown_row, table_of
+from rulekit.audit.checks.findings import said_of_value, shown_row, table_of
 from rulekit.audit.differences.declared import Declared, declared
-from rulekit.audit.differences.differing import Differing, Found
+from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
 from rulekit.audit.differences.region_words import Region, regions
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
@@ -60,7 +60,7 @@ def witness_of_data(joint: Joint, rows: Table, number: int) -> Witness | None:
     return _run(joint, values, number + 1)
 
 
-def witness_of(differing: Differing, found: Found) -> Witness | None:
+def witness_of(differing: Differing, found: WayFound) -> Witness | None:
     """The row that shows a way in which models differ; None where they do not differ on it."""
     joint = differing.joint
     empty = dict.fromkeys(joint.columns)
@@ -260,7 +260,7 @@ def compare_models(
 def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[FlipSaid, ...]:
     """The ways in which the models differ, those of most rows first."""
     of_rows = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips}
-    found: dict[tuple[ClassLabel, ClassLabel], Found | None] = {
+    found: dict[tuple[ClassLabel, ClassLabel], WayFound | None] = {
         (both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found
     }
     said = []

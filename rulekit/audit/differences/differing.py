@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.search.cover import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
 from rulekit.cells.space import CellSpace
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
+from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
 from rulekit.search.row_search import Claim, InBox, Label, RowSearch, Sought
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
@@ -37,7 +37,7 @@ Way = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class WayFound:
     """A way in which the models differ. cells: one that shows it, or row: the number of a made row that does.
 
     n_cells: of all cells, where they were all run. boxes: that cover it.
@@ -47,7 +47,7 @@ class Found:
     cells: Cells | None
     row: int | None = None
     n_cells: int | None = None
-    boxes: Grown = NOWHERE
+    boxes: BoxCover = NOWHERE
 
 
 class Differing:
@@ -113,7 +113,7 @@ class Differing:
 
     # All cells -----------------------------------------------------------------------------------------------------
 
-    def _by_running(self) -> Iterator[Found]:
+    def _by_running(self) -> Iterator[WayFound]:
         shape = tuple(map(len, self.space.axes))
         both = np.zeros((2, self.size), dtype=np.int64)
         for block in self.space.blocks():
@@ -137,11 +137,11 @@ class Differing:
             boxes = NOWHERE if self.open else grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
             way = divmod(one, len(self.joint.classes))
             seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
-            yield Found(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
+            yield WayFound(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
-    def _by_searching(self) -> Iterator[Found]:
+    def _by_searching(self) -> Iterator[WayFound]:
         assert self.made is not None
         made = [self.labels(model, self.made) for model in (0, 1)]
         shown = self._shown_by_rows(made)
@@ -160,7 +160,7 @@ class Differing:
                 if cells is None:
                     self.open = self.open or sought.reason
                     continue
-            yield Found(way, cells, row, None, self._searched_boxes(way, shown.get(way, ())))
+            yield WayFound(way, cells, row, None, self._searched_boxes(way, shown.get(way, ())))
 
     def _ways(self, made: Sequence[Ints]) -> Iterator[Way]:
         """The ways that are not excluded by what each model can decide at all, and by equality class by class."""
@@ -214,7 +214,7 @@ class Differing:
                 found[way].append((tuple(cells[i].tolist()), int(numbers[i])))
         return found
 
-    def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> Grown:
+    def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> BoxCover:
         if self.added_up:  # no cells of numbers that are added up are worth reading
             return NOWHERE
         labels = [self._label(model, self.joint.places[model].index(way[model])) for model in (0, 1)]

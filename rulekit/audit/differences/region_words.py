@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.differences.differing import Differing, Found
-from rulekit.search.cover import Bools, Box
+from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.rule_matching.rule_parts import rule_parts
 from rulekit.cells.axis import Axis
 from rulekit.graph.language.text import print_node
@@ -18,6 +17,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.search.cover import Bools, Box
 from rulekit.simplification.rewriting import formula
 
 
@@ -46,7 +46,7 @@ class Region:
         return found | ({} if self.cells is None else {"cells": self.cells})
 
 
-def regions(differing: Differing, found: Found) -> tuple[Region, ...]:
+def regions(differing: Differing, found: WayFound) -> tuple[Region, ...]:
     """The boxes of a way in words: those with most rows, or else those that can have most, first."""
     rules = tuple(_boxes_of_rules(differing, model) for model in (0, 1))
     said = []

@@ -27,7 +27,7 @@ from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.adverse import Meant
+    from rulekit.audit.reason_codes.adverse import ResolvedReason
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.search.nearest import NearestChange
     from rulekit.tables.table import Table
@@ -47,7 +47,7 @@ class Asked:
     to: int | None = None
     changes: bool = True
     sentences: bool = True
-    reasons: Sequence[Meant] = ()
+    reasons: Sequence[ResolvedReason] = ()
     adverse: Sequence[int] = ()
     most: int = 4
     deadline: Deadline = NO_LIMIT

@@ -27,7 +27,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ResolvedReason:
     """A reason with the columns that the model has, its condition as a node, and the class that it is for (None: each).
 
     place: its number in the catalogue.
@@ -70,7 +70,7 @@ def class_of(graph: RuleGraph, text: str, where: str) -> int:
     return known.index(text)
 
 
-def meant(catalogue: Catalogue, graph: RuleGraph) -> tuple[Meant, ...]:
+def meant(catalogue: Catalogue, graph: RuleGraph) -> tuple[ResolvedReason, ...]:
     """The reasons over the columns of a model; raises InputError for one that cannot be read.
 
     Columns and classes that there are not are left out here: `faults` names them.
@@ -79,7 +79,7 @@ def meant(catalogue: Catalogue, graph: RuleGraph) -> tuple[Meant, ...]:
     found = []
     for place, reason in enumerate(catalogue.reasons):
         columns = tuple(column for column in reason.columns if column in graph.schema)
-        own = Meant(reason, columns, place)
+        own = ResolvedReason(reason, columns, place)
         for column in columns:
             if reason.direction and not has_order(graph.schema[column]):
                 fix = "leave `direction` out; only numbers, dates, truth values and ordered levels go up or down"
@@ -129,7 +129,7 @@ def faults(catalogue: Catalogue, graph: RuleGraph) -> Iterator[Fault]:
             yield Fault("duplicate code", printable(f"{code} stands {many} times"), (code,))
 
 
-def required(catalogue: Catalogue, graph: RuleGraph) -> tuple[Meant, ...]:
+def required(catalogue: Catalogue, graph: RuleGraph) -> tuple[ResolvedReason, ...]:
     """The reasons, where the catalogue is without a fault of its own; raises InputError for the first fault."""
     for fault in faults(catalogue, graph):
         raise InputError(fault.text, where="catalogue", fix="rulekit reasons MODEL --catalogue FILE lists every fault")

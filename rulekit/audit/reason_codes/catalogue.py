@@ -22,8 +22,7 @@ from typing import Any, Literal, get_args
 
 from rulekit.errors import InputError
 from rulekit.names import printable, suggestion
-
-Direction = Literal["up", "down"]
+from rulekit.search.moves import Direction
 
 _KEYS = ("code", "text", "columns", "direction", "when", "class")
 _TOP = ("adverse", "reason")

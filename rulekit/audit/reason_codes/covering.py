@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import Meant
+from rulekit.audit.reason_codes.adverse import ResolvedReason
 from rulekit.cells.axis import Axis
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.readable import counted
@@ -56,7 +56,7 @@ class Asking:
         return self._search.find(*sorted(claims, key=lambda claim: not (isinstance(claim, Claim) and claim.holds)))
 
 
-def lint_search(graph: RuleGraph, reasons: Iterable[Meant], deadline: Deadline = NO_LIMIT) -> RowSearch:
+def lint_search(graph: RuleGraph, reasons: Iterable[ResolvedReason], deadline: Deadline = NO_LIMIT) -> RowSearch:
     """The cells that the decision and the reasons tell apart, with a node for each end of a cell that a way crosses."""
     given = tuple(reasons)
     read = readers(graph.decision.roots)
@@ -84,7 +84,7 @@ def _ends(axis: Axis) -> Iterator[Node]:
                 yield Compare(feature.name, ">", float(end))
 
 
-def covered_where(reason: Meant, places: Places, place: Place, cell: int) -> Node:
+def covered_where(reason: ResolvedReason, places: Places, place: Place, cell: int) -> Node:
     """Where the change of a place to one of its known cells is covered by a reason: a node over the row as it is."""
     parts = [part for part in (reason.when, _from(reason.reason.direction, places, place, cell)) if part is not None]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import Meant
+from rulekit.audit.reason_codes.adverse import ResolvedReason
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
@@ -58,7 +58,7 @@ class RowReasons:
 def reasons_of(
     graph: RuleGraph,
     table: Table,
-    reasons: Sequence[Meant],
+    reasons: Sequence[ResolvedReason],
     adverse: Sequence[int],
     *,
     changes: Sequence[NearestChange | None] | None = None,
@@ -105,7 +105,7 @@ def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> 
     return found
 
 
-def applies(places: Places, reason: Meant, near: Nearer, table: Table) -> dict[str, Array]:
+def applies(places: Places, reason: ResolvedReason, near: Nearer, table: Table) -> dict[str, Array]:
     """By column of a reason whether it counts [n] by a value that the reason covers."""
     held = np.ones(table.n_rows, dtype=bool)
     if reason.when is not None:
@@ -119,7 +119,7 @@ def applies(places: Places, reason: Meant, near: Nearer, table: Table) -> dict[s
     return found
 
 
-def _way(place: Place, values: Array, reason: Meant) -> Array:
+def _way(place: Place, values: Array, reason: ResolvedReason) -> Array:
     """Whether each value of a place lies the reason's way from a row's own [n, values]; no way leads from missing."""
     own = values[:, None]
     unknown = absent(values) if values.dtype.kind == "f" else values < 2
@@ -160,10 +160,10 @@ def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     return found
 
 
-def _ordered(given: Sequence[tuple[Meant, tuple[str, ...]]], steps: Mapping[str, float]) -> list[Given]:
+def _ordered(given: Sequence[tuple[ResolvedReason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[Given]:
     """The reasons in order, each code once."""
 
-    def key(entry: tuple[Meant, tuple[str, ...]]) -> tuple[bool, float, int]:
+    def key(entry: tuple[ResolvedReason, tuple[str, ...]]) -> tuple[bool, float, int]:
         moved = [steps[column] for column in entry[1] if column in steps]
         return not moved, -max(moved, default=0.0), entry[0].place
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.reason_codes.adverse import Meant, faults, meant
+from rulekit.audit.checks.findings import Example, examples
+from rulekit.audit.reason_codes.adverse import ResolvedReason, faults, meant
 from rulekit.audit.reason_codes.catalogue import Catalogue
 from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
 from rulekit.audit.reason_codes.giving import applies
@@ -38,7 +38,7 @@ from rulekit.verification.rows.adversarial import adversarial_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CatalogueFinding:
     """What is wrong: a kind, a sentence, the codes and the column that it is about, and a row that shows it.
 
     kind: `unknown column`, `unknown class`, `duplicate code`, `cannot count` (a column of a reason), `never given` (a
@@ -62,7 +62,7 @@ class Finding:
 class Lint:
     """The findings, what is proved in sentences, and what could not be decided."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CatalogueFinding, ...]
     proved: tuple[str, ...]
     open: tuple[str, ...]
 
@@ -74,8 +74,8 @@ class Lint:
 def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Lint:
     """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
     reasons = meant(catalogue, graph)
-    findings = [Finding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
-    model = _Linter(graph, reasons, tuple(adverse), deadline)
+    findings = [CatalogueFinding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
+    model = Linter(graph, reasons, tuple(adverse), deadline)
     proved: list[str] = []
     opened: list[str] = []
     for k in adverse:
@@ -96,18 +96,20 @@ class _Open:
     text: str
 
 
-def _sort(found: Finding | _Proved | _Open, findings: list[Finding], proved: list[str], opened: list[str]) -> None:
-    if isinstance(found, Finding):
+def _sort(
+    found: CatalogueFinding | _Proved | _Open, findings: list[CatalogueFinding], proved: list[str], opened: list[str]
+) -> None:
+    if isinstance(found, CatalogueFinding):
         findings.append(found)
     else:
         (proved if isinstance(found, _Proved) else opened).append(found.text)
 
 
-class _Linter:
+class Linter:
     """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart."""
 
     def __init__(
-        self, graph: RuleGraph, reasons: Sequence[Meant], adverse: tuple[int, ...], deadline: Deadline
+        self, graph: RuleGraph, reasons: Sequence[ResolvedReason], adverse: tuple[int, ...], deadline: Deadline
     ) -> None:
         self.graph, self.reasons, self.adverse = graph, reasons, adverse
         self.deadline = deadline
@@ -120,7 +122,7 @@ class _Linter:
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
-    def decisions_without_reason(self, k: int) -> Iterator[Finding | _Proved | _Open]:
+    def decisions_without_reason(self, k: int) -> Iterator[CatalogueFinding | _Proved | _Open]:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
         reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
@@ -132,7 +134,7 @@ class _Linter:
         can, reason = self._some_column_turns(k)
         if not can and not reason:
             text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
-            yield Finding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
+            yield CatalogueFinding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
             return
         found, reason = list(self._uncovered(k)), ""
         for place, sought in found:
@@ -144,7 +146,7 @@ class _Linter:
             )
             if not any(place.column in r.columns and r.covers(k) for r in self.reasons):
                 text = f"a decision for {label} has no reason: {name(place.column)} counts, and no reason names it"
-            yield Finding("no reason", text, column=place.column, rows=self._rows(sought))
+            yield CatalogueFinding("no reason", text, column=place.column, rows=self._rows(sought))
         if all(sought.cells is None for _, sought in found):
             said = f"every decision for {label} that a change of values turns has a reason"
             yield _Open(f"whether {said}: {reason}") if reason else _Proved(said)
@@ -205,7 +207,7 @@ class _Linter:
 
     # Reasons ---------------------------------------------------------------------------------------------------------
 
-    def reasons_that_do_not_count(self) -> Iterator[Finding | _Proved | _Open]:
+    def reasons_that_do_not_count(self) -> Iterator[CatalogueFinding | _Proved | _Open]:
         """Columns of reasons that can never count, and reasons none of whose columns can."""
         silent = opened = 0
         for place, reason in enumerate(self.reasons):
@@ -219,16 +221,16 @@ class _Linter:
                 yield _Open(f"whether {name(column)} can count for {code}: {why}")
             if dead and len(dead) == len(reason.columns):
                 silent += 1
-                yield Finding("never given", self._never(reason, dead), (code,), dead[0])
+                yield CatalogueFinding("never given", self._never(reason, dead), (code,), dead[0])
                 continue
             for column in dead:
                 silent += 1
                 text = f"{code} names {name(column)}, which never counts in {self._decisions(reason)}"
-                yield Finding("cannot count", printable(text), (code,), column)
+                yield CatalogueFinding("cannot count", printable(text), (code,), column)
         if not silent and not opened and self.reasons:
             yield _Proved("every column that a reason names can count in an adverse decision")
 
-    def _never(self, reason: Meant, dead: Sequence[str]) -> str:
+    def _never(self, reason: ResolvedReason, dead: Sequence[str]) -> str:
         columns = listed([name(column) for column in dead])
         how = ""
         if reason.reason.direction:
@@ -240,11 +242,20 @@ class _Linter:
             f"{reason.reason.code} is never given: {columns} never {verb}{how} in {self._decisions(reason)}"
         )
 
-    def _decisions(self, reason: Meant) -> str:
+    def _decisions(self, reason: ResolvedReason) -> str:
         classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
         return f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
 
-    def _can_count(self, reason: Meant, column: str) -> tuple[bool, str]:
+    def may_count(self, reason: ResolvedReason) -> bool:
+        """Whether the first column of a reason can count by a change that it covers, as far as is known."""
+        can, why = self._can_count(reason, reason.columns[0])
+        return can or bool(why)
+
+    def knows_ways(self, column: str) -> bool:
+        """Whether it takes little to say which way a column must go: all cells are soon run, and none is open."""
+        return self.asking.few and all(place.cells for place in self.places.places if place.column == column)
+
+    def _can_count(self, reason: ResolvedReason, column: str) -> tuple[bool, str]:
         """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
         if column not in self.read:
             return False, ""
@@ -302,7 +313,7 @@ class TriedRows:
         """Whether a change of one column turns such a decision."""
         return self.decided(class_index) and bool((self._seen[class_index][1].distance == 1).any())
 
-    def counts(self, reason: Meant, column: str, class_index: int) -> bool:
+    def counts(self, reason: ResolvedReason, column: str, class_index: int) -> bool:
         """Whether a column counts in such a decision, by a change that the reason covers."""
         if not self.decided(class_index):
             return False

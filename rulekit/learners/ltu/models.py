@@ -24,10 +24,9 @@ from rulekit.learners.ltu.units import Unit
 from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.simplification.column_terms import join_terms
 from rulekit.simplification.logic import degenerate_at_least
 from rulekit.simplification.rewriting import context_of
-from rulekit.simplification.sums import dead_terms, threshold_logic
+from rulekit.simplification.sums import dead_terms, join_terms, threshold_logic
 
 
 def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:

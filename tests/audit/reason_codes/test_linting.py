@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rulekit.audit.reason_codes import linting
-from rulekit.audit.reason_codes.adverse import Meant, meant
+from rulekit.audit.reason_codes.adverse import ResolvedReason, meant
 from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, parse_catalogue
 from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint
@@ -121,7 +121,7 @@ class Brute:
     """All cells of a model and one class, with the smallest changes of each, found by trying all of them."""
 
     graph: RuleGraph
-    reasons: tuple[Meant, ...]
+    reasons: tuple[ResolvedReason, ...]
     class_index: int
 
     @cached_property
@@ -178,7 +178,7 @@ class Brute:
             found.append(marks)
         return found
 
-    def applies(self, reason: Meant, column: str) -> Any:
+    def applies(self, reason: ResolvedReason, column: str) -> Any:
         """The cells to which a reason applies by a column."""
         held = np.zeros(self.shape, dtype=bool)
         for axis, (feature, values) in enumerate(self.columns):

@@ -8,16 +8,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rulekit.logic.exact_numbers import Sum, add, number, table
+from rulekit.logic.exact_numbers import CellSum, add, number, table
 from rulekit.logic.forms import Forms
 from rulekit.logic.sum_search import separated
 
 
-def _at(value: Sum, cells: tuple[int, ...]) -> Fraction:
+def _at(value: CellSum, cells: tuple[int, ...]) -> Fraction:
     return value.constant + sum((values[cells[axis]] for axis, values in value.tables), Fraction(0))
 
 
-def _random_sum(rng: np.random.Generator, sizes: list[int]) -> Sum:
+def _random_sum(rng: np.random.Generator, sizes: list[int]) -> CellSum:
     total = number(int(rng.integers(-6, 7)) / 4)
     for axis, size in enumerate(sizes):
         total = add(total, table(axis, [int(v) / 4 for v in rng.integers(-9, 10, size)]))

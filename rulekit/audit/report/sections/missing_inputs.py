@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rulekit.audit.checks.checking import Checked
-from rulekit.audit.checks.statements import only_statements, statements
+from rulekit.audit.checks.model_searches import only_statements, statements
 from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
 from rulekit.audit.report.numbers import share_text
 from rulekit.audit.report.subject import Subject
