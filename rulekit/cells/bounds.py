@@ -72,7 +72,7 @@ class Opened:
 
 
 @dataclass(slots=True)
-class State:
+class BoxState:
     """The bounds over n boxes: of truths [nodes, n], and of numbers."""
 
     boxes: Boxes
@@ -110,7 +110,7 @@ class _Sum:
     slack: float
 
 
-class Reach:
+class BoxBounds:
     """Bounds of the nodes of some roots over boxes of some columns.
 
     shown: by column its feature and an encoded value of each cell, then of missing and of a level never seen. columns
@@ -220,13 +220,13 @@ class Reach:
         exact = not places or (span is not None and span.fits())  # added in the same order, or the same in any order
         return _Sum(node.bias, tuple(places), tuple(others), 0.0 if exact else _ROUNDING * (len(terms) + 2))
 
-    def _step(self, node: Node) -> Callable[[State], Bounds]:
+    def _step(self, node: Node) -> Callable[[BoxState], Bounds]:
         """How a node is bounded that is neither a conjunction nor a disjunction."""
         column = column_of(node)
         if column is not None:
             feature, q = self._shown[self._place[column]][0], self.plain.index(column)
 
-            def leaf(state: State) -> Bounds:
+            def leaf(state: BoxState) -> Bounds:
                 boxes = state.boxes
                 return leaf_bounds(node, feature, boxes.lows[:, q], boxes.highs[:, q], boxes.missing[:, q])
 
@@ -235,7 +235,7 @@ class Reach:
             return lambda state: self._bounded_sum(state, self._sums[node])
         if isinstance(node, LinearThreshold):
 
-            def reached(state: State) -> Bounds:
+            def reached(state: BoxState) -> Bounds:
                 low, high = self._bounded_sum(state, self._sums[node])
                 return low >= 0.0, high >= 0.0
 
@@ -269,10 +269,10 @@ class Reach:
                 )
         return Opened(tuple(truths), tuple(numbers))
 
-    def state(self, boxes: Boxes, opened: Opened) -> State:
+    def state(self, boxes: Boxes, opened: Opened) -> BoxState:
         """The bounds of all nodes over some boxes."""
         shape = (len(self._row), len(boxes))
-        state = State(boxes, opened, np.empty(shape, dtype=bool), np.empty(shape, dtype=bool))
+        state = BoxState(boxes, opened, np.empty(shape, dtype=bool), np.empty(shape, dtype=bool))
         for c, lookups in enumerate(self._lookups):
             if lookups.truths:
                 rows = list(lookups.truths.values())
@@ -283,7 +283,7 @@ class Reach:
                 layer.run(state, self._row)
         return state
 
-    def bounds(self, state: State, node: Node) -> Bounds:
+    def bounds(self, state: BoxState, node: Node) -> Bounds:
         """The bounds of one node: of its truth, or of its number."""
         if node.family is Family.BOOLEAN:
             row = self._row[node]
@@ -295,12 +295,12 @@ class Reach:
             return least[place, ids], most[place, ids]
         return state.numbers[node]
 
-    def number(self, state: State, node: Node) -> Bounds:
+    def number(self, state: BoxState, node: Node) -> Bounds:
         """The bounds of a number, of a truth as 0 and 1."""
         low, high = self.bounds(state, node)
         return low.astype(np.float64), high.astype(np.float64)
 
-    def _bounded_sum(self, state: State, terms: _Sum) -> Bounds:
+    def _bounded_sum(self, state: BoxState, terms: _Sum) -> Bounds:
         parts = [(w, self.number(state, node)) for w, node in terms.others]
         for column, place in terms.columns:
             least, most = (ends[place].take(state.boxes.ids[:, column]) for ends in state.opened.numbers[column])
@@ -328,9 +328,9 @@ class _Layer:
 
     ands: list[tuple[int, list[int]]] = field(default_factory=list)
     ors: list[tuple[int, list[int]]] = field(default_factory=list)
-    others: list[tuple[Node, Callable[[State], Bounds]]] = field(default_factory=list)
+    others: list[tuple[Node, Callable[[BoxState], Bounds]]] = field(default_factory=list)
 
-    def run(self, state: State, row: Mapping[Node, int]) -> None:
+    def run(self, state: BoxState, row: Mapping[Node, int]) -> None:
         """Fill in the bounds of the nodes."""
         for join, nodes in ((np.logical_and, self.ands), (np.logical_or, self.ors)):
             if nodes:

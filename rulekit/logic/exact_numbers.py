@@ -117,6 +117,12 @@ def _weighted(first: Weights, second: Iterable[tuple[int, Fraction]], factor: in
     return tuple(sorted((key, weight) for key, weight in weights.items() if weight))
 
 
+def sum_with_cell(value: CellSum, axis: int, cell: int) -> CellSum:
+    """The constant and the tables of a sum where one column is in one cell."""
+    own = sum((values[cell] for place, values in value.tables if place == axis), value.constant)
+    return CellSum(own, tuple((place, values) for place, values in value.tables if place != axis))
+
+
 def span(value: CellSum, known: Mapping[int, Span]) -> Span | None:
     """The span of all partial sums; known: that of some atoms. None where an atom is not known."""
     if not all(key in known for key, _ in value.atoms):

@@ -246,19 +246,6 @@ class Forms:
             return self.choice(condition, high, low)
         return self.disjunction([self.conjunction((edge, target)) for target, edge in found.items()])
 
-    def restricted(self, root: int, axis: int, cell: int) -> int:
-        """An edge where one column is known to be in one cell (comparisons of sums are left as they are)."""
-        image: dict[int, int] = {}
-        for index in self.below(root):
-            kind = self.kinds[index]
-            if kind[0] == "cells" and kind[1] == axis:
-                image[index] = TRUE if kind[2] >> cell & 1 else FALSE
-            elif kind[0] == "and":
-                image[index] = self.conjunction([image[edge >> 1] ^ (edge & 1) for edge in kind[1]])
-            else:
-                image[index] = 2 * index
-        return image[root >> 1] ^ (root & 1)
-
     def on_box(self, root: int, box: Sequence[int]) -> bool | None:
         """Whether an edge holds on all cells of a box (True) or on none (False); None where that is not seen.
 

@@ -26,6 +26,7 @@ from rulekit.logic.exact_numbers import (
     number,
     scale,
     span,
+    sum_with_cell,
     table,
     truth,
 )
@@ -195,6 +196,34 @@ class Roundings:
             return truth(edge)
         axis, mask = literal
         return table(axis, [mask >> cell & 1 for cell in range(len(self.space.axes[axis]))])
+
+    def with_cell(self, root: int, axis: int, cell: int) -> int:
+        """An edge where one column is in one cell; what compares numbers that are not known becomes another unknown."""
+        forms = self.forms
+        image: dict[int, int] = {}
+
+        def moved(edge: int) -> int:
+            if edge >> 1 not in image:  # an edge inside a sum
+                image[edge >> 1] = self.with_cell(edge & ~1, axis, cell)
+            return image[edge >> 1] ^ (edge & 1)
+
+        for index in forms.below(root):
+            kind = forms.kinds[index]
+            if kind[0] == "true":
+                image[index] = TRUE
+            elif kind[0] == "cells":
+                image[index] = (TRUE if kind[2] >> cell & 1 else FALSE) if kind[1] == axis else 2 * index
+            elif kind[0] == "and":
+                image[index] = forms.conjunction([moved(edge) for edge in kind[1]])
+            elif kind[0] == "above" and not kind[1].atoms:
+                total = sum_with_cell(kind[1], axis, cell)
+                for edge, weight in kind[1].edges:
+                    total = add(total, self.of_truth(moved(edge)), weight)
+                image[index] = forms.above_zero(total)
+            else:
+                right = kind[2] if len(kind) > 2 else ZERO
+                image[index] = forms.opaque(f"{kind[0]} with cell {cell} of {axis}", kind[1], right)
+        return moved(root)
 
     # Comparisons ---------------------------------------------------------------------------------------------------
 

@@ -69,17 +69,21 @@ ANY = Wishes()
 class Moves:
     """The cells of a column and what it means to go to them.
 
-    lows, highs [cells]: the interval of a cell, above `low` up to `high`; of a truth value or a level both are it.
-    width: the spread of a numeric column.
+    cells: with missing and unseen. lows, highs [known cells]: the interval of a cell, above `low` up to `high`; of a
+    truth value or a level both are it. width: the spread of a numeric column.
     """
 
-    feature: Feature
+    cells: Cells
     lows: Array
     highs: Array
     width: float = 1.0
 
     def __len__(self) -> int:
         return len(self.highs)
+
+    @property
+    def feature(self) -> Feature:
+        return self.cells.feature
 
     @property
     def missing(self) -> int:
@@ -105,13 +109,12 @@ class Moves:
 
     def cell(self, values: Array) -> Ints:
         """The cell of each value [n] of the column's array."""
-        if self.feature.kind == "categorical":
-            cells = np.full(FIRST_LEVEL_CODE + len(self.feature.levels), len(self) - 1)  # levels that no node names
-            cells[self.highs] = np.arange(len(self))
-            cells[MISSING_CODE], cells[UNSEEN_CODE] = self.missing, self.missing + 1
-            return cells[values]
-        found = np.searchsorted(self.highs[:-1], values, side="left")
-        return np.where(np.isnan(values), self.missing, found)
+        found = self.cells.of_values(values)
+        if self.feature.kind != "categorical":
+            return found
+        places = np.arange(len(self.cells))
+        places[-2:] = self.missing + 1, self.missing
+        return places[found]
 
     def moved(self, values: Array, cells: Array) -> Array:
         """The value [n] of each of these cells that is nearest to the values [n]."""
@@ -232,15 +235,15 @@ def moves_of(graph: RuleGraph, column: str, nodes: Iterable[Node], ranked: bool 
     """The moves of a column among the cells that these nodes tell apart; ranked: each level has a cell of its own."""
     feature, cells = graph.schema[column], cells_of(graph.schema[column], nodes)
     if feature.kind == "boolean":
-        return Moves(feature, np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+        return Moves(cells, np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     if feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels) if ranked else cells
         codes = {level: code for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE)}
         known = np.array([codes[level] for level in (*cells.levels, *cells.others[:1])], dtype=np.int64)
-        return Moves(feature, known, known)
+        return Moves(cells, known, known)
     cuts = [cut for cut in cells.cuts if math.isfinite(cut)]
     lows, highs = np.array([-math.inf, *cuts]), np.array([*cuts, math.inf])
-    return Moves(feature, lows, highs, _width(graph, column, cuts))
+    return Moves(Cells(feature, tuple(cuts)), lows, highs, _width(graph, column, cuts))
 
 
 def _width(graph: RuleGraph, column: str, cuts: list[float]) -> float:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.cells.bounds import Boxes, Reach
+from rulekit.cells.bounds import BoxBounds, Boxes
 from rulekit.cells.words import WordsApart, words_apart
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
@@ -32,7 +32,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.search.moves import ANY, Direction, Moves, Wishes, moves_of
 from rulekit.search.nearest_cells import CellSearch, Guesses, Nearby
-from rulekit.search.patterns import ColumnSets, Pattern, Question, Wish, score_differences
+from rulekit.search.patterns import ColumnSets, Pattern, TurnQuestion, Wish, score_differences
 from rulekit.search.separable_sums import cheapest_values, gains_of, turning_goals
 from rulekit.tables.table import Array, Table
 
@@ -252,8 +252,8 @@ class NearestSearch:
         decision = self.graph.decision
         pairs = score_differences(decision)
         shown = {column: (moves.feature, moves.shown) for column, moves in self.moves.items()}
-        reach = Reach((*decision.roots, *pairs.values()), shown, self.plain)
-        question = Question(
+        reach = BoxBounds((*decision.roots, *pairs.values()), shown, self.plain)
+        question = TurnQuestion(
             decision,
             self.graph.default,
             reach,
@@ -273,7 +273,7 @@ class NearestSearch:
             found |= self._of_pattern(question, own)
         return found
 
-    def _of_pattern(self, question: Question, rows: Sequence[int]) -> dict[int, _Change]:
+    def _of_pattern(self, question: TurnQuestion, rows: Sequence[int]) -> dict[int, _Change]:
         first = rows[0]
         if self.deadline.over:
             return dict.fromkeys(rows, self._stopped(0))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.cells.axis import Ints
-from rulekit.cells.bounds import CHANGED, OPEN, Boxes, Opened, Reach, State
+from rulekit.cells.bounds import CHANGED, OPEN, BoxBounds, Boxes, BoxState, Opened
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Linear, Node
 from rulekit.search.moves import Moves, Wishes
@@ -57,7 +57,7 @@ def score_differences(decision: Decision) -> dict[tuple[int, int], Node]:
 
 
 def classes_within(
-    decision: Decision, default: int, pairs: Mapping[tuple[int, int], Node], reach: Reach, state: State
+    decision: Decision, default: int, pairs: Mapping[tuple[int, int], Node], reach: BoxBounds, state: BoxState
 ) -> Array:
     """Which classes [K, n] the rows of each box may be decided as."""
     n = len(state.boxes)
@@ -92,7 +92,7 @@ def classes_within(
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TurnQuestion:
     """A decision, what bounds it (`reach`, with the differences of its sums, `pairs`), and what must be kept.
 
     leaves: by plain column the nodes that read it.
@@ -100,7 +100,7 @@ class Question:
 
     decision: Decision
     default: int
-    reach: Reach
+    reach: BoxBounds
     pairs: Mapping[tuple[int, int], Node]
     moves: tuple[Moves, ...]
     leaves: tuple[tuple[Node, ...], ...]
@@ -114,7 +114,7 @@ class Pattern:
     own [C]: their cells; values [C]: the values of one of them; wish: what is wished of them.
     """
 
-    question: Question
+    question: TurnQuestion
     own: tuple[int, ...]
     values: tuple[float, ...]
     wish: Wish

@@ -26,8 +26,7 @@ from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import columns_of
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
-from rulekit.logic.exact_numbers import CellSum, add, number, range_of
-from rulekit.logic.forms import FALSE, TRUE
+from rulekit.logic.exact_numbers import CellSum, add, number, range_of, sum_with_cell
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.satisfying import satisfying
 from rulekit.logic.sum_search import separated
@@ -358,7 +357,7 @@ class RowSearch:
                 self._edges[key] = self._whole_edge(meaning, claim.what)
             else:
                 whole = self._edge(meaning, Claim(claim.what))
-                self._edges[key] = _with_cell(meaning, whole, *claim.changed)
+                self._edges[key] = meaning.numbers.with_cell(whole, *claim.changed)
         return self._edges[key] ^ (not claim.holds)
 
     def _whole_edge(self, meaning: Meaning, what: Node | Label) -> int:
@@ -375,35 +374,6 @@ def _box_of(claims: Sequence[Either]) -> InBox | None:
     return next((claim.what for claim in single if claim.holds and isinstance(claim.what, InBox)), None)
 
 
-def _with_cell(meaning: Meaning, root: int, axis: int, cell: int) -> int:
-    """An edge where one column is in one cell; what compares numbers that are not known becomes another unknown."""
-    forms = meaning.forms
-    image: dict[int, int] = {}
-
-    def moved(edge: int) -> int:
-        if edge >> 1 not in image:  # an edge inside a sum
-            image[edge >> 1] = _with_cell(meaning, edge & ~1, axis, cell)
-        return image[edge >> 1] ^ (edge & 1)
-
-    for index in forms.below(root):
-        kind = forms.kinds[index]
-        if kind[0] == "true":
-            image[index] = TRUE
-        elif kind[0] == "cells":
-            image[index] = (TRUE if kind[2] >> cell & 1 else FALSE) if kind[1] == axis else 2 * index
-        elif kind[0] == "and":
-            image[index] = forms.conjunction([moved(edge) for edge in kind[1]])
-        elif kind[0] == "above" and not kind[1].atoms:
-            total = _sum_with_cell(kind[1], axis, cell)
-            for edge, weight in kind[1].edges:
-                total = add(total, meaning.numbers.of_truth(moved(edge)), weight)
-            image[index] = forms.above_zero(total)
-        else:
-            right = kind[2] if len(kind) > 2 else number(0)
-            image[index] = forms.opaque(f"{kind[0]} with cell {cell} of {axis}", kind[1], right)
-    return moved(root)
-
-
 def _sum_of(meaning: Meaning, claim: Claim) -> CellSum | None:
     """The sum that is above 0 where a claim holds, None where it is of another kind."""
     what = claim.what
@@ -412,10 +382,4 @@ def _sum_of(meaning: Meaning, claim: Claim) -> CellSum | None:
     total = add(meaning.sum(what.score), number(what.threshold), -1)
     if total.atoms or total.edges:
         return None
-    return total if claim.changed is None else _sum_with_cell(total, *claim.changed)
-
-
-def _sum_with_cell(value: CellSum, axis: int, cell: int) -> CellSum:
-    """The constant and the tables of a sum where one column is in one cell."""
-    own = sum((values[cell] for place, values in value.tables if place == axis), value.constant)
-    return CellSum(own, tuple((place, values) for place, values in value.tables if place != axis))
+    return total if claim.changed is None else sum_with_cell(total, *claim.changed)

@@ -94,7 +94,7 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
     """
     from rulekit.audit.explaining.explanations import Asked
     from rulekit.audit.explaining.explanations import explain as explained
-    from rulekit.audit.reason_codes.adverse import class_of
+    from rulekit.audit.reason_codes.catalogue import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)
     graph = load(request.model)

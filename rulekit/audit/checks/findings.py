@@ -40,11 +40,17 @@ class Example:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values; an infinity is a text."""
-        shown = {
-            column: repr(value) if isinstance(value, float) and math.isinf(value) else value
-            for column, value in self.row.items()
-        }
-        return {"row": shown, "decision": self.decision} | ({"new_levels": list(self.new)} if self.new else {})
+        return {"row": row_as_json(self.row), "decision": self.decision} | (
+            {"new_levels": list(self.new)} if self.new else {}
+        )
+
+
+def row_as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON values; an infinity is a text."""
+    return {
+        column: repr(value) if isinstance(value, float) and math.isinf(value) else value
+        for column, value in row.items()
+    }
 
 
 def examples(graph: RuleGraph, search: RowSearch, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.findings import said_of_value, shown_row, table_of
+from rulekit.audit.checks.findings import row_as_json, said_of_value, shown_row, table_of
 from rulekit.audit.differences.declared import Declared, declared
 from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
@@ -42,11 +42,7 @@ class Witness:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values; an infinity is a text."""
-        shown = {
-            column: repr(value) if isinstance(value, float) and math.isinf(value) else value
-            for column, value in self.row.items()
-        }
-        found = {"row": shown, "before": self.before, "after": self.after}
+        found = {"row": row_as_json(self.row), "before": self.before, "after": self.after}
         return (
             found
             | ({"data_row": self.data_row} if self.data_row else {})

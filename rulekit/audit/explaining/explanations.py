@@ -27,7 +27,7 @@ from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.adverse import ResolvedReason
+    from rulekit.audit.reason_codes.catalogue import ResolvedReason
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.search.nearest import NearestChange
     from rulekit.tables.table import Table

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import ResolvedReason
+from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.cells.axis import Axis
 from rulekit.graph.decisions import Fires
 from rulekit.graph.language.readable import counted

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import ResolvedReason
+from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
@@ -31,7 +31,7 @@ MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenReason:
     """A reason of a row: its code and sentence, and the columns of it that counted."""
 
     code: str
@@ -50,7 +50,7 @@ class RowReasons:
     """
 
     adverse: bool
-    given: tuple[Given, ...] = ()
+    given: tuple[GivenReason, ...] = ()
     counting: tuple[str, ...] = ()
     exact: bool = True
 
@@ -160,17 +160,17 @@ def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     return found
 
 
-def _ordered(given: Sequence[tuple[ResolvedReason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[Given]:
+def _ordered(given: Sequence[tuple[ResolvedReason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[GivenReason]:
     """The reasons in order, each code once."""
 
     def key(entry: tuple[ResolvedReason, tuple[str, ...]]) -> tuple[bool, float, int]:
         moved = [steps[column] for column in entry[1] if column in steps]
         return not moved, -max(moved, default=0.0), entry[0].place
 
-    found: dict[str, Given] = {}
+    found: dict[str, GivenReason] = {}
     for reason, columns in sorted(given, key=key):
         known = found.get(reason.reason.code)
         all_columns = columns if known is None else tuple(dict.fromkeys([*known.columns, *columns]))
         text = reason.reason.text if known is None else known.text
-        found[reason.reason.code] = Given(reason.reason.code, text, all_columns)
+        found[reason.reason.code] = GivenReason(reason.reason.code, text, all_columns)
     return list(found.values())

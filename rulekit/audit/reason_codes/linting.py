@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.checks.findings import Example, examples
-from rulekit.audit.reason_codes.adverse import ResolvedReason, faults, meant
-from rulekit.audit.reason_codes.catalogue import Catalogue
+from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason, faults, meant
 from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
 from rulekit.audit.reason_codes.giving import applies
 from rulekit.graph.evaluation.evaluator import decide

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rulekit.audit.reason_codes.adverse import ResolvedReason
-from rulekit.audit.reason_codes.catalogue import Catalogue, Reason
+from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason
 from rulekit.audit.reason_codes.linting import Linter
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import Missing

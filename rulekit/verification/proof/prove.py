@@ -299,9 +299,9 @@ class _Prover:
             for place, shown in enumerate(known.values.tolist()):
                 if shown[0] not in apart or len(set(shown)) > 1:
                     continue
-                here = [forms.restricted(edge, axis, place) for edge in labels]
+                here = [meaning.numbers.with_cell(edge, axis, place) for edge in labels]
                 for other in range(len(known)):
-                    there = [forms.restricted(edge, axis, other) for edge in labels]
+                    there = [meaning.numbers.with_cell(edge, axis, other) for edge in labels]
                     differ = [forms.choice(a, b ^ 1, b) for a, b in zip(here, there, strict=True)]
                     answer = satisfying(forms, forms.disjunction(differ))
                     if answer.cells is not None:

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from rulekit.audit.reason_codes import linting
-from rulekit.audit.reason_codes.adverse import ResolvedReason, meant
-from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, parse_catalogue
+from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, meant, parse_catalogue
 from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint
 from rulekit.audit.reason_codes.starter import starter
