@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.ltu.candidates import RIDGES
 from rulekit.learners.ltu.lbfgs import Numbers, minimise
 from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining, tree_of
 from rulekit.learners.ltu.moments import directions
 from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _HEATS = ((20, 0.5, 3), (40, 0.0, 2))
 """So many steps, after which this share of the starts of each kind is kept, and at least so many."""

@@ -19,13 +19,13 @@ from typing import Self
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.exactness import span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.ltu.inputs import Inputs
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE
 
 ROUNDING = 2.0**-48  # of the largest size of a sum: differences below it are those of the order of adding up

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.ltu.exact_terms import COARSEST, FINEST, RealTerm, RealUnit, Seen, Unit, UnitTerm, real_unit
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import MISSING_CODE
 
 _DOUBT = 16.0  # times what doubles tell apart

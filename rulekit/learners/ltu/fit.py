@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
 from rulekit.learners.ltu.candidates import RIDGES, Candidate, FitOptions, Judges, best_of
 from rulekit.learners.ltu.chains import chains_of
@@ -14,7 +15,7 @@ from rulekit.learners.ltu.growing import grown
 from rulekit.learners.ltu.loss import FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.moments import ranked
 from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sizes.contest import Contest
 
 _LOGISTIC_RIDGES = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
 _SCREENS, _MOST_INPUTS = (20, 60), 120
@@ -47,9 +48,9 @@ def linear(judges: Judges, check: Callable[[], None]) -> Candidate:
         found.append((tree, training, losses))
         if losses @ held.weights < least @ held.weights:
             least = losses
-        if not _about(losses, least, held, _HOPELESS):
+        if not Contest.over_rows(losses - least, held.weights).within(_HOPELESS):
             break
-    good = [tree for tree, _, losses in found if _about(losses, least, held, 0.0)]
+    good = [tree for tree, _, losses in found if Contest.over_rows(losses - least, held.weights).within(0.0)]
     sparsest = min(good, key=lambda tree: np.count_nonzero(tree.weights))
     return judges.judge(sparsest, training)
 
@@ -58,14 +59,6 @@ def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
     """Minus the log likelihood of each row [n]."""
     margins = tree.margins(rows.inputs)[:, 0]
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
-
-
-def _about(losses: Floats, least: Floats, rows: FitRows, margin: float) -> bool:
-    """Whether the losses exceed the least ones by at most this number of standard errors of the difference."""
-    more, total = losses - least, max(rows.total, 1.0)
-    mean = float(more @ rows.weights) / total
-    variance = float((more - mean) ** 2 @ rows.weights) / total
-    return mean <= margin * float(np.sqrt(variance / total)) + 1e-12
 
 
 _SHARE, _FEW = 0.2, 30

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.ltu.candidates import FitOptions
 from rulekit.learners.ltu.loss import FitRows, TreeTraining
 from rulekit.learners.ltu.moments import best_unit, entropies, split_entropy
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _TOLERANCES = ((25.0, 0.25), (100.0, 0.12), (float("inf"), 0.06))
 """Pairs (n, share): the first whose n is at least the weight of a side says which share of it may be wrong."""

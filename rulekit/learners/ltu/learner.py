@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from rulekit.learners.contract import Ability, Learning, OutOfTimeError, Question, Stopped, setting
@@ -21,6 +20,7 @@ from rulekit.learners.ltu.models import candidate_of, compare_units
 from rulekit.learners.parameters import number, one_of, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import SizeSettings
+from rulekit.learners.sizes.contest import of_rate
 from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 _FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
@@ -98,8 +98,7 @@ class LTUTrees(UnitLearner):
         held = float(rows.weights[rows.held(part)].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
             if len(tree.live):  # else it says the same of all rows
-                spread = float(np.sqrt(error * (1.0 - error) / max(1.0, held)))
-                yield candidate_of(tree, question, rows, held_out=(error, spread))
+                yield candidate_of(tree, question, rows, held_out=(error, of_rate(error, held)))
         if not found.complete:
             raise OutOfTimeError  # what was found so far is kept, and the model says that it was stopped
         return None

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.lbfgs import Numbers, minimise
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _BLOCK_NUMBERS = 1 << 16
 _LEAST = 1e-6

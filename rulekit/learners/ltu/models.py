@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
@@ -20,7 +21,7 @@ from rulekit.learners.ltu.exact_units import exact_units
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.sizes.contest import Contest
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.simplification.column_terms import join_terms
@@ -204,10 +205,9 @@ def compare_units(runs: Sequence[Run]) -> None:
     by_rules = np.full(n, int(np.argmax(totals)))
     for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
         by_rules[trees[k].decides(problem.codes, n)] = k
-    weights = problem.weights * problem.weight_unit
     better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
-    saved, spread = float(weights @ better), float(np.sqrt(weights @ better**2))
-    if saved <= spread:
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    if Contest.over_rows(better, weights).within(1.0):
         return
     for run in runs:
         run.path = tuple(

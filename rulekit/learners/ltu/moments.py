@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.lbfgs import minimise
 from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining
 from rulekit.learners.ltu.trees import Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _BLOCK = 1 << 16
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints
 
 NONE = -1
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node, Not, Or
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Learning, Question, setting
@@ -25,7 +26,6 @@ from rulekit.learners.ltu.models import candidate_of, nested
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.papers.ltu_units import FitUnit, UnitKind, fit_of
 from rulekit.learners.parameters import one_of, whole
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.information import information_gain
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.papers.row_by_row import (
     are_conditions,
     as_signs,
@@ -17,7 +18,6 @@ from rulekit.learners.papers.row_by_row import (
     random_orders,
     with_complements,
 )
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 UnitKind = Literal["backprop", "perceptron", "logistic", "naive-bayes", "best"]

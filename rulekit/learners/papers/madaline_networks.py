@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.papers.madaline_pruning import pruned, without_useless
 from rulekit.learners.papers.madaline_steps import Steps, UnitWeights, Wiring, margins_of, present
 from rulekit.learners.papers.row_by_row import as_signs, of_complements, of_signs, random_orders, with_complements
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _LARGEST = 1e60
 """No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.papers.madaline_steps import margins_of
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def useless_unit(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 

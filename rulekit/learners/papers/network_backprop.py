@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.papers.row_by_row import are_conditions, of_complements, random_orders, with_complements
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _START = 0.1

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Watch
 from rulekit.learners.ltu.candidates import FitOptions
 from rulekit.learners.ltu.fit import FitResult, fit_tree
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def held_out(n: int, seed: int = 0) -> Bools:
