@@ -35,7 +35,9 @@ class UnitSettings(SizeSettings):
         2.0, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
     )
     stopping: Literal["cv", "none"] = setting(
-        "none", one_of("cv", "none"), "none: the size is chosen on a quarter of the rows; cv: by cross-validation"
+        "none",
+        one_of("cv", "none"),
+        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
     )
 
 

@@ -178,8 +178,8 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         refuse_whole(settings, self.estimator_name())
         known = known_rows(self._progress, classes)
         with watched(self.word, settings.verbose, settings.callback) as callback:
-            data = training_data(self, callback, X, y, sample_weight, known=known)
             settings = replace(settings, callback=callback)
+            data = training_data(self, settings, X, y, sample_weight, known=known)
             settings = self._progress.settings(settings) if self._progress else settings
             return self._with_statistics(*self.learn_rows(settings, begun, data))
 
