@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.cells.words import taken_apart, words_apart
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.decisions import Decision
+from rulekit.graph.decisions import Decision, Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import with_named_tokens
 from rulekit.graph.nodes import Above, Family, Node
@@ -71,6 +71,13 @@ class Claim:
 
     def contrary(self) -> Claim:
         return replace(self, holds=not self.holds)
+
+
+def decided_as(graph: RuleGraph, class_index: int) -> Claim:
+    """The claim that a row is decided as a class; of two classes a claim of what decides, which is soon answered."""
+    if isinstance(graph.decision, Fires):
+        return Claim(graph.decision.formula, class_index == 1)
+    return Claim(Label(graph.decision, frozenset((class_index,)), graph.default))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +339,8 @@ class RowSearch:
     def _of_sums(self, meaning: Meaning, claims: Sequence[Either]) -> Sought | None:
         """Whether one sum is above its threshold and another is not, without a solver; None where that is not known."""
         single = [either.claims[0] for either in claims if len(either.claims) == 1]
-        if len(claims) != 2 or len(single) != 2 or not single[0].holds or single[1].holds:
+        single.sort(key=lambda claim: not claim.holds)
+        if len(claims) != 2 or [claim.holds for claim in single] != [True, False]:
             return None
         above, below = (_sum_of(meaning, claim) for claim in single)
         if above is None or below is None:

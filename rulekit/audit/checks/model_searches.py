@@ -180,11 +180,11 @@ class Searches:
                 reason = reason or found.reason
         return None, reason
 
-    def satisfied_by_missing(self, said: Statement) -> Iterator[tuple[str, tuple[Cells, Cells] | None, str]]:
-        """By column two rows: a missing or new value satisfies the statement, a known one does not; or None."""
-        search = self.search(said.node)
+    def satisfied_by_missing(self, node: Node) -> Iterator[tuple[str, tuple[Cells, Cells] | None, str]]:
+        """By column two rows: a missing or new value satisfies the node, a known one does not; or None."""
+        search = self.search(node)
         for axis, column, pairs in search.unknown_and_known():
-            pair, reason = self.turned(search, axis, pairs, [Claim(said.node)])
+            pair, reason = self.turned(search, axis, pairs, [Claim(node)])
             yield column, pair, reason
 
 

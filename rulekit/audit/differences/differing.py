@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
 from rulekit.cells.space import CellSpace
-from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
-from rulekit.search.row_search import Claim, InBox, Label, RowSearch, Sought
+from rulekit.search.row_search import Claim, InBox, RowSearch, Sought, decided_as
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
@@ -155,7 +154,7 @@ class Differing:
                 differ = np.flatnonzero((made[0] == way[0]) & (made[1] == way[1]))
                 row = int(differ[0]) if len(differ) else None
             if cells is None and row is None:
-                sought = self.search.find(*self._claims(way))
+                sought = self.search.find(self._label(0, way[0]), self._label(1, way[1]))
                 cells = sought.cells
                 if cells is None:
                     self.open = self.open or sought.reason
@@ -173,20 +172,12 @@ class Differing:
         """Whether the second model may decide otherwise where the first one decides this class."""
         if ((made[0] == first) & (made[1] != first)).any():
             return True
-        own, other = self.joint.places[0].index(first), self.joint.places[1].index(first)
-        sought = self.search.find(self._label(0, own), self._label(1, other).contrary())
+        sought = self.search.find(self._label(0, first), self._label(1, first).contrary())
         return sought.cells is not None or bool(sought.reason)
 
-    def _claims(self, way: Way) -> tuple[Claim, Claim]:
-        """That the models decide so; a claim that holds stands first, which the search over sums asks for."""
-        found = [self._label(model, self.joint.places[model].index(way[model])) for model in (0, 1)]
-        return (found[1], found[0]) if found[1].holds and not found[0].holds else (found[0], found[1])
-
-    def _label(self, model: int, own: int) -> Claim:
-        graph = self.joint.over[model]
-        if isinstance(graph.decision, Fires):
-            return Claim(graph.decision.formula, own == 1)
-        return Claim(Label(graph.decision, frozenset((own,)), graph.default))
+    def _label(self, model: int, joint_class: int) -> Claim:
+        """The claim that a model decides a class, given as index of the joint classes."""
+        return decided_as(self.joint.over[model], self.joint.places[model].index(joint_class))
 
     def _shown_by_rows(self, made: Sequence[Ints]) -> dict[Way, list[tuple[Cells, int]]]:
         """By way cells where the models differ so, with how many rows of the table are there, the most first.
@@ -217,7 +208,7 @@ class Differing:
     def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> BoxCover:
         if self.added_up:  # no cells of numbers that are added up are worth reading
             return NOWHERE
-        labels = [self._label(model, self.joint.places[model].index(way[model])) for model in (0, 1)]
+        labels = [self._label(model, way[model]) for model in (0, 1)]
 
         def inside(box: Box) -> bool:
             """Whether it is proved that the models decide so on every cell of a box, each by its own columns."""

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 
 from rulekit.audit.checks.findings import Example, examples
 from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason, faults, meant
-from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
+from rulekit.audit.reason_codes.covering import BoundedSearch, covered_where, lint_search
 from rulekit.audit.reason_codes.giving import applies
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import listed
@@ -30,7 +31,7 @@ from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.names import printable
-from rulekit.search.row_search import Claim, Either, Sought
+from rulekit.search.row_search import Claim, Either, Sought, decided_as
 from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
@@ -75,33 +76,18 @@ def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadlin
     reasons = meant(catalogue, graph)
     findings = [CatalogueFinding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
     model = Linter(graph, reasons, tuple(adverse), deadline)
-    proved: list[str] = []
-    opened: list[str] = []
-    for k in adverse:
-        for found in model.decisions_without_reason(k):
-            _sort(found, findings, proved, opened)
-    for found in model.reasons_that_do_not_count():
-        _sort(found, findings, proved, opened)
-    return Lint(tuple(findings), tuple(proved), tuple(opened))
+    texts: dict[str, list[str]] = {"proved": [], "open": []}
+    without = (found for k in adverse for found in model.decisions_without_reason(k))
+    for found in chain(without, model.reasons_that_do_not_count()):
+        if isinstance(found, CatalogueFinding):
+            findings.append(found)
+        else:
+            texts[found[0]].append(found[1])
+    return Lint(tuple(findings), tuple(texts["proved"]), tuple(texts["open"]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Proved:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    text: str
-
-
-def _sort(
-    found: CatalogueFinding | _Proved | _Open, findings: list[CatalogueFinding], proved: list[str], opened: list[str]
-) -> None:
-    if isinstance(found, CatalogueFinding):
-        findings.append(found)
-    else:
-        (proved if isinstance(found, _Proved) else opened).append(found.text)
+LintSaid = CatalogueFinding | tuple[Literal["proved", "open"], str]
+"""A finding, or what is proved or open, in words."""
 
 
 class Linter:
@@ -115,20 +101,20 @@ class Linter:
         self.search = lint_search(graph, reasons, deadline)
         self.places: Places = places_of(graph, self.search)
         self.read = {place.column for place in self.places.places}
-        self.asking = Asking(self.search)
+        self.asking = BoundedSearch(self.search)
         self.tried = TriedRows(graph, self.places, adverse)
         self._turns: dict[tuple[int, int, int], Sought] = {}
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
-    def decisions_without_reason(self, k: int) -> Iterator[CatalogueFinding | _Proved | _Open]:
+    def decisions_without_reason(self, k: int) -> Iterator[LintSaid]:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
         reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
         if reached.cells is None:
             why = f": {reached.reason}" if reached.reason else ""
             said = f"whether any row is decided {label}{why}" if why else f"no row is decided {label}"
-            yield _Open(said) if why else _Proved(said)
+            yield ("open", said) if why else ("proved", said)
             return
         can, reason = self._some_column_turns(k)
         if not can and not reason:
@@ -148,7 +134,7 @@ class Linter:
             yield CatalogueFinding("no reason", text, column=place.column, rows=self._rows(sought))
         if all(sought.cells is None for _, sought in found):
             said = f"every decision for {label} that a change of values turns has a reason"
-            yield _Open(f"whether {said}: {reason}") if reason else _Proved(said)
+            yield ("open", f"whether {said}: {reason}") if reason else ("proved", said)
 
     def _some_column_turns(self, k: int) -> tuple[bool, str]:
         if self.tried.turned(k):
@@ -206,7 +192,7 @@ class Linter:
 
     # Reasons ---------------------------------------------------------------------------------------------------------
 
-    def reasons_that_do_not_count(self) -> Iterator[CatalogueFinding | _Proved | _Open]:
+    def reasons_that_do_not_count(self) -> Iterator[LintSaid]:
         """Columns of reasons that can never count, and reasons none of whose columns can."""
         silent = opened = 0
         for place, reason in enumerate(self.reasons):
@@ -217,7 +203,7 @@ class Linter:
             unsure = [(column, why) for column, (can, why) in said.items() if not can and why]
             for column, why in unsure:
                 opened += 1
-                yield _Open(f"whether {name(column)} can count for {code}: {why}")
+                yield "open", f"whether {name(column)} can count for {code}: {why}"
             if dead and len(dead) == len(reason.columns):
                 silent += 1
                 yield CatalogueFinding("never given", self._never(reason, dead), (code,), dead[0])
@@ -227,7 +213,7 @@ class Linter:
                 text = f"{code} names {name(column)}, which never counts in {self._decisions(reason)}"
                 yield CatalogueFinding("cannot count", printable(text), (code,), column)
         if not silent and not opened and self.reasons:
-            yield _Proved("every column that a reason names can count in an adverse decision")
+            yield "proved", "every column that a reason names can count in an adverse decision"
 
     def _never(self, reason: ResolvedReason, dead: Sequence[str]) -> str:
         columns = listed([name(column) for column in dead])
