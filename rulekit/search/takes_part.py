@@ -113,9 +113,6 @@ def places_of(graph: RuleGraph, search: RowSearch | None = None) -> Places:
         feature = axis.feature
         cells = tuple(np.flatnonzero(axis.known).tolist())
         values = axis.encoded[list(cells), 0]
-        if feature.kind == "boolean" and len(cells) > 1:
-            order = np.argsort(values, kind="stable")
-            cells, values = tuple(cells[i] for i in order), values[order]
         if feature.name in first:
             cells, values = cells[:1], values[:1]
         if not axis.whole:

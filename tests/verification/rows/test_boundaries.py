@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.cells.boundaries import categorical_pool, numeric_pool, pool_of, thresholds_of
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Above, And, Column, Compare, Linear, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature, Schema
+from rulekit.verification.rows.boundaries import categorical_pool, numeric_pool, pool_of, thresholds_of
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -2.5, 5e-324, 1e-40, 16777217.0, 3.4028234663852886e38, 1e300, -1e300])
