@@ -38,6 +38,9 @@ LEARNERS = (
     "mada-winnow",
     "gramression",
     "mcmc",
+    "noisy-or-paper",
+    "noisy-or-gated",
+    "noisy-count",
 )
 
 COMMANDS = {
