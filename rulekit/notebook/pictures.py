@@ -46,7 +46,21 @@ _WIDEST, _MOST_LINES = 48, 4
 
 
 def plot_path(path: ModelPath, ax: Any = None) -> Any:
-    """Held-out and training error by the size of the model; of several classes a panel each, as an array of axes."""
+    """Draw held-out and training error by the size of the model (extra `plot`).
+
+    Parameters
+    ----------
+    path : ModelPath
+        The sizes of a fit, `path_` of an estimator.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+        Of several classes an array of axes, a panel for each.
+
+    """
     labels = list(dict.fromkeys(point.label for point in path.points))[:_MOST_CLASSES]
     panels = [ax] if ax is not None else new_panels(len(labels))
     for i, (panel, label) in enumerate(zip(panels, labels, strict=False)):
@@ -61,9 +75,19 @@ def plot_path(path: ModelPath, ax: Any = None) -> Any:
 
 
 def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
-    """Cross-validated error by the number of rules, with a standard error on either side, and the sizes that stand out.
+    """Draw the cross-validated error by the number of rules, and the sizes that stand out (extra `plot`).
 
-    Raises InputError where no row has an error: nothing was cross-validated.
+    Parameters
+    ----------
+    ladder : Ladder
+        The sizes of a model.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -91,13 +115,23 @@ def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
 
 
 def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
-    """For each rule the share of its rows that is right, with its interval; for each term of a sum its points.
+    """Draw for each rule the share of its rows that is right, for each term of a sum its points (extra `plot`).
 
-    Raises InputError where the model has no statistics of its rules.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     rows = [row for part in sections(graph) for row in part.rows if row.weight or _shares(row)]
     if not rows:
-        fix = "fit the model on a table, or read the whole formula with graph.show()"
+        fix = "fit the model on a table, or read the whole formula with rulekit.show(graph)"
         raise InputError("no rule has figures of its own", where="plot_rules", fix=fix)
     rows = rows[:_MOST_RULES]
     labels = [_rule_label(graph, row) for row in rows]
@@ -118,10 +152,27 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
 
 
 def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-    """The receiver operating characteristic of the reported probability, and the point at which the model decides.
+    """Draw the receiver operating characteristic, and where the model decides (extra `plot`).
 
-    data, y [n], weight [n]: rows and their labels, best such as did not train the model. Of two classes the curve of
-    the positive one, of more one for each against the rest.
+    Of two classes the curve of the positive one, of more one for each against the rest.
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n]
+        Their labels.
+    weight : array [n] or None
+        Weights of the rows.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     from sklearn.metrics import roc_auc_score, roc_curve
 
@@ -158,11 +209,29 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
 
 
 def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-    """How often the class occurs where the model reports a probability of it, with 95 % intervals.
+    """Draw how often a class occurs where the model reports a probability of it (extra `plot`).
 
     Of two classes for the positive one; of more for the most probable one of each row, whichever it is. The rows are
     grouped by tenths of the reported probability. The expected calibration error is their mean distance from the
     diagonal (C. Guo, G. Pleiss, Y. Sun and K. Weinberger, On Calibration of Modern Neural Networks, 2017, equation 3).
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n]
+        Their labels.
+    weight : array [n] or None
+        Weights of the rows.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     table, true, weights = labelled_rows(graph, data, y, weight)
     chances = probabilities(graph, table)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
-from rulekit.graph.ladder import resized
+from rulekit.graph.ladder_models import resized
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.work.outputs import check_model_ending, check_outputs

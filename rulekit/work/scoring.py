@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.names import label_text
 from rulekit.schema import require_column
@@ -25,8 +26,8 @@ from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift
-    from rulekit.audit.explaining.explanations import Asked
     from rulekit.audit.explaining.meanings import Meaning
+    from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.tables.table import Table
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -131,13 +132,13 @@ def score(request: ScoringRequest) -> Scores:
     return replace(scores, drift=glance(graph, table, raw, labels=outcome.labels))
 
 
-def _asked(request: ScoringRequest, graph: RuleGraph) -> Asked:
+def _asked(request: ScoringRequest, graph: RuleGraph) -> ExplainOptions:
     """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
-    from rulekit.audit.explaining.explanations import Asked
+    from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.shown.score_cards.row_points import has_scores
     from rulekit.work.reason_catalogues import catalogue_for
 
-    asked = Asked(changes=request.explain and has_scores(graph), sentences=False)
+    asked = ExplainOptions(changes=request.explain and has_scores(graph), sentences=False)
     if request.catalogue is None:
         return asked
     reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.limits import Deadline
 from rulekit.work.explaining import ExplanationRequest, explain
 from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue

@@ -22,10 +22,28 @@ if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
 
 
-def monitor_data(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
-    """How rows, whatever `RuleGraph.table` reads, with labels y [n] or None, differ from those of training.
+def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
+    """Compare rows with those that trained the model.
 
-    Raises InputError where the model does not say what trained it, or a label is none of its classes.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n] or None
+        Their labels.
+
+    Returns
+    -------
+    Drift
+        What changed, by column, rule and class (rulekit.audit.drift.findings); print it, or take `as_dict()`.
+
+    Raises
+    ------
+    InputError
+        Where the model has no statistics of the rows that trained it.
+
     """
     if isinstance(data, Table):  # new levels have no names any more
         table, new = graph.table(data), None

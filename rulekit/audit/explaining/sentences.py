@@ -16,7 +16,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
 
 if TYPE_CHECKING:
-    from rulekit.audit.explaining.explanations import Asked
+    from rulekit.audit.explaining.options import ExplainOptions
 
 
 def sentences_of_rows(
@@ -25,7 +25,7 @@ def sentences_of_rows(
     rows: Sequence[Mapping[str, Any]],
     near: Sequence[tuple[NearRule, ...]],
     changes: Sequence[NearestChange] | None,
-    asked: Asked,
+    asked: ExplainOptions,
 ) -> list[list[str]]:
     """The sentences of each row [n], of what `explain` found of it."""
     why = Why.of(graph.underlying, phrases)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.ladder import RARE, macro_f1
+from rulekit.graph.ladder_models import RARE, macro_f1
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.ladder import macro_f1
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays

@@ -1,11 +1,16 @@
-"""Reading JSON from anywhere, more strictly than the standard library does."""
+"""JSON from anywhere, read more strictly than the standard library does, and JSON written for readers."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError
+
+# Characters that a reader cannot see, that break lines or turn their direction, and halves of surrogate pairs.
+_INVISIBLE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def parse_json(text: str) -> Any:
@@ -34,3 +39,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(token: str) -> NoReturn:
     raise FormatError(f"{token} is not a JSON number")
+
+
+def dump(value: Any) -> str:
+    """One JSON value on one line, with every character that a reader cannot see escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if _SPLIT_PAIR.search(text):
+        raise FormatError(f"{text[:60]} holds two halves of a character, which no Unicode text can hold")
+    return _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
+from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.rules import OVERRIDES, Rule, rules_of
 from rulekit.names import printable
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 LARGEST_EXACT_INTEGER = 2**53
 NORMAL_95 = 1.959963984540054
@@ -70,7 +68,7 @@ def interval(share: float, n: float, z: float = NORMAL_95) -> tuple[float, float
     return 0.0 if share == 0.0 else max(0.0, low), 1.0 if share == 1.0 else min(1.0, high)
 
 
-def rule_figures(graph: RuleGraph) -> dict[tuple[int, str], tuple[RuleFigures, ...]]:
+def rule_figures(graph: ModelParts) -> dict[tuple[int, str], tuple[RuleFigures, ...]]:
     """By class and id of each rule that decides or adds by itself what each table says of it, training rows first.
 
     A condition may be a rule of several classes, and have one id. A part that must hold beside others, as in an
@@ -124,11 +122,11 @@ def _tables(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]
             yield TABLES.get(title, printable(title)), entries
 
 
-def _word(rule: Rule, graph: RuleGraph) -> str:
+def _word(rule: Rule, graph: ModelParts) -> str:
     return "right" if rule.connective in ("or", OVERRIDES) else speaks_for(graph, rule.class_index)
 
 
-def speaks_for(graph: RuleGraph, k: int) -> str:
+def speaks_for(graph: ModelParts, k: int) -> str:
     """The class of a rule: its label, or `above low` of ranks, where a rule says that the class is higher."""
     if graph.decision.ordered:
         return f"above {quoted(graph.classes[k - 1])}"

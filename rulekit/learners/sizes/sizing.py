@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
-from rulekit.graph.ladder import macro_f1
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.leaves import readers
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.data.folds import Folds

@@ -15,7 +15,7 @@ from rulekit.audit.nearest_change.nearest import nearest_changes
 from rulekit.audit.nearest_change.wishes import Direction, Wishes, has_order
 from rulekit.conformance.models import MODELS, SMALL
 from rulekit.conformance.random_graphs import random_legal_graph
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.verification.rows.adversarial import adversarial_rows
 

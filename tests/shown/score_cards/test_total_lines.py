@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.notebook.html import graph_html
 from rulekit.shown.score_cards.total_lines import total_table

@@ -19,7 +19,7 @@ from rulekit.audit.report.sections.performance import happened_where_reported
 from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
 from rulekit.audit.report.sections.verified_artifacts import foreign
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.ladder import RARE
+from rulekit.graph.ladder_models import RARE
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.schema import UNSEEN_CODE

@@ -9,6 +9,7 @@ from rulekit.audit.figures.kept_figures import kept_baselines
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, cells
 from rulekit.audit.report.numbers import NONE, rows_text
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.ladder_models import added_rules
 from rulekit.shown.sections import sections
 
 
@@ -31,7 +32,7 @@ def sizes_section(subject: Subject) -> Section:
                 for rung in ladder.rungs
             ],
         }
-        for rung, added in zip(ladder.rungs, ladder.added, strict=True):
+        for rung, added in zip(ladder.rungs, added_rules(ladder), strict=True):
             marks = [("this model", rung.size == ladder.chosen), ("smallest as good", rung.size == ladder.smallest)]
             texts = {row.id: row.text for part in sections(rung.model) for row in part.rows}
             said = tuple((0, texts[rule.id]) for rule in added if rule.id in texts)
