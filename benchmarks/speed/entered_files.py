@@ -1,7 +1,7 @@
 """How many files of the product a command enters: those of which it calls a function, and the modules that it loads.
 
-A short trip is easy to follow. `python -m benchmarks.speed.entered_files` prints a line for each of four commands on the
-loans sample; `--list predict` names the files.
+A short trip is easy to follow. `python -m benchmarks.speed.entered_files` prints a line for each of four commands on
+the loans sample; `--list predict` names the files.
 """
 
 from __future__ import annotations
