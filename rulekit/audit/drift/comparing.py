@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from rulekit.audit.drift.counted import Counted
 from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
-from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords, known_of
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
 from rulekit.audit.drift.observed import Rows, Seen, rows_of, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
+from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -143,7 +143,7 @@ def _much(part: ClassDrift) -> bool:
 # What is counted -----------------------------------------------------------------------------------------------------
 
 
-def _column(name: str, known: Known, column: Seen, rows: Rows) -> ColumnDrift:
+def _column(name: str, known: KnownTable, column: Seen, rows: Rows) -> ColumnDrift:
     then = known.columns[name]
     return ColumnDrift(
         name,
@@ -157,10 +157,10 @@ def _column(name: str, known: Known, column: Seen, rows: Rows) -> ColumnDrift:
     )
 
 
-def _index(known: Known, name: str, column: Seen, rows: Rows) -> float:
+def _index(known: KnownTable, name: str, column: Seen, rows: Rows) -> float:
     """The stability index; of a text the largest of its words'."""
     then = known.columns[name]
-    if isinstance(then, KnownWords):
+    if isinstance(then, KnownTexts):
         pairs = [(then.wordless, column.wordless), *zip(then.shares, column.counts, strict=True)]
         halves = [
             (np.array([now, rows.size - now]), known.size * np.array([share, 1.0 - share])) for share, now in pairs
@@ -169,7 +169,7 @@ def _index(known: Known, name: str, column: Seen, rows: Rows) -> float:
     return stability_index(*_counts(known, name, column)) if column.n > 0.0 else 0.0
 
 
-def _counts(known: Known, name: str, column: Seen) -> tuple[Array, Array]:
+def _counts(known: KnownTable, name: str, column: Seen) -> tuple[Array, Array]:
     """The known cells by bin or level, now and then; the new levels are one more."""
     then = known.columns[name]
     before = then.shares * known.size * (1.0 - then.missing)
@@ -179,7 +179,7 @@ def _counts(known: Known, name: str, column: Seen) -> tuple[Array, Array]:
     return column.counts, before
 
 
-def _rules(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[RuleDrift]:
+def _rules(graph: RuleGraph, known: KnownTable, rows: Rows) -> Iterator[RuleDrift]:
     rules = tuple(rule for rule in rules_of(graph) if rule.id in known.rules)
     fired, start = np.zeros(len(rules)), 0
     for block in rows.counted.blocks(graph.used_features, _TOGETHER) if rules else ():
@@ -192,7 +192,7 @@ def _rules(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[RuleDrift]:
         yield RuleDrift(rule.id, graph.classes[rule.class_index], known.rules[rule.id], weight_of / total)
 
 
-def _classes(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[ClassDrift]:
+def _classes(graph: RuleGraph, known: KnownTable, rows: Rows) -> Iterator[ClassDrift]:
     for of, then, codes in (("predicted", known.predicted, rows.labels), ("actual", known.actual, rows.y)):
         if then is not None and codes is not None and len(then) == len(graph.classes):
             now = rows.sums(codes, len(then)) / rows.size
@@ -205,11 +205,11 @@ def _classes(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[ClassDrift]
 _OF_COLUMNS = frozenset({"missing", "new levels", "gone", "out of range", "distribution", "steps", "words"})
 
 
-def _column_tests(feature: Feature, known: Known, column: Seen, drift: ColumnDrift, rows: Rows) -> Iterator[_Test]:
+def _column_tests(feature: Feature, known: KnownTable, column: Seen, drift: ColumnDrift, rows: Rows) -> Iterator[_Test]:
     name, then = feature.name, known.columns[feature.name]
     chance = share_test(column.missing, rows.size, then.missing * known.size, known.size)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
-    if isinstance(then, KnownWords):
+    if isinstance(then, KnownTexts):
         yield from _word_tests(name, known, then, column, rows)
         return
     now, before = _counts(known, name, column)
@@ -233,7 +233,7 @@ def _column_tests(feature: Feature, known: Known, column: Seen, drift: ColumnDri
         yield _Test("steps", name, 1.0 if change is None else change.chance, change is not None)
 
 
-def _chance_beyond(beyond: int, far: float, known: Known, rows: Rows) -> float:
+def _chance_beyond(beyond: int, far: float, known: KnownTable, rows: Rows) -> float:
     """How likely it is that the most extreme rows are all among today's, and that far from those of training.
 
     The first is by division alone. A value m widths of the range beyond it counts as one of m, which holds of tails no
@@ -263,20 +263,20 @@ def _chance_of_new(column: Seen, before: Array, total: float, rows: Rows) -> flo
     return min(1.0, 2.0 * min(many, frequent))
 
 
-def _word_tests(name: str, known: Known, then: KnownWords, column: Seen, rows: Rows) -> Iterator[_Test]:
+def _word_tests(name: str, known: KnownTable, then: KnownTexts, column: Seen, rows: Rows) -> Iterator[_Test]:
     pairs = [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
     for share, now in pairs:
         chance = share_test(now, rows.size, share * known.size, known.size)
         yield _Test("words", name, chance, matters(share, now / rows.size))
 
 
-def _rule_tests(rules: tuple[RuleDrift, ...], known: Known, size: float) -> Iterator[_Test]:
+def _rule_tests(rules: tuple[RuleDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
     for rule in rules:
         chance = share_test(rule.now * size, size, rule.then * known.size, known.size)
         yield _Test("rule", rule.id, chance, matters(rule.then, rule.now))
 
 
-def _class_tests(classes: tuple[ClassDrift, ...], known: Known, size: float) -> Iterator[_Test]:
+def _class_tests(classes: tuple[ClassDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
     for of in ("predicted", "actual"):
         parts = [part for part in classes if part.of == of]
         if parts:
@@ -285,7 +285,7 @@ def _class_tests(classes: tuple[ClassDrift, ...], known: Known, size: float) -> 
             yield _Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts)))
 
 
-def _facts(known: Known, name: str, column: Seen, rows: Rows) -> Alarms:
+def _facts(known: KnownTable, name: str, column: Seen, rows: Rows) -> Alarms:
     """What is odd about a few rows, each by itself."""
     then, found = known.columns[name], set[str]()
     if column.unseen:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.drift.findings import Shift
-from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords
 from rulekit.audit.drift.observed import Rows, Seen
 from rulekit.audit.drift.significance import share_test, stability_index
 from rulekit.audit.drift.transformations import index_of, near, quantiles_of, undoing
@@ -20,6 +19,7 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature, Schema
 from rulekit.shown.distributions import UNITS_OF_GRIDS, on_grid
+from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts
 
 Alarms = frozenset[str]
 """Which tests of a column found a difference: "missing", "new levels", "gone", "out of range", "distribution", ..."""
@@ -30,7 +30,7 @@ _UNNAMED = Shift("distribution", "distributed otherwise than in training")
 
 
 def changes_of(
-    schema: Schema, known: Known, columns: Mapping[str, Seen], alarms: Mapping[str, Alarms], rows: Rows
+    schema: Schema, known: KnownTable, columns: Mapping[str, Seen], alarms: Mapping[str, Alarms], rows: Rows
 ) -> dict[str, tuple[Shift, ...]]:
     """By column what happened, for those of which a test says that something did."""
     odd = {own: tests for own, tests in alarms.items() if tests}
@@ -42,7 +42,7 @@ def changes_of(
 
 
 def _changes(
-    feature: Feature, known: Known, seen: Seen, tests: Alarms, rows: Rows, partners: Mapping[str, str]
+    feature: Feature, known: KnownTable, seen: Seen, tests: Alarms, rows: Rows, partners: Mapping[str, str]
 ) -> Iterator[Shift]:
     then = known.columns[feature.name]
     if "missing" in tests:
@@ -63,7 +63,7 @@ def _changes(
 
 
 def _numbers(
-    feature: Feature, known: Known, then: KnownNumbers, seen: Seen, tests: Alarms, rows: Rows
+    feature: Feature, known: KnownTable, then: KnownNumbers, seen: Seen, tests: Alarms, rows: Rows
 ) -> Iterator[Shift]:
     values = seen.values
     if "distribution" in tests or "steps" in tests:
@@ -170,7 +170,7 @@ def _stepped(steps: GridChange) -> Shift:
 # Levels and words ----------------------------------------------------------------------------------------------------
 
 
-def _levels(known: Known, then: KnownLevels, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
+def _levels(known: KnownTable, then: KnownLevels, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
     told = False
     if "new levels" in tests or (seen.unseen_share >= 0.5 and "distribution" in tests):
         yield _new(then, seen, rows)
@@ -218,7 +218,7 @@ def _plain(level: str) -> str:
     return "".join(level.split()).casefold().replace("_", "").replace("-", "")
 
 
-def _words(then: KnownWords, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
+def _words(then: KnownTexts, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
     if "words" not in tests:
         return
     now = seen.counts / rows.size
@@ -238,7 +238,7 @@ _MOST = 40  # columns of which all pairs are looked at
 
 
 def swapped(
-    schema: Schema, known: Known, columns: Mapping[str, Seen], odd: Mapping[str, frozenset[str]]
+    schema: Schema, known: KnownTable, columns: Mapping[str, Seen], odd: Mapping[str, frozenset[str]]
 ) -> dict[str, str]:
     """By column the one with which it was exchanged, among those that are odd."""
     suspects = [own for own, tests in odd.items() if tests & {"distribution", "new levels", "out of range"}][:_MOST]
@@ -255,7 +255,7 @@ def swapped(
     return found
 
 
-def _as_other(known: Known, columns: Mapping[str, Seen], a: str, b: str) -> float:
+def _as_other(known: KnownTable, columns: Mapping[str, Seen], a: str, b: str) -> float:
     """How far a column is from what the other one was; up to 1 where it may be that."""
     own, other, seen = known.columns[a], known.columns[b], columns[a]
     if isinstance(own, KnownNumbers) and isinstance(other, KnownNumbers) and len(seen.values):
@@ -290,7 +290,7 @@ class GridChange:
     chance: float
 
 
-def grid_change(known: KnownNumbers, values: Floats, rows: Known) -> GridChange | None:
+def grid_change(known: KnownNumbers, values: Floats, rows: KnownTable) -> GridChange | None:
     """How values are rounded more or less: the largest unit of which much more, or fewer, are multiples; or None.
 
     The probability is that of any of the units.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.drift.known import KnownColumn, KnownLevels, KnownNumbers, KnownWords
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.shown.distributions import bin_codes, bin_counts
+from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTexts
 from rulekit.tables.table import Table, absent
 
 Array = npt.NDArray[Any]
@@ -153,7 +153,7 @@ def _levels(rows: Rows, feature: Feature, known: KnownLevels) -> Seen:
     return Seen(missing, known_cells, float(rows.size - missing), unseen=unseen, unseen_share=share, new=new)
 
 
-def _words(rows: Rows, feature: Feature, known: KnownWords) -> Seen:
+def _words(rows: Rows, feature: Feature, known: KnownTexts) -> Seen:
     sets: Any = rows.counted.array(feature.name)
     own = next(other for other in rows.counted.features if other.name == feature.name)
     numbers = [own.levels.index(word) for word in known.words]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rulekit.graph.files.free_values import count, number
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
 from rulekit.graph.model_parts import ModelParts
@@ -134,18 +135,17 @@ def speaks_for(graph: ModelParts, k: int) -> str:
 
 
 def _figures(table: str, entry: Mapping[str, Any], word: str) -> RuleFigures | None:
-    def number(key: str, largest: float) -> float | None:
-        value = entry.get(key)
-        plain = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if plain and 0.0 <= value <= largest else None  # type: ignore[operator, arg-type]
+    def upto(largest: float, key: str) -> float | None:
+        value = number(entry.get(key))
+        return value if value is not None and 0.0 <= value <= largest else None
 
-    n = entry.get("n")
-    if not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= LARGEST_EXACT_INTEGER:
+    n = count(entry.get("n"))
+    if n is None or n > LARGEST_EXACT_INTEGER:
         return None
-    share, rows = number("precision", 1.0), max(1.0, number("effective_n", n) or n)
+    share, rows = upto(1.0, "precision"), max(1.0, upto(n, "effective_n") or n)
     low, high = interval(share, rows) if share is not None and n else (None, None)
     return RuleFigures(
-        table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word, "effective_n" in entry
+        table, n, upto(1.0, "coverage"), share, low, high, upto(1.0, "base_rate"), word, "effective_n" in entry
     )
 
 

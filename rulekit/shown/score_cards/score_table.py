@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulekit.cells.totals import attainable_totals
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Above, Linear, Node, with_children
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
+from rulekit.shown.table_figures import training_of
 from rulekit.tables.table import Table
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +43,12 @@ def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
     values = None if totals is None else values_at(graph.roots, total, totals)
     if totals is None or values is None:
         return None
-    known = _shares(graph)
+    known = training_of(graph).totals
     nothing = (0.0 if known else None, None)
     return tuple(
         ScoreRow(value, probability, bool(decided), *known.get(value, nothing))
         for value, (decided, probability) in zip(totals, values, strict=True)
     )
-
-
-def _shares(graph: RuleGraph) -> dict[float, tuple[float | None, float | None]]:
-    """By total the share of the training rows, and that of the positive class among them, as far as they are said."""
-    entries = graph.statistics.get("totals")
-    found: dict[float, tuple[float | None, float | None]] = {}
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping):
-            total, share, observed = (_number(entry.get(name)) for name in ("total", "share", "observed"))
-            if total is not None and share is not None:
-                found[total] = share, observed
-    return found
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def total_of(graph: RuleGraph) -> Linear | None:

@@ -1,23 +1,19 @@
-"""Which rules were not learned: written or changed by hand, kept from a start, or put over the learned ones."""
+"""Which rules were not learned: written or changed by hand, or put over the learned ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from rulekit.graph.files.free_values import entries
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.shown.hand_made import hand_made
 
 
 def edits_of(graph: RuleGraph) -> list[Mapping[str, Any]]:
     """The edits that the provenance of a model lists, the first one first."""
-    found = graph.provenance.get("edits", ())
-    return [edit for edit in found if isinstance(edit, Mapping)] if isinstance(found, Sequence) else []
-
-
-def overrides_of(graph: RuleGraph) -> tuple[Any, ...]:
-    """The rules that win over the learned ones; none where this model knows no overrides."""
-    return tuple(getattr(graph, "overrides", ()))
+    return entries(graph.provenance.get("edits"))
 
 
 def is_learned(graph: RuleGraph) -> bool:
@@ -27,21 +23,7 @@ def is_learned(graph: RuleGraph) -> bool:
 
 def marks_of(graph: RuleGraph) -> dict[str, tuple[str, ...]]:
     """By id of a rule the words that mark it."""
-    found: dict[str, list[str]] = {}
-    ids = [rule.id for rule in rules_of(graph)]
     if not is_learned(graph):
-        return dict.fromkeys(ids, ("no record of learning",))
-    for edit in edits_of(graph):
-        added = edit.get("added", ())
-        for rule in added if isinstance(added, Sequence) and not isinstance(added, str) else ():
-            if isinstance(rule, str):
-                # a later edit may have made the id longer or shorter: one of both is a prefix of the other
-                own = [known for known in ids if known.startswith(rule) or rule.startswith(known)]
-                for known in own:
-                    if "edited by hand" not in found.setdefault(known, []):
-                        found[known].append("edited by hand")
-    for override in overrides_of(graph):
-        name = getattr(override, "id", None)
-        if isinstance(name, str):
-            found[name] = ["override"]
-    return {rule: tuple(words) for rule, words in found.items()}
+        return {rule.id: ("no record of learning",) for rule in rules_of(graph)}
+    marks = dict.fromkeys(hand_made(graph), "edited by hand") | {each.id: "override" for each in graph.overrides}
+    return {rule: (mark,) for rule, mark in marks.items()}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields
 from typing import Any
 
 from rulekit.audit.report.blocks import Block, Column, Heading, Items, Section, Table, Text, cells
 from rulekit.audit.report.numbers import rows_text
-from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
+from rulekit.audit.report.sections.edited_rules import edits_of, is_learned
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
-from rulekit.graph.nodes import Node
+from rulekit.graph.overrides import Override
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.boosting_rounds import WORDS, rounds_tables
 
 MARKED = "Rules that were written or changed by hand are marked in the table of rules."
@@ -26,7 +27,7 @@ def history_section(subject: Subject) -> Section:
     blocks: list[Block] = [Items(tuple(events))]
     if edits:
         blocks += [Heading("Edits by hand"), _edits_table(edits), Text(MARKED, "quiet")]
-    overrides = [_override(each, subject) for each in overrides_of(graph)]
+    overrides = [_override(each, graph) for each in graph.overrides]
     if overrides:
         keys = ("id", "class", "text", "author", "date", "reason", "expires")
         titles = tuple(map(Column, ("rule", "decides", "where", *keys[3:])))
@@ -73,7 +74,7 @@ def _events(subject: Subject) -> list[str]:
         found.append(f"Its probabilities were fitted anew{on} (digest {str(note.get('data'))[:12]}).")
     if provenance.get("threshold") is not None:
         found.append(f"It decides above the threshold {provenance['threshold']}.")
-    if overrides := overrides_of(subject.graph):
+    if overrides := subject.graph.overrides:
         count = len(overrides)
         found.append(f"{counted(count, 'rule')} of a person {'wins' if count == 1 else 'win'} over what was learned.")
     return found
@@ -107,19 +108,8 @@ def _ids(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) and value else "–"
 
 
-def _override(override: Any, subject: Subject) -> dict[str, Any]:
+def _override(override: Override, graph: RuleGraph) -> dict[str, Any]:
     """An override as JSON values, with its condition in words."""
-    graph = subject.graph
-    given = asdict_of(override)
-    condition, k = getattr(override, "condition", None), getattr(override, "class_index", None)
-    text = print_node(condition, graph.schema) if isinstance(condition, Node) else ""
-    label = graph.classes[k] if isinstance(k, int) and 0 <= k < len(graph.classes) else None
-    plain = {key: value for key, value in given.items() if isinstance(value, str | int | float | None)}
-    return {**plain, "text": text, "class": None if label is None else quoted(label)}
-
-
-def asdict_of(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass, whose nodes stay as they are."""
-    if not is_dataclass(value) or isinstance(value, type):
-        return {}
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    given = {item.name: getattr(override, item.name) for item in fields(override) if item.name != "condition"}
+    label = quoted(graph.classes[override.class_index])
+    return {**given, "text": print_node(override.condition, graph.schema), "class": label}

@@ -14,7 +14,7 @@ from rulekit.audit.figures.operating import calibration
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, Tone, cells
 from rulekit.audit.report.numbers import rows_text, share_text
 from rulekit.audit.report.sections.attached import of_this_model
-from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
+from rulekit.audit.report.sections.edited_rules import edits_of, is_learned
 from rulekit.audit.report.sections.performance import happened_where_reported
 from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
 from rulekit.audit.report.sections.verified_artifacts import foreign
@@ -23,6 +23,7 @@ from rulekit.graph.ladder_models import RARE
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.schema import UNSEEN_CODE
+from rulekit.shown.table_figures import training_of
 
 _FEW_OF_CLASS = 100
 _MISCALIBRATED = 0.05
@@ -105,22 +106,21 @@ def _of_rows(subject: Subject) -> Iterator[Limit]:
     )
     if subject.rows is None:
         return
-    training = subject.graph.statistics.get("columns")
+    training = training_of(subject.graph).columns
     table = subject.rows.rows.table
     beyond, many = [], False
     for column in subject.graph.used_features:
-        entry = training.get(column) if isinstance(training, dict) else None
-        if not isinstance(entry, dict) or subject.graph.schema[column].kind == "text":
+        if column not in training or subject.graph.schema[column].kind == "text":
             continue
         array = table.array(column)
         if subject.graph.schema[column].kind == "categorical":
             strange = int((array == UNSEEN_CODE).sum())
         else:
-            low, high = entry.get("low"), entry.get("high")
-            if not isinstance(low, int | float) or not isinstance(high, int | float):
+            known = training[column].range
+            if known is None:
                 continue
             with np.errstate(invalid="ignore"):
-                strange = int(((array < low) | (array > high)).sum())
+                strange = int(((array < known[0]) | (array > known[1])).sum())
         if strange:
             beyond.append(f"{name(column)} ({counted(strange, 'row')})")
             many = many or strange > _MANY_STRANGE * table.n_rows
@@ -203,11 +203,7 @@ def _of_hands(subject: Subject) -> Iterator[Limit]:
     unproved = sum(edit.get("rest_proved") is not True for edit in edits_of(graph))
     if unproved:
         yield Limit("history", f"{counted(unproved, 'edit')} may change more than the rules that were edited.", True)
-    expired = [
-        str(getattr(each, "id", "")) or "one"
-        for each in overrides_of(graph)
-        if date and getattr(each, "expires", None) and str(each.expires) < date
-    ]
+    expired = [each.id for each in graph.overrides if date and each.expires and each.expires < date]
     if expired:
         yield Limit("history", f"Overrides that had expired on {date}: {_named(expired)}.", True)
 

@@ -14,6 +14,7 @@ from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.shown.sections import missing_note
+from rulekit.shown.table_figures import tables_of
 
 _POLICIES = {
     "unseen": "belongs to no set, but where a rule names unseen levels",
@@ -27,7 +28,11 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
     graph = subject.measured
     note = missing_note(graph)
     satisfied = _satisfied(subject, checked)
-    shares = {table: _shares(block) for table, block in _tables(graph.statistics)}
+    shares = {
+        table.name: {column: known.missing for column, known in table.columns.items()}
+        for table in tables_of(graph)
+        if table.columns
+    }
     undecided = [left.text for left in checked.open if left.kind == "missing"]
     blocks: list[Block] = [Text(note or "No column is read, so nothing can be missing.")]
     whole = all(map(only_statements, graph.decision.parts))
@@ -89,23 +94,3 @@ def _columns_table(
 
 def _new_value(feature: Feature) -> str:
     return _POLICIES[feature.unseen] if feature.kind == "categorical" else ""
-
-
-def _tables(statistics: Any) -> list[tuple[str, Any]]:
-    """The name and the figures of columns of each table of rows."""
-    named = {"training": statistics}
-    named |= {"held out" if title == "held_out" else title: block for title, block in statistics.items()}
-    return [
-        (title, block["columns"])
-        for title, block in named.items()
-        if isinstance(block, dict) and isinstance(block.get("columns"), dict)
-    ]
-
-
-def _shares(columns: Any) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for column, entry in columns.items():
-        value = entry.get("missing") if isinstance(entry, dict) else None
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-        found[column] = float(value) if fits else None  # type: ignore[arg-type]
-    return found

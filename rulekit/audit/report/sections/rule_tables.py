@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, interval_text, rows_text, share_text
-from rulekit.audit.report.sections.edited_rules import marks_of, overrides_of
+from rulekit.audit.report.sections.edited_rules import marks_of
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
+from rulekit.graph.language.figures import RuleFigures, rule_figures
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
@@ -20,6 +19,7 @@ from rulekit.shown.score_cards.rule_rows import SEVERAL, Row
 from rulekit.shown.score_cards.total_lines import total_table
 from rulekit.shown.sections import Section as Part
 from rulekit.shown.sections import closing, links, reported
+from rulekit.shown.table_figures import tables_of
 
 FEW_ROWS = 30
 WEIGHTED = (
@@ -74,7 +74,7 @@ def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> Section:
     size = counts(graph)
     parts = subject.parts
     blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
-    if over := overrides_of(graph):
+    if over := graph.overrides:
         said = (
             f"{counted(len(over), 'override')} of a person {'wins' if len(over) == 1 else 'win'} over what was learned"
         )
@@ -101,8 +101,8 @@ def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> Section:
 def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
     """The rules in their order, each with what every table says of it."""
     graph = subject.measured
-    figures, totals = rule_figures(graph), _rows_of_tables(graph.statistics)
-    effective = _effective(graph.statistics)
+    figures, tables = rule_figures(graph), {table.name: table for table in tables_of(graph)}
+    effective = {name: table.effective_rows for name, table in tables.items()}
     texts = {(row.class_index, row.id): row.text for part in subject.parts for row in part.rows}
     marks = marks_of(graph)
     return tuple(
@@ -114,7 +114,7 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
             rule.literals,
             marks.get(rule.id, ()),
             tuple(
-                _on_rows(figure, totals.get(figure.table), effective.get((figure.table, rule.id, figure.n)))
+                _on_rows(figure, tables[figure.table].rows, effective[figure.table].get((rule.id, figure.n)))
                 for figure in figures.get((rule.class_index, rule.id), ())
             ),
         )
@@ -132,29 +132,6 @@ def _on_rows(figure: RuleFigures, of_rows: int | None, known: float | None) -> R
     return RuleOnRows(
         figure.table, figure.n, of_rows, effective, figure.coverage, figure.share, low, high, base, *by_base
     )
-
-
-def _blocks_of(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for title, block in {"train": statistics, **statistics}.items():
-        if isinstance(block, Mapping) and isinstance(block.get("rules"), list | tuple):
-            yield TABLES.get(title, title), block
-
-
-def _rows_of_tables(statistics: Mapping[str, Any]) -> dict[str, int]:
-    """How many rows each table has."""
-    return {title: n for title, block in _blocks_of(statistics) if type(n := block.get("rows")) is int}
-
-
-def _effective(statistics: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
-    """The effective rows by table, rule and covered rows, where they are known; a file may say anything."""
-    found: dict[tuple[str, str, int], float] = {}
-    for title, block in _blocks_of(statistics):
-        for entry in block["rules"]:
-            if isinstance(entry, Mapping) and {type(entry.get(key)) for key in ("id", "n")} == {str, int}:
-                value = entry.get("effective_n")
-                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-                    found.setdefault((title, entry["id"], entry["n"]), value)
-    return found
 
 
 def _weighted(entries: Sequence[RuleEntry]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from rulekit.audit.report.blocks import Block, Facts, Heading, Section, Text
 from rulekit.audit.report.numbers import rows_text
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.files.free_values import count, mapping, number
 
 NONE_GIVEN = (
     "No verification was given: `rulekit verify MODEL ARTIFACT --report parity.json` writes one, and `rulekit report "
@@ -65,7 +66,7 @@ def _shown(name: str, content: Mapping[str, Any], digest: str, here: bool) -> li
         ("different decisions", _rows(different)),
         ("probabilities", f"within {_gap(content.get('largest_gap'))}, {probabilities}"),
         ("rules inside the artifact", str(content.get("carried"))),
-        ("versions", ", ".join(f"{k} {v}" for k, v in _mapping(content.get("versions")).items()) or "not stated"),
+        ("versions", ", ".join(f"{k} {v}" for k, v in mapping(content.get("versions")).items()) or "not stated"),
         ("sha256 of the artifact", str(content.get("sha256"))),
         ("signature", "there is one, which was not checked here" if content.get("signature") else "none"),
     ]
@@ -74,12 +75,8 @@ def _shown(name: str, content: Mapping[str, Any], digest: str, here: bool) -> li
 
 
 def _rows(value: Any) -> str:
-    return rows_text(value) if type(value) is int else "not stated"
+    return rows_text(value) if count(value) is not None else "not stated"
 
 
 def _gap(value: Any) -> str:
-    return f"{value:.1g}" if isinstance(value, int | float) and not isinstance(value, bool) else "not stated"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return f"{value:.1g}" if number(value) is not None else "not stated"
