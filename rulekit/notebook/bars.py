@@ -10,8 +10,15 @@ from html import escape
 from typing import Any, Protocol
 
 from rulekit.names import printable
-from rulekit.notebook.shells import shell
 from rulekit.work.course import Course
+
+
+def shell() -> Any:
+    """The running notebook's shell, None where there is none: on a terminal, IPython's too, and in a script."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if getattr(shell, "kernel", None) is not None else None
+
 
 _EVERY = 0.1
 """Seconds between two changes of a bar."""

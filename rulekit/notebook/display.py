@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.notebook.bars import bar_of
+from rulekit.notebook.bars import bar_of, shell
 from rulekit.notebook.html import estimator_html, graph_html, ladder_html, path_html, report_html
-from rulekit.notebook.shells import shell
 from rulekit.shown import view
 
 __all__ = ["bar_of", "html_of", "show"]

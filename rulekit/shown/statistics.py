@@ -18,7 +18,7 @@ from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, l
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 from rulekit.shown.distributions import Distributions
 from rulekit.shown.exact_sums import UNIT, Weights, share_of
-from rulekit.shown.score_cards.score_table import total_of
+from rulekit.shown.score_cards.totals import total_of
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph

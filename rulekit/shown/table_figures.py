@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.files.free_values import count, entries, mapping, number, numbers, share, shares
+from rulekit.graph.files.json_values import count, entries, mapping, number, numbers, share, shares
 from rulekit.graph.language.figures import TABLES, TRAINING
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import FormatError, InputError
+from rulekit.graph.files.json_values import parse_json
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import decode, read_bounded, write_atomically
-from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions

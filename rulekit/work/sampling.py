@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.figures.curves import PICTURES, require_matplotlib
+from rulekit.audit.figures.curves import PICTURES, picture_bytes, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
-from rulekit.audit.figures.pictures import picture_bytes
 from rulekit.audit.reason_codes.adverse import class_of
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.explaining.meanings import CONTRARY
-from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
+from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
 from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
-from rulekit.audit.explaining.turned_conditions import conditions_of_rows
 from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.graph.evaluation.evaluator import decide, probabilities

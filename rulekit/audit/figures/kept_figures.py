@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
-from rulekit.graph.files import free_values
+from rulekit.graph.files import json_values
 from rulekit.graph.rule_graph import RuleGraph
 
 T = TypeVar("T")
@@ -130,13 +130,13 @@ def _known(value: T | None) -> T:
 
 
 def _count(value: Any) -> int:
-    return _known(free_values.count(value))
+    return _known(json_values.count(value))
 
 
 def _weight(value: Any) -> float:
-    weight = _known(free_values.number(value))
+    weight = _known(json_values.number(value))
     return _known(weight if weight >= 0 else None)
 
 
 def _share(value: Any) -> float:
-    return _known(free_values.share(value))
+    return _known(json_values.share(value))

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.figures.curves import PICTURES
-from rulekit.audit.figures.pictures import picture_bytes
+from rulekit.audit.figures.curves import PICTURES, picture_bytes
 
 Floats = npt.NDArray[np.float64]
 Judged = tuple[npt.NDArray[np.bool_], Floats, Floats | None]

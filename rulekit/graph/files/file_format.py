@@ -10,6 +10,7 @@ from typing import Any
 
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import DECISIONS, Decision
+from rulekit.graph.files.json_values import parse_json
 from rulekit.graph.files.node_fields import (
     DECISION_FIELDS,
     NODE_FIELDS,
@@ -24,7 +25,6 @@ from rulekit.graph.files.node_fields import (
 )
 from rulekit.graph.files.notes import check_notes, read_rate, with_known_columns
 from rulekit.graph.files.schema_format import read_class, read_schema
-from rulekit.graph.files.strict_json import parse_json
 from rulekit.graph.files.writing import FORMAT, MEASURED, VERSION
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.ladder_models import rung_of

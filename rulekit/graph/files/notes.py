@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.files.free_values import count, number, share
+from rulekit.graph.files.json_values import count, number, share
 
 _RATES = ("coverage", "precision", "true_positive", "error", "cumulative_true_positive", "cumulative_error")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Decision
+from rulekit.graph.files.json_values import dump
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, Codec, Ids
 from rulekit.graph.files.notes import without_known_columns
 from rulekit.graph.files.schema_format import plain_value, write_classes, write_schema
-from rulekit.graph.files.strict_json import dump
 from rulekit.graph.ladder import Ladder
 from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.nodes import Node

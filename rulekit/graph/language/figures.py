@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rulekit.graph.files.free_values import count, number
+from rulekit.graph.files.json_values import count, number
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
 from rulekit.graph.model_parts import ModelParts

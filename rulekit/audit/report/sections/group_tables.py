@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from rulekit.audit.figures.group_lines import compared_text
-from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, parity
+from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, compared_text, parity
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, rows_text, share_text
 from rulekit.audit.report.sections.rule_tables import WEIGHTED

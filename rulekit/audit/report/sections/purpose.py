@@ -1,17 +1,17 @@
-"""What the model is for, and where it comes from."""
+"""What the model is for and where it comes from, and where a report answers what laws ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Facts, Section, Text
+from rulekit.audit.report.blocks import Block, Cell, Column, Facts, Section, Table, Text, cells
 from rulekit.audit.report.numbers import rows_text
-from rulekit.audit.report.sections.edited_rules import is_learned
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name, quoted
 from rulekit.names import printable
+from rulekit.shown.hand_made import is_learned
 
 NOT_SAID = "not stated"
 _MOST_TEXT = 400
@@ -92,3 +92,75 @@ def _word(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in value.items()) or "none"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+SAID = (
+    "The table says where this file answers what each text asks for; what it cannot know is left to its author. It is "
+    "a guide for readers and no statement that the model, or this file, complies with anything."
+)
+BY_THE_AUTHOR = "by its author"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a text asks for, and the ids of the sections that speak of it; none: left to the author."""
+
+    source: str
+    point: str
+    what: str
+    sections: tuple[str, ...] = ()
+
+
+_ANNEX, _GUIDANCE = "AI Act, Annex IV", "SR 26-2"
+ASKED = (
+    Asked(_ANNEX, "1", "general description: purpose, provider, version", ("purpose", "summary")),
+    Asked(_ANNEX, "2 (a)", "methods and steps of development", ("purpose", "sizes", "history")),
+    Asked(_ANNEX, "2 (b)", "general logic, design choices, what is optimised", ("rules", "sizes")),
+    Asked(_ANNEX, "2 (c)", "architecture: how components build on each other"),
+    Asked(_ANNEX, "2 (d)", "data: provenance, scope, main characteristics", ("purpose", "columns")),
+    Asked(_ANNEX, "2 (e)", "human oversight, and what helps people to interpret", ("rules", "score", "missing")),
+    Asked(_ANNEX, "2 (f)", "changes that were determined beforehand", ("history",)),
+    Asked(
+        _ANNEX,
+        "2 (g)",
+        "validation and testing: data, metrics, discriminatory impacts",
+        ("performance", "groups", "checks", "verification"),
+    ),
+    Asked(_ANNEX, "2 (h)", "cybersecurity"),
+    Asked(
+        _ANNEX,
+        "3",
+        "capabilities and limits, accuracy for groups of persons, input data",
+        ("limits", "groups", "missing", "columns"),
+    ),
+    Asked(_ANNEX, "4", "why the metrics are appropriate", ("performance",)),
+    Asked(_ANNEX, "5", "risk management system"),
+    Asked(_ANNEX, "6", "changes through the lifecycle", ("history", "comparison")),
+    Asked(_ANNEX, "7, 8", "standards applied, declaration of conformity"),
+    Asked(_ANNEX, "9", "monitoring after it is placed on the market", ("drift",)),
+    Asked(_GUIDANCE, "development", "purpose, design, data, limitations", ("purpose", "rules", "columns", "limits")),
+    Asked(
+        _GUIDANCE,
+        "validation",
+        "conceptual soundness, outcomes, benchmarks",
+        ("checks", "performance", "stability", "sizes"),
+    ),
+    Asked(_GUIDANCE, "implementation", "the model in use is the one that was validated", ("verification",)),
+    Asked(_GUIDANCE, "monitoring", "ongoing monitoring, changes", ("drift", "comparison", "history")),
+    Asked(_GUIDANCE, "overrides", "expert judgement over the output of a model", ("history", "rules")),
+    Asked(_GUIDANCE, "governance", "roles, inventory, materiality, vendors"),
+)
+
+
+def annex_section(titles: dict[str, str]) -> Section:
+    """The table of what is asked and where it is answered; titles: of sections by id."""
+    lines: dict[str, list[tuple[Cell, ...]]] = {}
+    for asked in ASKED:
+        known = [section for section in asked.sections if section in titles]
+        links = tuple((section, titles[section]) for section in known)
+        where = Cell(links=links) if known else Cell(BY_THE_AUTHOR, tone="quiet")
+        lines.setdefault(asked.source, []).append(cells(asked.point, asked.what, where))
+    columns = (Column("point"), Column("asks for"), Column("answered in", "rule"))
+    tables = tuple(Table(source, columns, tuple(rows)) for source, rows in lines.items())
+    data = {"asked": [asdict(asked) for asked in ASKED]}
+    return Section("annex", "Where to find what Annex IV asks", (Text(SAID), *tables), data)

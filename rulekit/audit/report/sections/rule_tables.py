@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass
 from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, interval_text, rows_text, share_text
-from rulekit.audit.report.sections.edited_rules import marks_of
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import RuleFigures, rule_figures
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
+from rulekit.shown.hand_made import marks_of
 from rulekit.shown.outline import legend
 from rulekit.shown.score_cards.rule_rows import SEVERAL, Row
-from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.sections import Section as Part
 from rulekit.shown.sections import closing, links, reported
 from rulekit.shown.table_figures import tables_of
