@@ -184,7 +184,7 @@ def _circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     return sorted((sorted(circle) for circle in circles), key=len, reverse=True)
 
 
-CIRCLES = 43
+CIRCLES = 30
 """The modules of all circles that are left; the number only falls, to 0."""
 
 
