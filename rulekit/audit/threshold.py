@@ -79,7 +79,7 @@ class Purpose:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ThresholdStep:
     """A decision threshold (positive iff strictly above it) and what it gives on the rows."""
 
     threshold: float
@@ -90,15 +90,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ThresholdChoice:
     """The chosen step, and its neighbours: the next stricter one and the next laxer one, None where there is none.
 
     A model of few rules has few distinct probabilities, so that the neighbours may lie far away.
     """
 
-    chosen: Step
-    stricter: Step | None
-    laxer: Step | None
+    chosen: ThresholdStep
+    stricter: ThresholdStep | None
+    laxer: ThresholdStep | None
 
 
 def choose_threshold(
@@ -106,7 +106,7 @@ def choose_threshold(
     score: npt.NDArray[np.float64],
     purpose: Purpose,
     weight: npt.NDArray[np.float64] | None = None,
-) -> Choice:
+) -> ThresholdChoice:
     """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
     Candidates lie between the distinct scores, so every decision that tells rows apart is looked at. For a least
@@ -138,7 +138,7 @@ def choose_threshold(
     return steps.choice(best)
 
 
-def _choice_at(threshold: float, score: npt.NDArray[np.float64], steps: _Steps) -> Choice:
+def _choice_at(threshold: float, score: npt.NDArray[np.float64], steps: _Steps) -> ThresholdChoice:
     """The step at a threshold that was asked for."""
     above = int(np.count_nonzero(score > threshold))
     if above in (0, len(score)):
@@ -171,13 +171,15 @@ class _Steps:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def step(self, i: int) -> Step:
+    def step(self, i: int) -> ThresholdStep:
         threshold = _middle(float(self.low[i]), float(self.high[i]))
-        return Step(threshold, *(float(array[i]) for array in (self.precision, self.recall, self.f1, self.cost)))
+        return ThresholdStep(
+            threshold, *(float(array[i]) for array in (self.precision, self.recall, self.f1, self.cost))
+        )
 
-    def choice(self, i: int) -> Choice:
+    def choice(self, i: int) -> ThresholdChoice:
         stricter, laxer = (self.step(j) if 0 <= j < len(self) else None for j in (i - 1, i + 1))
-        return Choice(self.step(i), stricter, laxer)
+        return ThresholdChoice(self.step(i), stricter, laxer)
 
     def said(self, places: npt.NDArray[np.int64]) -> str:
         """These steps in words."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rulekit.dates import is_dated
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.shown.exact_sums import UNIT, Weights, share_of
+from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
 from rulekit.tables.table import PART, StoredArrays, Table, absent
 from rulekit.tables.text.token_sets import TokenSets
 
@@ -57,11 +57,11 @@ class Distributions:
         describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
         return describe(feature)
 
-    def _weights(self, rows: slice) -> Weights:
+    def _weights(self, rows: slice) -> RowWeights:
         n_rows = rows.stop - rows.start
-        return Weights(None if self.weight is None else self.weight[rows], n_rows)
+        return RowWeights(None if self.weight is None else self.weight[rows], n_rows)
 
-    def _parts(self, name: str) -> Iterator[tuple[Any, Weights]]:
+    def _parts(self, name: str) -> Iterator[tuple[Any, RowWeights]]:
         """The cells of a column with the weights of their rows, part by part."""
         where = self.table.names.index(name)
         arrays = self.table.arrays

@@ -26,7 +26,7 @@ from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift
-    from rulekit.audit.explaining.meanings import Meaning
+    from rulekit.audit.explaining.meanings import RuleMeaning
     from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.tables.table import Table
 
@@ -65,7 +65,7 @@ class Scores:
 
     columns: Mapping[str, Any]
     n_rows: int
-    meanings: tuple[Meaning, ...] = ()
+    meanings: tuple[RuleMeaning, ...] = ()
     test: str = ""
     explained: Sequence[Mapping[str, Any]] = ()
     notes: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def score(request: ScoringRequest) -> Scores:
     columns["label"] = [label_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
     for k, label in enumerate(graph.classes):
         columns[f"probability({label_text(label)})"] = outcome.probabilities[:, k]
-    meanings: tuple[Meaning, ...] = ()
+    meanings: tuple[RuleMeaning, ...] = ()
     explained: list[dict[str, Any]] = []
     test = ""
     if request.explain or request.catalogue is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.drift.findings import Shift
-from rulekit.audit.drift.observed import Rows, Seen
+from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday
 from rulekit.audit.drift.significance import share_test, stability_index
 from rulekit.audit.drift.transformations import index_of, near, quantiles_of, undoing
 from rulekit.graph.language.readable import counted, listed, percent, rounded_amount
@@ -30,7 +30,11 @@ _UNNAMED = Shift("distribution", "distributed otherwise than in training")
 
 
 def changes_of(
-    schema: Schema, known: KnownTable, columns: Mapping[str, Seen], alarms: Mapping[str, Alarms], rows: Rows
+    schema: Schema,
+    known: KnownTable,
+    columns: Mapping[str, ColumnOfToday],
+    alarms: Mapping[str, Alarms],
+    rows: RowsOfToday,
 ) -> dict[str, tuple[Shift, ...]]:
     """By column what happened, for those of which a test says that something did."""
     odd = {own: tests for own, tests in alarms.items() if tests}
@@ -42,7 +46,12 @@ def changes_of(
 
 
 def _changes(
-    feature: Feature, known: KnownTable, seen: Seen, tests: Alarms, rows: Rows, partners: Mapping[str, str]
+    feature: Feature,
+    known: KnownTable,
+    seen: ColumnOfToday,
+    tests: Alarms,
+    rows: RowsOfToday,
+    partners: Mapping[str, str],
 ) -> Iterator[Shift]:
     then = known.columns[feature.name]
     if "missing" in tests:
@@ -63,7 +72,7 @@ def _changes(
 
 
 def _numbers(
-    feature: Feature, known: KnownTable, then: KnownNumbers, seen: Seen, tests: Alarms, rows: Rows
+    feature: Feature, known: KnownTable, then: KnownNumbers, seen: ColumnOfToday, tests: Alarms, rows: RowsOfToday
 ) -> Iterator[Shift]:
     values = seen.values
     if "distribution" in tests or "steps" in tests:
@@ -96,12 +105,12 @@ def _numbers(
         yield _stepped(steps)
 
 
-def _within_a_step(then: KnownNumbers, seen: Seen, steps: GridChange | None) -> bool:
+def _within_a_step(then: KnownNumbers, seen: ColumnOfToday, steps: GridChange | None) -> bool:
     """Whether values lie outside the range of training by no more than a rounding."""
     return steps is not None and seen.lowest >= then.low - steps.unit and seen.highest <= then.high + steps.unit
 
 
-def _constant(feature: Feature, seen: Seen) -> Shift | None:
+def _constant(feature: Feature, seen: ColumnOfToday) -> Shift | None:
     values = seen.values
     if len(values) < 2 or (values != values[0]).any():
         return None
@@ -111,7 +120,7 @@ def _constant(feature: Feature, seen: Seen) -> Shift | None:
     return Shift("constant", f"the same in every row, {shown}", 1.0)
 
 
-def _sentinel(then: KnownNumbers, seen: Seen, rounded: bool) -> float | None:
+def _sentinel(then: KnownNumbers, seen: ColumnOfToday, rounded: bool) -> float | None:
     """The one value that most values outside the range of training are, if it is no ordinary one a little beyond."""
     outside = seen.values[(seen.values < then.low) | (seen.values > then.high)]
     if len(outside) < 3:
@@ -125,7 +134,7 @@ def _sentinel(then: KnownNumbers, seen: Seen, rounded: bool) -> float | None:
     return value if repeated and (far or odd) else None
 
 
-def _outside(feature: Feature, then: KnownNumbers, seen: Seen, rows: Rows) -> str:
+def _outside(feature: Feature, then: KnownNumbers, seen: ColumnOfToday, rows: RowsOfToday) -> str:
     parts, n = [], rows.every.n_rows
     for count, bound, value, side, far in (
         (seen.below, then.low, seen.lowest, "below", "down to"),
@@ -170,7 +179,9 @@ def _stepped(steps: GridChange) -> Shift:
 # Levels and words ----------------------------------------------------------------------------------------------------
 
 
-def _levels(known: KnownTable, then: KnownLevels, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
+def _levels(
+    known: KnownTable, then: KnownLevels, seen: ColumnOfToday, tests: Alarms, rows: RowsOfToday
+) -> Iterator[Shift]:
     told = False
     if "new levels" in tests or (seen.unseen_share >= 0.5 and "distribution" in tests):
         yield _new(then, seen, rows)
@@ -195,7 +206,7 @@ def _levels(known: KnownTable, then: KnownLevels, seen: Seen, tests: Alarms, row
         yield Shift("distribution", words, float(np.abs(shares - then.shares).sum() / 2.0))
 
 
-def _new(then: KnownLevels, seen: Seen, rows: Rows) -> Shift:
+def _new(then: KnownLevels, seen: ColumnOfToday, rows: RowsOfToday) -> Shift:
     n = rows.every.n_rows
     if n == 1 and seen.new:
         return Shift("new levels", f"new level {quoted(next(iter(seen.new)))}", 1.0)
@@ -218,7 +229,7 @@ def _plain(level: str) -> str:
     return "".join(level.split()).casefold().replace("_", "").replace("-", "")
 
 
-def _words(then: KnownTexts, seen: Seen, tests: Alarms, rows: Rows) -> Iterator[Shift]:
+def _words(then: KnownTexts, seen: ColumnOfToday, tests: Alarms, rows: RowsOfToday) -> Iterator[Shift]:
     if "words" not in tests:
         return
     now = seen.counts / rows.size
@@ -238,7 +249,7 @@ _MOST = 40  # columns of which all pairs are looked at
 
 
 def swapped(
-    schema: Schema, known: KnownTable, columns: Mapping[str, Seen], odd: Mapping[str, frozenset[str]]
+    schema: Schema, known: KnownTable, columns: Mapping[str, ColumnOfToday], odd: Mapping[str, frozenset[str]]
 ) -> dict[str, str]:
     """By column the one with which it was exchanged, among those that are odd."""
     suspects = [own for own, tests in odd.items() if tests & {"distribution", "new levels", "out of range"}][:_MOST]
@@ -255,7 +266,7 @@ def swapped(
     return found
 
 
-def _as_other(known: KnownTable, columns: Mapping[str, Seen], a: str, b: str) -> float:
+def _as_other(known: KnownTable, columns: Mapping[str, ColumnOfToday], a: str, b: str) -> float:
     """How far a column is from what the other one was; up to 1 where it may be that."""
     own, other, seen = known.columns[a], known.columns[b], columns[a]
     if isinstance(own, KnownNumbers) and isinstance(other, KnownNumbers) and len(seen.values):

@@ -15,7 +15,7 @@ CONTRARY = (INHIBITS, "against")
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class RuleMeaning:
     """What the id of a rule stands for: the class that it speaks for or against, and its condition.
 
     weight: its part of a sum, else None; a rule whose weight is negative speaks against the class, as does one that
@@ -38,14 +38,14 @@ class Meaning:
         return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}{signed}")
 
 
-def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
+def meanings_of(graph: RuleGraph) -> tuple[RuleMeaning, ...]:
     """What the ids of all rules of a model stand for."""
     from rulekit.graph.language.text import print_node
     from rulekit.shown.sections import signature
 
     signed = {override.id: signature(override) for override in graph.overrides}
     return tuple(
-        Meaning(
+        RuleMeaning(
             rule.id,
             graph.classes[rule.class_index],
             print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema),

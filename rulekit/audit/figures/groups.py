@@ -8,7 +8,6 @@ separation the next two, sufficiency the last. The reference is the group of mos
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.figures.intervals import Bounds, difference_bounds, exact_bounds, ratio_bounds
+from rulekit.audit.figures.intervals import IntervalEnds, difference_bounds, exact_bounds, ratio_bounds
 from rulekit.errors import InputError
+from rulekit.graph.language.figures import finite
 from rulekit.graph.language.readable import rounded_amount
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import ClassLabel
@@ -34,7 +34,7 @@ SMALL = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRate:
     """A number beside that of the reference, with its interval of 95 %; None where it is not defined or not bounded."""
 
     value: float | None
@@ -56,8 +56,8 @@ class GroupRate:
     share: float | None
     low: float | None
     high: float | None
-    difference: Compared | None = None
-    ratio: Compared | None = None
+    difference: ComparedRate | None = None
+    ratio: ComparedRate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tally:
+class _GroupTally:
     """Of one measure by group [G]: rows, effective rows, and the share; NaN of no weight."""
 
     rows: npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
     return grouping.names.index(reference)
 
 
-def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _Tally:
+def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _GroupTally:
     """How often an event is found among some rows, group by group."""
     rows = np.bincount(codes[among & (mass > 0)], minlength=count)
     total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))
@@ -168,10 +168,10 @@ def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbe
     squares = np.bincount(codes, (mass / largest) ** 2 * among, count)
     some = total > 0
     effective = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
-    return _Tally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
+    return _GroupTally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
 
 
-def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
+def _rates(measure: str, tally: _GroupTally, reference: int) -> list[GroupRate]:
     share, n = tally.share, tally.effective
     own = exact_bounds(share, n)
     theirs = share[reference], n[reference]
@@ -183,9 +183,9 @@ def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
             measure,
             int(tally.rows[g]),
             float(n[g]),
-            _number(share[g]),
-            _number(own.low[g]),
-            _number(own.high[g]),
+            finite(share[g]),
+            finite(own.low[g]),
+            finite(own.high[g]),
             None if g == reference else _compared(difference, g),
             None if g == reference else _compared(ratio, g),
         )
@@ -193,13 +193,9 @@ def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
     ]
 
 
-def _compared(found: tuple[Numbers, Bounds], g: int) -> Compared:
+def _compared(found: tuple[Numbers, IntervalEnds], g: int) -> ComparedRate:
     value, bounds = found
-    return Compared(_number(value[g]), _number(bounds.low[g]), _number(bounds.high[g]))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return ComparedRate(finite(value[g]), finite(bounds.low[g]), finite(bounds.high[g]))
 
 
 MOST_GROUPS = 12
@@ -290,10 +286,10 @@ def group_lines(found: Parity, width: int = 80) -> list[str]:
 
 def rate_text(rate: GroupRate) -> str:
     """`12.3 (8.1, 17.9)`."""
-    return compared_text(Compared(rate.share, rate.low, rate.high), 100.0)
+    return compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
 
 
-def compared_text(found: Compared | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:
+def compared_text(found: ComparedRate | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:
     """`+1.2 (-3.4, 5.6)`; `-` of nothing; without an upper end `(0.4, no limit)`."""
     if found is None or (found.value is None and found.low is None):
         return "-"

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from rulekit.audit.checks.checking import check_model
-from rulekit.audit.report.blocks import Section
+from rulekit.audit.report.blocks import ReportSection
 from rulekit.audit.report.scoring.steps import score_section
 from rulekit.audit.report.sections.attached import KINDS, attached_section
 from rulekit.audit.report.sections.column_table import columns_section
@@ -36,7 +36,7 @@ class Document:
 
     title: str
     subtitle: str
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     digest: str
 
     @cached_property
@@ -45,7 +45,7 @@ class Document:
         contents: Mapping[str, Any] = {section.id: dict(section.data) for section in self.sections}
         return {"format": FORMAT, "version": VERSION, "title": self.title, "digest": self.digest, **contents}
 
-    def section(self, section_id: str) -> Section:
+    def section(self, section_id: str) -> ReportSection:
         """The section of an id."""
         return next(section for section in self.sections if section.id == section_id)
 

@@ -11,7 +11,7 @@ import pytest
 from rulekit_exporters.text import show
 
 from rulekit import explain
-from rulekit.audit.report.blocks import Table
+from rulekit.audit.report.blocks import ReportTable
 from rulekit.audit.report.sections.rule_tables import probability_section
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.parsing import parse_graph
@@ -191,7 +191,7 @@ def test_the_report_shows_the_points() -> None:
     graph = parse_graph(REPORTED)
     subject = SimpleNamespace(measured=graph)
     section = probability_section(cast(Subject, subject))
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    (table,) = [block for block in section.blocks if isinstance(block, ReportTable)]
     assert [column.title for column in table.columns] == ["rule", "points", "condition"]
     assert [line[1].text for line in table.rows] == ["-21", "+38", "-6", "+9", "+40"]
 

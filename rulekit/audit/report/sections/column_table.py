@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, share_text
+from rulekit.audit.report.blocks import Block, Cell, ReportSection, ReportTable, TableColumn, Text, cells, columns
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.figures import UNKNOWN, share_text
 from rulekit.graph.language.readable import amount, counted
 from rulekit.graph.language.words import name
 from rulekit.graph.rules import columns_of
@@ -19,7 +19,7 @@ _ROLES = {"audit": "for audit only", "forbidden": "forbidden"}
 _WAYS = {1: "increasing", -1: "decreasing"}
 
 
-def columns_section(subject: Subject) -> Section:
+def columns_section(subject: Subject) -> ReportSection:
     """Columns that rules read, with their values in training; then the others, which decide nothing."""
     graph = subject.measured
     rules = {column: [] for column in graph.schema.names}  # type: dict[str, list[str]]
@@ -31,10 +31,10 @@ def columns_section(subject: Subject) -> Section:
     used = [graph.schema[column] for column in graph.used_features]
     unused = [feature for feature in graph.schema if feature.name not in set(graph.used_features)]
     blocks: list[Block] = [Text(f"{counted(len(used), 'column')} of {len(graph.schema)} decide.")]
-    titles = [Column("column"), Column("kind"), Column("in training"), Column("missing", "number")]
+    titles = [TableColumn("column"), TableColumn("kind"), TableColumn("in training"), TableColumn("missing", "number")]
     if given:
-        titles.append(Column(f"in {subject.rows.name if subject.rows else ''}"))
-    titles.append(Column("rules", "id"))
+        titles.append(TableColumn(f"in {subject.rows.name if subject.rows else ''}"))
+    titles.append(TableColumn("rules", "id"))
     lines = []
     for feature in used:
         known = training.get(feature.name)
@@ -50,17 +50,17 @@ def columns_section(subject: Subject) -> Section:
             )
         )
     if lines:
-        blocks.append(Table("Columns that decide", tuple(titles), tuple(lines)))
+        blocks.append(ReportTable("Columns that decide", tuple(titles), tuple(lines)))
     if unused:
         rest = tuple(cells(Cell(name(feature.name), marks=_marks(feature)), _kind(feature)) for feature in unused)
-        blocks.append(Table("Columns that the model does not read", (Column("column"), Column("kind")), rest))
+        blocks.append(ReportTable("Columns that the model does not read", columns("column", "kind"), rest))
     data = {
         "used": [
             _data(feature, rules[feature.name], training.get(feature.name), given.get(feature.name)) for feature in used
         ],
         "unused": [{"column": f.name, "kind": f.kind, "role": f.role} for f in unused],
     }
-    return Section("columns", "Columns", tuple(blocks), data)
+    return ReportSection("columns", "Columns", tuple(blocks), data)
 
 
 def _data(
@@ -105,4 +105,4 @@ def _range(feature: Feature, known: ColumnFigures | None) -> str:
         if feature.kind == "boolean":
             return "true and false" if low < high else ("true" if high else "false")
         return f"{amount(low, feature)} to {amount(high, feature)}"
-    return "text" if feature.kind == "text" else NONE
+    return "text" if feature.kind == "text" else UNKNOWN

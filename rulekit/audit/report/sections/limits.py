@@ -12,14 +12,26 @@ from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import SMALL, Parity
 from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.figures.operating import calibration
-from rulekit.audit.report.blocks import Block, Cell, Column, Facts, Heading, Items, Section, Table, Text, Tone, cells
-from rulekit.audit.report.numbers import bounded_share, number_text, rows_text, share_text
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Items,
+    ReportSection,
+    ReportTable,
+    Text,
+    Tone,
+    cells,
+    columns,
+)
 from rulekit.audit.report.sections.attached import of_this_model
 from rulekit.audit.report.sections.performance import happened_where_reported
 from rulekit.audit.report.sections.proofs import foreign
 from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.ladder_models import RARE
+from rulekit.graph.language.figures import bounded_share, number_text, rows_text, share_text
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rules import counts
@@ -40,7 +52,7 @@ ALWAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ModelLimit:
     """A limit in one sentence; kind: what it is of. serious: something is wrong or unknown, not merely bounded."""
 
     kind: str
@@ -50,7 +62,7 @@ class Limit:
 
 def limits_of(
     subject: Subject, checked: Checked, groups: Sequence[Parity], rules: Sequence[RuleEntry]
-) -> tuple[Limit, ...]:
+) -> tuple[ModelLimit, ...]:
     """Every limit that is known, the serious ones first."""
     sources = (
         *_of_figures(subject),
@@ -65,43 +77,43 @@ def limits_of(
     return tuple(sorted(sources, key=lambda limit: not limit.serious))
 
 
-def limits_section(limits: Sequence[Limit]) -> Section:
+def limits_section(limits: Sequence[ModelLimit]) -> ReportSection:
     """The limits as a table, then what holds of every model."""
     tones: dict[bool, Tone] = {True: "bad", False: "plain"}
     lines = tuple(cells(Cell(limit.kind, tone=tones[limit.serious]), limit.text) for limit in limits)
-    blocks: list[Block] = [Table("", (Column("of"), Column("limit")), lines)] if lines else []
+    blocks: list[Block] = [ReportTable("", columns("of", "limit"), lines)] if lines else []
     blocks += [Text(text) for text in ALWAYS]
-    return Section("limits", "Limits", tuple(blocks), {"limits": [asdict(limit) for limit in limits]})
+    return ReportSection("limits", "Limits", tuple(blocks), {"limits": [asdict(limit) for limit in limits]})
 
 
-def _of_figures(subject: Subject) -> Iterator[Limit]:
+def _of_figures(subject: Subject) -> Iterator[ModelLimit]:
     rows = subject.rows
     if rows is None:
         kept = kept_figures(subject.graph)
         if kept is None:
-            yield Limit("figures", "The model was not measured on any rows here.", True)
+            yield ModelLimit("figures", "The model was not measured on any rows here.", True)
         elif "training rows" in kept.measured_on:
-            yield Limit("figures", f"The figures are of {kept.measured_on}.", True)
+            yield ModelLimit("figures", f"The figures are of {kept.measured_on}.", True)
         return
     if rows.flatter:
         known = rows.overlap
         many = known is None or known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
-        yield Limit("figures", f"Some of the rows equal training rows: {known}.", many)
+        yield ModelLimit("figures", f"Some of the rows equal training rows: {known}.", many)
     elif rows.overlap is None:
-        yield Limit("figures", "It is not known whether these rows equal training rows.", True)
+        yield ModelLimit("figures", "It is not known whether these rows equal training rows.", True)
     if subject.graph.probability:
         happened, reported, what = happened_where_reported(subject, rows)
         error = calibration(happened, reported, rows.weight).error
         if error > _MISCALIBRATED:
             said = f"The reported probability of {what} is off by {100 * error:.1f} percentage points in the mean."
-            yield Limit("probabilities", f"{said} Do not take it for a frequency.")
+            yield ModelLimit("probabilities", f"{said} Do not take it for a frequency.")
     else:
-        yield Limit("probabilities", "The model reports no probabilities but 0 and 1.")
+        yield ModelLimit("probabilities", "The model reports no probabilities but 0 and 1.")
 
 
-def _of_rows(subject: Subject) -> Iterator[Limit]:
+def _of_rows(subject: Subject) -> Iterator[ModelLimit]:
     """Where the rows that were given are not like those of training, and what the model does elsewhere."""
-    yield Limit(
+    yield ModelLimit(
         "rows",
         "Outside the ranges and levels of the training table (section Columns) a rule decides all the same, though "
         "nothing was learned of such rows.",
@@ -128,10 +140,10 @@ def _of_rows(subject: Subject) -> Iterator[Limit]:
             many = many or strange > _MANY_STRANGE * table.n_rows
     if beyond:
         said = f"Values that training never saw stand in {_named(beyond)} of {subject.rows.name}."
-        yield Limit("rows", said, many)
+        yield ModelLimit("rows", said, many)
 
 
-def _of_classes(subject: Subject) -> Iterator[Limit]:
+def _of_classes(subject: Subject) -> Iterator[ModelLimit]:
     rows, kept = subject.rows, kept_figures(subject.graph)
     if rows is not None:
         support = np.bincount(rows.y, rows.mass, len(subject.graph.classes))
@@ -144,70 +156,78 @@ def _of_classes(subject: Subject) -> Iterator[Limit]:
     for label, mass, n in zip(subject.graph.classes, support, counts, strict=True):
         if mass < RARE * support.sum() or n < _FEW_OF_CLASS:
             share = share_text(float(mass / support.sum())) if support.sum() else "none"
-            yield Limit("classes", f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain.")
+            yield ModelLimit(
+                "classes", f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain."
+            )
 
 
-def _of_rules(rules: Sequence[RuleEntry]) -> Iterator[Limit]:
+def _of_rules(rules: Sequence[RuleEntry]) -> Iterator[ModelLimit]:
     few = []
     for entry in rules:
         for figure in entry.figures[:1]:
             if figure.covered < FEW_ROWS:
                 few.append(f"{entry.id} ({counted(figure.covered, 'row')} of {figure.table})")
     if few:
-        yield Limit("rules", f"Rules that rest on fewer than {FEW_ROWS} rows: {_named(few)}.")
+        yield ModelLimit("rules", f"Rules that rest on fewer than {FEW_ROWS} rows: {_named(few)}.")
 
 
-def _of_groups(groups: Sequence[Parity]) -> Iterator[Limit]:
+def _of_groups(groups: Sequence[Parity]) -> Iterator[ModelLimit]:
     for found in groups:
         small = [f"{group.name} ({counted(group.rows, 'row')})" for group in found.groups if group.effective_n < SMALL]
         if small:
-            yield Limit("groups", f"Too few rows to say much of {_named(small)} by {name(found.column)}.")
+            yield ModelLimit("groups", f"Too few rows to say much of {_named(small)} by {name(found.column)}.")
 
 
-def _of_proofs(subject: Subject, checked: Checked) -> Iterator[Limit]:
+def _of_proofs(subject: Subject, checked: Checked) -> Iterator[ModelLimit]:
     for verdict in checked.verdicts:
         if verdict.outcome == "fails":
-            yield Limit("promises", f"Broken: {verdict.promise.text}.", True)
+            yield ModelLimit("promises", f"Broken: {verdict.promise.text}.", True)
         elif verdict.outcome != "proved":
-            yield Limit("promises", f"Not proved: {verdict.promise.text}: {verdict.reason}.", True)
+            yield ModelLimit("promises", f"Not proved: {verdict.promise.text}: {verdict.reason}.", True)
     if checked.open:
         said = f"{counted(len(checked.open), 'question')} about the rules could not be decided, such as "
-        yield Limit("checks", f"{said}{checked.open[0].text}.")
+        yield ModelLimit("checks", f"{said}{checked.open[0].text}.")
     if not subject.verifications:
-        yield Limit("artifacts", "No artifact is shown to decide as the model does.")
+        yield ModelLimit("artifacts", "No artifact is shown to decide as the model does.")
     for file, content in subject.verifications.items():
         if foreign(content, subject.graph.digest):
-            yield Limit("artifacts", f"{file} verifies another model.", True)
+            yield ModelLimit("artifacts", f"{file} verifies another model.", True)
         elif content.get("ok") is not True:
-            yield Limit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
+            yield ModelLimit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
         elif content.get("proof") != "proved":
-            yield Limit("artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}.")
+            yield ModelLimit(
+                "artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}."
+            )
         elif file not in subject.verified:
-            yield Limit("artifacts", f"{file} was written elsewhere, and what it says of an artifact was not repeated.")
+            yield ModelLimit(
+                "artifacts", f"{file} was written elsewhere, and what it says of an artifact was not repeated."
+            )
 
 
-def _of_attachments(subject: Subject) -> Iterator[Limit]:
+def _of_attachments(subject: Subject) -> Iterator[ModelLimit]:
     """Files that are of other models, and rows that are not like those of training."""
     for kind, files in subject.attachments.items():
         for file, content in files:
             if not isinstance(content, dict):
                 continue
             if not of_this_model(kind, content, subject.graph):
-                yield Limit(kind, f"{file} is of another model.", True)
+                yield ModelLimit(kind, f"{file} is of another model.", True)
             elif kind == "drift" and content.get("alike") is False:
-                yield Limit("rows", f"{file}: later rows are not like those of training.", True)
+                yield ModelLimit("rows", f"{file}: later rows are not like those of training.", True)
 
 
-def _of_hands(subject: Subject) -> Iterator[Limit]:
+def _of_hands(subject: Subject) -> Iterator[ModelLimit]:
     graph, date = subject.graph, subject.said.date
     if not is_learned(graph):
-        yield Limit("history", "Nothing is known of how the rules came about.", True)
+        yield ModelLimit("history", "Nothing is known of how the rules came about.", True)
     unproved = sum(edit.get("rest_proved") is not True for edit in edits_of(graph))
     if unproved:
-        yield Limit("history", f"{counted(unproved, 'edit')} may change more than the rules that were edited.", True)
+        yield ModelLimit(
+            "history", f"{counted(unproved, 'edit')} may change more than the rules that were edited.", True
+        )
     expired = [each.id for each in graph.overrides if date and each.expires and each.expires < date]
     if expired:
-        yield Limit("history", f"Overrides that had expired on {date}: {_named(expired)}.", True)
+        yield ModelLimit("history", f"Overrides that had expired on {date}: {_named(expired)}.", True)
 
 
 def _named(items: Sequence[str]) -> str:
@@ -220,8 +240,8 @@ def summary_section(
     performance: Mapping[str, Any],
     checked: Checked,
     groups: Sequence[Parity],
-    limits: Sequence[Limit],
-) -> Section:
+    limits: Sequence[ModelLimit],
+) -> ReportSection:
     """Facts that are taken from the other sections, and the serious limits."""
     graph, n = subject.graph, len(subject.graph.classes)
     pairs = [
@@ -251,7 +271,7 @@ def summary_section(
     else:
         blocks.append(_nothing_serious(subject, checked))
     data = {"facts": dict(pairs), "to_know": serious}
-    return Section("summary", "In short", tuple(blocks), data)
+    return ReportSection("summary", "In short", tuple(blocks), data)
 
 
 def _nothing_serious(subject: Subject, checked: Checked) -> Text:

@@ -7,9 +7,9 @@ from typing import Any
 
 from rulekit.audit.checks.checking import Checked
 from rulekit.audit.checks.statements import only_statements, statements
-from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import share_text
+from rulekit.audit.report.blocks import Block, ReportSection, ReportTable, TableColumn, Text, cells
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.figures import share_text
 from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
@@ -23,7 +23,7 @@ _POLICIES = {
 }
 
 
-def missing_section(subject: Subject, checked: Checked) -> Section:
+def missing_section(subject: Subject, checked: Checked) -> ReportSection:
     """What the rules say of missing values, and of each column how often they occurred."""
     graph = subject.measured
     note = missing_note(graph)
@@ -54,7 +54,7 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
             for column in graph.used_features
         },
     }
-    return Section("missing", "When an input is missing", tuple(blocks), data)
+    return ReportSection("missing", "When an input is missing", tuple(blocks), data)
 
 
 def _satisfied(subject: Subject, checked: Checked) -> dict[str, list[str]] | None:
@@ -74,12 +74,12 @@ def _columns_table(
     satisfied: Mapping[str, list[str]] | None,
     shares: Mapping[str, Mapping[str, float | None]],
     undecided: bool,
-) -> Table:
+) -> ReportTable:
     levels = any(graph.schema[column].kind == "categorical" for column in graph.used_features)
-    titles = [Column("input")]
-    titles += [Column("rules satisfied", "id")] if satisfied is not None else []
-    titles += [Column("a new level")] if levels else []
-    titles += [Column(f"missing, {table}", "number") for table in shares]
+    titles = [TableColumn("input")]
+    titles += [TableColumn("rules satisfied", "id")] if satisfied is not None else []
+    titles += [TableColumn("a new level")] if levels else []
+    titles += [TableColumn(f"missing, {table}", "number") for table in shares]
     lines = []
     for column in graph.used_features:
         rules = [] if satisfied is None else [", ".join(satisfied[column]) or ("none found" if undecided else "none")]
@@ -89,7 +89,7 @@ def _columns_table(
     title = (
         f"Which rules a missing or new value satisfies, and {often}" if satisfied is not None else often.capitalize()
     )
-    return Table(title, tuple(titles), tuple(lines))
+    return ReportTable(title, tuple(titles), tuple(lines))
 
 
 def _new_value(feature: Feature) -> str:

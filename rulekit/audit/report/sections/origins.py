@@ -7,10 +7,21 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from rulekit.audit.figures.kept_figures import kept_baselines
-from rulekit.audit.report.blocks import Block, Cell, Column, Heading, Items, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, rows_text
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Items,
+    ReportSection,
+    ReportTable,
+    TableColumn,
+    Text,
+    cells,
+    columns,
+)
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.ladder_models import added_rules
+from rulekit.graph.language.figures import UNKNOWN, rows_text
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
@@ -21,7 +32,7 @@ from rulekit.shown.hand_made import edits_of, is_learned
 from rulekit.shown.sections import sections
 
 
-def sizes_section(subject: Subject) -> Section:
+def sizes_section(subject: Subject) -> ReportSection:
     """The ladder and the baselines in one table, by their cross-validated error."""
     ladder, baselines = subject.graph.ladder, kept_baselines(subject.graph)
     data: dict[str, Any] = {"ladder": None, "baselines": None if baselines is None else asdict(baselines)}
@@ -50,38 +61,35 @@ def sizes_section(subject: Subject) -> Section:
                     str(rung.rules),
                     str(rung.literals),
                     _error(rung.error, rung.standard_error),
-                    NONE if rung.macro_f1 is None else f"{rung.macro_f1:.3f}",
+                    UNKNOWN if rung.macro_f1 is None else f"{rung.macro_f1:.3f}",
                     Cell(lines=said),
                 )
             )
         if ladder.why:
             blocks.append(Text(f"This size was taken: {ladder.why}."))
     if lines:
-        titles = (
-            Column("model"), Column("rules", "number"), Column("literals", "number"), Column("error %", "number"),
-            Column("mean F1", "number"), Column("adds", "rule"),
-        )  # fmt: skip
+        titles = columns("model", "rules#", "literals#", "error %#", "mean F1#", TableColumn("adds", "rule"))
         below = "The error is cross-validated on the training rows, with its standard error over the folds."
         if baselines is not None and baselines.rows < baselines.of_rows:
             below += f" The baselines saw {rows_text(baselines.rows)} of {rows_text(baselines.of_rows)} rows."
         if baselines is not None and baselines.left_out:
             below += f" No time was left for {', '.join(baselines.left_out)}."
-        blocks.append(Table("", titles, tuple(lines), below))
+        blocks.append(ReportTable("", titles, tuple(lines), below))
     else:
         blocks.append(Text("The model file holds no other sizes and no baselines.", "note"))
-    return Section("sizes", "Other sizes and baselines", tuple(blocks), data)
+    return ReportSection("sizes", "Other sizes and baselines", tuple(blocks), data)
 
 
 def _error(error: float | None, deviation: float | None) -> str:
     if error is None:
-        return NONE
+        return UNKNOWN
     return f"{100 * error:.1f}" + ("" if deviation is None else f" ± {100 * deviation:.1f}")
 
 
 MARKED = "Rules that were written or changed by hand are marked in the table of rules."
 
 
-def history_section(subject: Subject) -> Section:
+def history_section(subject: Subject) -> ReportSection:
     """Each event that the provenance holds, in its order, then the overrides."""
     graph = subject.graph
     events, edits = _events(subject), edits_of(graph)
@@ -91,13 +99,13 @@ def history_section(subject: Subject) -> Section:
     overrides = [_override(each, graph) for each in graph.overrides]
     if overrides:
         keys = ("id", "class", "text", "author", "date", "reason", "expires")
-        titles = tuple(map(Column, ("rule", "decides", "where", *keys[3:])))
+        titles = tuple(map(TableColumn, ("rule", "decides", "where", *keys[3:])))
         lines = tuple(cells(*(_said(each.get(key)) for key in keys)) for each in overrides)
-        blocks += [Heading("Overrides: rules that win over the learned ones"), Table("", titles, lines)]
+        blocks += [Heading("Overrides: rules that win over the learned ones"), ReportTable("", titles, lines)]
     for each, margins in rounds_tables(graph):
         names, texts = zip(*each.lines, strict=True)
         lines = tuple(cells(*line) for line in zip(*texts, strict=True))
-        below = Table("", tuple(Column(name, "number") for name in names), lines, f"{WORDS}.")
+        below = ReportTable("", tuple(TableColumn(name, "number") for name in names), lines, f"{WORDS}.")
         blocks += [Heading("Rounds of boosting"), Text(f"{each.title}; {margins}."), below]
     rounds = [{name: [*map(float, texts)] for name, texts in each.lines} for each, _ in rounds_tables(graph, full=True)]
     data: dict[str, Any] = {
@@ -109,7 +117,7 @@ def history_section(subject: Subject) -> Section:
         "overrides": overrides,
         "rounds": rounds,
     }
-    return Section("history", "History", tuple(blocks), data)
+    return ReportSection("history", "History", tuple(blocks), data)
 
 
 def _events(subject: Subject) -> list[str]:
@@ -141,11 +149,16 @@ def _events(subject: Subject) -> list[str]:
     return found
 
 
-def _edits_table(edits: Sequence[Mapping[str, Any]]) -> Table:
-    titles = (
-        Column("date"), Column("author"), Column("reason"), Column("added", "id"), Column("removed", "id"),
-        Column("rows changed", "number"), Column("the rest"),
-    )  # fmt: skip
+def _edits_table(edits: Sequence[Mapping[str, Any]]) -> ReportTable:
+    titles = columns(
+        "date",
+        "author",
+        "reason",
+        TableColumn("added", "id"),
+        TableColumn("removed", "id"),
+        "rows changed#",
+        "the rest",
+    )
     lines = tuple(
         cells(
             _said(edit.get("date")),
@@ -158,7 +171,7 @@ def _edits_table(edits: Sequence[Mapping[str, Any]]) -> Table:
         )
         for edit in edits
     )
-    return Table("", titles, lines)
+    return ReportTable("", titles, lines)
 
 
 def _said(value: Any) -> str:

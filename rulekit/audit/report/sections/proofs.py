@@ -7,17 +7,29 @@ from typing import Any
 
 from rulekit.audit.checks.check_lines import check_lines
 from rulekit.audit.checks.checking import Checked
-from rulekit.audit.report.blocks import Block, Cell, Column, Facts, Heading, Section, Table, Text, Tone, cells
-from rulekit.audit.report.numbers import rows_text
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    ReportSection,
+    ReportTable,
+    TableColumn,
+    Text,
+    Tone,
+    cells,
+    columns,
+)
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.files.json_values import count, mapping, number
+from rulekit.graph.language.figures import rows_text
 from rulekit.graph.language.readable import counted
 
 _TONES: dict[str, Tone] = {"proved": "good", "FAILS": "bad", "open": "note", "not proved": "note"}
 _WORDS = {"FAILS": "broken"}
 
 
-def checks_section(checked: Checked) -> Section:
+def checks_section(checked: Checked) -> ReportSection:
     """A line for each promise, for what is proved of all rules, for each kind of finding and for what is open."""
     rows: list[tuple[str, list[str]]] = []
     for word, text in check_lines(checked):
@@ -41,8 +53,8 @@ def checks_section(checked: Checked) -> Section:
     ]
     if broken:
         blocks.append(Text(f"{counted(broken, 'promise')} broken.", "bad"))
-    blocks.append(Table("", (Column("outcome"), Column("what", "rule")), lines))
-    return Section("checks", "Constraints and checks", tuple(blocks), checked.as_dict())
+    blocks.append(ReportTable("", columns("outcome", TableColumn("what", "rule")), lines))
+    return ReportSection("checks", "Constraints and checks", tuple(blocks), checked.as_dict())
 
 
 NONE_GIVEN = (
@@ -60,13 +72,13 @@ _METHODS = {
 }
 
 
-def verification_section(subject: Subject) -> Section:
+def verification_section(subject: Subject) -> ReportSection:
     """The verdict, the proof and the rows of each report; a report of another model is named as such."""
     found = subject.verifications
     blocks: list[Block] = [] if found else [Text(NONE_GIVEN, "note")]
     for name, content in found.items():
         blocks += _shown(name, content, subject.graph.digest, name in subject.verified)
-    return Section("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
+    return ReportSection("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
 
 
 def foreign(content: Mapping[str, Any], digest: str) -> bool:
