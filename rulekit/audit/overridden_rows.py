@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
-
-if TYPE_CHECKING:
-    from rulekit.graph.overrides import Override
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
+from rulekit.graph.overrides import Override
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.table import Table
 
 Indices = npt.NDArray[np.int64]
 

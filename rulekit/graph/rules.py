@@ -50,6 +50,8 @@ from rulekit.tables.table import Table
 
 INHIBITS = "inhibits"
 """The connective of a rule that keeps the causes of its class from acting."""
+CONTRARY = (INHIBITS, "against")
+"""Connectives of rules that speak against their class."""
 OVERRIDES = "overrides"
 """The connective of a rule of a person that wins over all others."""
 

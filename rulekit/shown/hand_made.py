@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.graph.files.json_values import entries
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import OVERRIDES, rules_of
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,19 @@ classifier that is this rule alone, and of the one that is this rule together wi
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 from rulekit.shown.distributions import Distributions
 from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
 from rulekit.shown.score_cards.totals import total_of
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
+from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
 

@@ -114,8 +114,7 @@ def score(request: ScoringRequest) -> Scores:
     test = ""
     if request.explain or request.catalogue is not None:
         from rulekit.audit.explaining.explanations import explain
-        from rulekit.audit.explaining.meanings import meanings_of
-        from rulekit.audit.explaining.prediction_columns import explanation_columns, reason_column
+        from rulekit.audit.explaining.meanings import explanation_columns, meanings_of, reason_column
         from rulekit.shown.score_cards.row_points import threshold_words
 
         explained = explain(graph, table, _asked(request, graph))
@@ -161,7 +160,7 @@ def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
     explained = ["reasons"] * (request.catalogue is not None)
     if request.explain:
-        from rulekit.audit.explaining.prediction_columns import explanation_names
+        from rulekit.audit.explaining.meanings import explanation_names
 
         explained += explanation_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}

@@ -8,8 +8,7 @@ from overridden_models import overridden, two_rules, winners
 
 from rulekit import rules_frame
 from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.meanings import meanings_of
-from rulekit.audit.explaining.prediction_columns import explanation_columns
+from rulekit.audit.explaining.meanings import explanation_columns, meanings_of
 from rulekit.audit.overridden_rows import deciding_overrides, settled_chances
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import counts, rules_of

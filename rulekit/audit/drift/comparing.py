@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,11 @@ from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
 from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday, rows_of, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
+from rulekit.tables.table import Table
 
 Array = npt.NDArray[Any]
 

@@ -7,14 +7,12 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import label_text
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 _FIX = "give what count_rules of a Python export returns, as JSON, or the result of a query with --counts, as CSV"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +11,13 @@ import numpy.typing as npt
 from rulekit.audit.drift.comparing import compare
 from rulekit.audit.drift.findings import Drift
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:

@@ -7,26 +7,22 @@ reach the threshold together are named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.explaining.meanings import CONTRARY
 from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
 from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
+from rulekit.audit.nearest_change.nearest import NearestChange
 from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import print_node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import firing, rule_values, rules_of
+from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
 from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
-
-if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.nearest import NearestChange
-
 
 SEARCHING = 0.6  # of a limit of time for many rows
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.explaining.meanings import CONTRARY
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, cuts_of_leaf
@@ -28,7 +27,7 @@ from rulekit.graph.nodes import (
     with_children,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import INHIBITS, Rule
+from rulekit.graph.rules import CONTRARY, INHIBITS, Rule
 from rulekit.graph.traversal import fold, topological
 from rulekit.numbers import probability_of
 from rulekit.schema import Schema

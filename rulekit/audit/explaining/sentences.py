@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rulekit.audit.explaining.meanings import CONTRARY, without_strengths
+from rulekit.audit.explaining.meanings import without_strengths
 from rulekit.audit.explaining.nearest_rules import SURELY, NearRule
 from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas
+from rulekit.audit.explaining.options import ExplainOptions
 from rulekit.audit.explaining.phrases import Phrases, conditions, unknown
 from rulekit.audit.nearest_change.nearest import ColumnChange, NearestChange
 from rulekit.audit.nearest_change.wishes import ANY
@@ -20,13 +21,10 @@ from rulekit.graph.language.words import quoted
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Family, Node, Probability
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of
+from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.names import column_title, printable
 from rulekit.shown.score_cards.cards import Card, card_of
 from rulekit.shown.score_cards.row_points import has_scores, sum_of, threshold_words
-
-if TYPE_CHECKING:
-    from rulekit.audit.explaining.options import ExplainOptions
 
 MOST_CONDITIONS = 5
 

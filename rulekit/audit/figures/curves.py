@@ -7,13 +7,11 @@ import io
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
-
-if TYPE_CHECKING:
-    from rulekit.shown.path_points import PathPoint
+from rulekit.shown.path_points import PathPoint
 
 
 def picture_bytes(figure: Any, ending: str) -> bytes:
