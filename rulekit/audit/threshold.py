@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.cells.totals import half_way
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
@@ -102,10 +102,10 @@ class ThresholdChoice:
 
 
 def choose_threshold(
-    positive: npt.NDArray[np.bool_],
-    score: npt.NDArray[np.float64],
+    positive: Bools,
+    score: Floats,
     purpose: Purpose,
-    weight: npt.NDArray[np.float64] | None = None,
+    weight: Floats | None = None,
 ) -> ThresholdChoice:
     """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
@@ -138,7 +138,7 @@ def choose_threshold(
     return steps.choice(best)
 
 
-def _choice_at(threshold: float, score: npt.NDArray[np.float64], steps: _Steps) -> ThresholdChoice:
+def _choice_at(threshold: float, score: Floats, steps: _Steps) -> ThresholdChoice:
     """The step at a threshold that was asked for."""
     above = int(np.count_nonzero(score > threshold))
     if above in (0, len(score)):
@@ -159,13 +159,13 @@ class _Steps:
     cost of deciding every row positive.
     """
 
-    counts: npt.NDArray[np.int64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    precision: npt.NDArray[np.float64]
-    recall: npt.NDArray[np.float64]
-    f1: npt.NDArray[np.float64]
-    cost: npt.NDArray[np.float64]
+    counts: Ints
+    low: Floats
+    high: Floats
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    cost: Floats
     cost_of_yes: float
 
     def __len__(self) -> int:
@@ -181,7 +181,7 @@ class _Steps:
         stricter, laxer = (self.step(j) if 0 <= j < len(self) else None for j in (i - 1, i + 1))
         return ThresholdChoice(self.step(i), stricter, laxer)
 
-    def said(self, places: npt.NDArray[np.int64]) -> str:
+    def said(self, places: Ints) -> str:
         """These steps in words."""
         steps = [self.step(int(i)) for i in places]
         words = "; ".join(f"above {s.threshold!r} precision {s.precision:.3f}, recall {s.recall:.3f}" for s in steps)
@@ -189,10 +189,10 @@ class _Steps:
 
 
 def _steps_of(
-    positive: npt.NDArray[np.bool_],
-    score: npt.NDArray[np.float64],
+    positive: Bools,
+    score: Floats,
     prices: tuple[float, float],
-    weight: npt.NDArray[np.float64] | None,
+    weight: Floats | None,
 ) -> _Steps:
     weights = np.ones(len(positive)) if weight is None else weight
     order = np.argsort(-score, kind="stable")

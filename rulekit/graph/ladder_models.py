@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, counts, counts_by_class, rules_of
 
-Numbers = npt.NDArray[np.float64]
-
 RARE = 0.1
 """The share of the rows below which a class is rare: always another one is right on nearly all, and finds none."""
 
 
-def macro_f1(right: Numbers, decided: Numbers, true: Numbers) -> Numbers:
+def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
     """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
 
     A class that neither occurs nor is decided has the score 0.

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import draw_curve
+from rulekit.audit.figures.metrics import area_under_curve
+from rulekit.audit.figures.operating import calibration, operating_points
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.figures import interval
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.notebook.axes import (
     COLOURS,
-    Doubles,
     finished,
     labelled_rows,
     make_room,
     new_axes,
     new_panels,
     plain_text,
-    weights_among,
 )
 from rulekit.shown.score_cards.rule_rows import Row
 from rulekit.shown.sections import sections
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
 _MOST_CLASSES = len(COLOURS)
 _MOST_RULES = 40
-_BINS = 10
+_SHARES = ("mean_probability", "happened")
 _WIDEST, _MOST_LINES = 48, 4
 
 
@@ -174,25 +174,22 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
     Axes
 
     """
-    from sklearn.metrics import roc_auc_score, roc_curve
-
     table, true, weights = labelled_rows(graph, data, y, weight)
     chances, decided = probabilities(graph, table), decide(graph, table)
+    mass = np.ones(len(true)) if weights is None else weights
     classes = [1] if len(graph.classes) == 2 else list(range(len(graph.classes)))[:_MOST_CLASSES]
     ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 1], [0, 1], "--", color="0.7", linewidth=1, label="by chance")
     for colour, k in zip(COLOURS, classes, strict=False):
         truth = true == k
-        if not 0 < truth.sum() < len(truth):
+        points = operating_points(truth, chances[:, k], weights)
+        if not points:
             raise InputError(f"all rows or none are {graph.classes[k]!r}", where="y", fix="give rows of every class")
-        wrong, right, _ = roc_curve(truth, chances[:, k], sample_weight=weights)
-        area = roc_auc_score(truth, chances[:, k], sample_weight=weights)
-        ax.plot(
-            wrong, right, color=colour, linewidth=1.8, label=plain_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}")
-        )
-        at = [
-            float(np.average(decided[among] == k, weights=weights_among(weights, among))) for among in (~truth, truth)
-        ]
+        wrong, right = [p.false_positive_rate for p in points], [p.true_positive_rate for p in points]
+        area = area_under_curve(truth, chances[:, k], mass)
+        label = plain_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}")
+        ax.plot(wrong, right, color=colour, linewidth=1.8, label=label)
+        at = [float(np.average(decided[among] == k, weights=mass[among])) for among in (~truth, truth)]
         ax.plot(*at, "o", color=colour, markersize=8, fillstyle="none", markeredgewidth=1.8)
         if len(classes) == 1:
             said = f"decides here: finds {percent(at[1])},\nwrongly {percent(at[0])} of the others"
@@ -239,20 +236,14 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     reported = chances[:, 1] if two else chances.max(axis=1)
     happened = (true == 1) if two else (true == chances.argmax(axis=1))
     what = quoted(graph.classes[1]) if two else "the most probable class"
-    mass = np.ones(len(true)) if weights is None else weights
-    tenth = np.minimum((reported * _BINS).astype(np.int64), _BINS - 1)
-    group = np.unique(tenth, return_inverse=True)[1]
-    total = np.bincount(group, mass)
-    mean, share = (np.bincount(group, mass * values) / total for values in (reported, happened))
-    effective = total**2 / np.bincount(group, mass**2)
-    bounds = np.array([interval(float(p), float(n)) for p, n in zip(share, effective, strict=True)])
-    error = float((total * np.abs(mean - share)).sum() / total.sum())
+    found = calibration(happened, reported, weights)
+    mean, share = (100 * np.array([getattr(each, name) for each in found.bins]) for name in _SHARES)
+    spread = np.abs(100 * np.array([(each.low, each.high) for each in found.bins]).T - share)
     ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 100], [0, 100], "--", color="0.7", linewidth=1, label="calibrated")
-    spread = 100 * np.abs(bounds.T - share)
-    ax.errorbar(100 * mean, 100 * share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
-    sizes = 25 + 275 * total / total.sum()
-    ax.scatter(100 * mean, 100 * share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
+    ax.errorbar(mean, share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
+    sizes = [25 + 275 * each.share_of_rows for each in found.bins]
+    ax.scatter(mean, share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
     ax.set_xlabel(plain_text(f"reported probability of {what} (%)"))
     ax.set_ylabel(plain_text(f"rows that are {what} (%)") if two else "rows where it is right (%)")
     ax.set_xlim(-2, 102)
@@ -260,7 +251,7 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     ax.set_aspect("equal")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9, loc="upper left")
-    title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(error)}"
+    title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(found.error)}"
     ax.set_title(plain_text(title), loc="left", fontsize=11)
     return finished(ax)
 
@@ -281,7 +272,7 @@ def _rule_label(graph: RuleGraph, row: Row) -> str:
     return plain_text("\n".join(lines))
 
 
-def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+def _draw_shares(ax: Any, rows: Sequence[Row], places: Floats) -> None:
     """A bar for each table that says something of the rule, its interval, and the rows that it covers."""
     tables = list(dict.fromkeys(figures.table for row in rows for figures in row.figures))[:2]
     height = 0.62 / len(tables)
@@ -303,7 +294,7 @@ def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
     ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
 
-def _draw_points(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+def _draw_points(ax: Any, rows: Sequence[Row], places: Floats) -> None:
     """What each term adds to the sum."""
     points = np.array([row.weight or 0.0 for row in rows])
     ax.barh(places, points, 0.6, color=np.where(points > 0, TRAINING, HELD_OUT), linewidth=0)

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
@@ -21,8 +21,6 @@ from rulekit.shown.distributions import Distributions
 from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
 from rulekit.shown.score_cards.totals import total_of
 from rulekit.tables.table import Table
-
-Array = npt.NDArray[Any]
 
 _TOGETHER = 1 << 15  # rows of which it is held what each rule says
 

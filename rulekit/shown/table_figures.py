@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats
 from rulekit.graph.files.json_values import count, entries, mapping, number, numbers, share, shares
 from rulekit.graph.language.figures import TABLES, TRAINING
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.schema import Feature
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

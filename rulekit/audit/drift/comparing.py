@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.audit.drift.counted import RuleCounts
 from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
@@ -26,8 +25,6 @@ from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
 from rulekit.tables.table import Table
-
-Array = npt.NDArray[Any]
 
 LEAST_ROWS = 20
 """Of fewer rows only single facts are told: new levels, values out of range, what was never missing."""
@@ -86,7 +83,7 @@ def compare(
         found = _found(tests)
         alarms = {name: frozenset(kind for kind in _OF_COLUMNS if (kind, name) in found) for name in columns}
         rules, classes = _marked(rules, classes, found)
-    changes = changes_of(graph.schema, known, columns, alarms, rows)
+    changes = changes_of(graph.schema, known, columns, alarms, rows) if any(alarms.values()) else {}
     done = tuple(replace(drift, changes=changes.get(name, ())) for name, drift in drifts.items())
     return Drift(table.n_rows, known.rows, done, rules, classes, few, len(tests))
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.audit.drift.comparing import compare
 from rulekit.audit.drift.findings import Drift
 from rulekit.errors import InputError
@@ -55,7 +55,7 @@ def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
     return drift
 
 
-def _indices(graph: RuleGraph, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
+def _indices(graph: RuleGraph, y: Any, n_rows: int) -> Ints:
     place = {class_key(label): k for k, label in enumerate(graph.classes)}
     cells = np.asarray(y).tolist()
     strange = next((cell for cell in cells if class_key(cell) not in place), None)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats
 from rulekit.audit.drift.findings import Shift
 from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday
 from rulekit.audit.drift.significance import share_test, stability_index
@@ -150,13 +149,13 @@ def _outside(feature: Feature, then: KnownNumbers, seen: ColumnOfToday, rows: Ro
     return listed(parts)
 
 
-def _moved(then: KnownNumbers, values: npt.NDArray[np.float64]) -> float:
+def _moved(then: KnownNumbers, values: Floats) -> float:
     """How far the middle deciles are from those of training."""
     at = np.array([0.2, 0.4, 0.6, 0.8])
     return float(np.abs(np.quantile(values, at) - quantiles_of(then, at)).max()) if len(values) else 0.0
 
 
-def _otherwise(feature: Feature, then: KnownNumbers, values: npt.NDArray[np.float64]) -> str:
+def _otherwise(feature: Feature, then: KnownNumbers, values: Floats) -> str:
     if feature.kind == "boolean":
         return f"yes in {percent(float((values > 0.5).mean()))} of rows ({percent(float(then.shares[-1]))} in training)"
     median = rounded_amount(float(np.median(values)), feature)
@@ -284,8 +283,6 @@ def _as_other(known: KnownTable, columns: Mapping[str, ColumnOfToday], a: str, b
     return float("inf")
 
 
-Floats = npt.NDArray[Any]
-
 _KNOWN_ROWS = 2048  # at least so many of the training rows were looked at, where there were as many
 _LEAST_CHANGE = 0.2
 _MOST_VALUES = 1 << 12
@@ -301,7 +298,7 @@ class GridChange:
     chance: float
 
 
-def grid_change(known: KnownNumbers, values: Floats, rows: KnownTable) -> GridChange | None:
+def grid_change(known: KnownNumbers, values: Array, rows: KnownTable) -> GridChange | None:
     """How values are rounded more or less: the largest unit of which much more, or fewer, are multiples; or None.
 
     The probability is that of any of the units.

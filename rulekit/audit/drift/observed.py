@@ -7,15 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.shown.distributions import bin_codes, bin_counts
 from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTexts
 from rulekit.tables.table import Table, absent
-
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 MOST_VALUES = 1 << 15
 """Of so many values, evenly taken, changes are named."""

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
 from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
 from rulekit.audit.nearest_change.nearest import NearestChange
@@ -190,7 +190,7 @@ def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
     }
 
 
-def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: npt.NDArray[np.int64]) -> None:
+def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: Ints) -> None:
     """Put the overrides that hold before the `rules` of each row; beneath [n]: the classes without them."""
     views = [
         {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, cuts_of_leaf
@@ -67,7 +67,7 @@ def has_conditions(graph: RuleGraph) -> bool:
 
 
 def together(
-    noisy: list[Noisy], rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], labels: Indices, ranked: bool
+    noisy: list[Noisy], rules: tuple[Rule, ...], values: list[Array], labels: Ints, ranked: bool
 ) -> dict[int, list[int]]:
     """Per row of a class with no rule that is enough alone: the fewest that are together, most probable first.
 
@@ -102,9 +102,6 @@ def together(
     return found
 
 
-Doubles = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-
 _LEAST_SHARE = 0.01
 
 
@@ -118,13 +115,11 @@ class _Turned:
     noisy: Noisy
     names: tuple[str, ...]
     causes: tuple[Node, ...]
-    fall: Doubles
-    holds: npt.NDArray[np.bool_]
+    fall: Floats
+    holds: Bools
 
 
-def conditions_of_rows(
-    graph: RuleGraph, noisy: list[Noisy], table: Table, labels: Indices
-) -> list[list[dict[str, Any]]]:
+def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, labels: Ints) -> list[list[dict[str, Any]]]:
     """Per row the conditions that speak for its label, the strongest first."""
     found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
     for part in [_turned(part, table) for part in noisy]:
@@ -139,7 +134,7 @@ def conditions_of_rows(
     return [_strongest(row) for row in found]
 
 
-def _known(causes: tuple[Node, ...], table: Table) -> npt.NDArray[np.bool_]:
+def _known(causes: tuple[Node, ...], table: Table) -> Bools:
     """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
     asked = [Missing(name) if (name := _column(cause)) is not None else TRUE for cause in causes]
     values = evaluate_nodes(list(dict.fromkeys(asked)), table)
@@ -156,7 +151,7 @@ def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [entry for entry in ordered if entry["change"] >= _LEAST_SHARE * ordered[0]["change"]]
 
 
-def _direction(graph: RuleGraph, class_index: int, labels: Indices) -> Doubles:
+def _direction(graph: RuleGraph, class_index: int, labels: Ints) -> Floats:
     """Per row 1 where the formula of a class speaks for the label, -1 where it speaks against it, else 0."""
     decision = graph.decision
     if decision.ordered:  # only the two cuts beside the label

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.audit.figures.intervals import IntervalEnds, difference_bounds, exact_bounds, ratio_bounds
 from rulekit.errors import InputError
 from rulekit.graph.language.figures import finite
@@ -24,9 +24,6 @@ from rulekit.graph.rule_graph import ClassLabel
 from rulekit.names import printable, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.shown.lines import wrapped
-
-Bools = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.float64]
 
 MEASURES = ("selection rate", "true positive rate", "false positive rate", "accuracy", "precision")
 SMALL = 30
@@ -100,16 +97,16 @@ class Grouping:
 
     column: str
     names: tuple[str, ...]
-    codes: npt.NDArray[np.int64]
+    codes: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GroupTally:
     """Of one measure by group [G]: rows, effective rows, and the share; NaN of no weight."""
 
-    rows: npt.NDArray[np.int64]
-    effective: Numbers
-    share: Numbers
+    rows: Ints
+    effective: Floats
+    share: Floats
 
 
 def parity(
@@ -117,7 +114,7 @@ def parity(
     label: ClassLabel,
     is_label: Bools,
     decided: Bools,
-    weight: Numbers | None = None,
+    weight: Floats | None = None,
     reference: str | None = None,
 ) -> Parity:
     """The rates of every group; is_label, decided, weight [n]: rows of the class, decided for it, and their weights.
@@ -135,7 +132,7 @@ def parity(
         "precision": (is_label, decided),
     }
     tallies = [_tally(*asked[measure], codes, mass, count) for measure in MEASURES]
-    total: Numbers = np.bincount(codes, mass, count).astype(np.float64)
+    total: Floats = np.bincount(codes, mass, count).astype(np.float64)
     place = _place(grouping, reference, total)
     rates = [_rates(measure, tally, place) for measure, tally in zip(MEASURES, tallies, strict=True)]
     groups = tuple(
@@ -151,7 +148,7 @@ def parity(
     return Parity(grouping.column, label, grouping.names[place], groups)
 
 
-def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
+def _place(grouping: Grouping, reference: str | None, total: Floats) -> int:
     if reference is None:
         return int(np.argmax(total))
     if reference not in grouping.names:
@@ -160,7 +157,7 @@ def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
     return grouping.names.index(reference)
 
 
-def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _GroupTally:
+def _tally(event: Bools, among: Bools, codes: Ints, mass: Floats, count: int) -> _GroupTally:
     """How often an event is found among some rows, group by group."""
     rows = np.bincount(codes[among & (mass > 0)], minlength=count)
     total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))
@@ -193,7 +190,7 @@ def _rates(measure: str, tally: _GroupTally, reference: int) -> list[GroupRate]:
     ]
 
 
-def _compared(found: tuple[Numbers, IntervalEnds], g: int) -> ComparedRate:
+def _compared(found: tuple[Floats, IntervalEnds], g: int) -> ComparedRate:
     value, bounds = found
     return ComparedRate(finite(value[g]), finite(bounds.low[g]), finite(bounds.high[g]))
 
@@ -223,7 +220,7 @@ def grouping_of(feature: Feature, array: Any) -> Grouping:
     return _of_numbers(feature, values)
 
 
-def _of_numbers(feature: Feature, values: npt.NDArray[np.float64]) -> Grouping:
+def _of_numbers(feature: Feature, values: Floats) -> Grouping:
     known = values[~np.isnan(values)]
     few = np.unique(known)
     if len(few) <= _FEW_NUMBERS:
@@ -240,7 +237,7 @@ def _of_numbers(feature: Feature, values: npt.NDArray[np.float64]) -> Grouping:
     return _together(feature.name, names | {0: MISSING}, codes.astype(np.int64), True)
 
 
-def _together(column: str, names: dict[int, str], codes: npt.NDArray[np.int64], ordered: bool) -> Grouping:
+def _together(column: str, names: dict[int, str], codes: Ints, ordered: bool) -> Grouping:
     """The groups that have rows: in their order, or the largest first; missing and new levels last."""
     rows = np.bincount(codes, minlength=max(names) + 1)
     present = [code for code in names if rows[code]]

@@ -8,12 +8,12 @@ falls to 92 % on ten rows. Weighted rows count as their effective number, (sum w
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.float64]
+from rulekit.arrays import Array, Floats
 
 LEVEL = 0.95
 
@@ -21,11 +21,11 @@ LEVEL = 0.95
 class IntervalEnds(NamedTuple):
     """The ends of intervals, arrays of one shape; infinite where nothing bounds a ratio, NaN where nothing is known."""
 
-    low: Numbers
-    high: Numbers
+    low: Floats
+    high: Floats
 
 
-def effective_rows(weight: npt.NDArray[Any] | None, n_rows: int) -> float:
+def effective_rows(weight: Array | None, n_rows: int) -> float:
     """How many rows of equal weight say as much as these weights [n]; 0 where all weigh nothing."""
     if weight is None:
         return float(n_rows)

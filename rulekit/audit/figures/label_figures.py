@@ -7,12 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.rule_graph import ClassLabel
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

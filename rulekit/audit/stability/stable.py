@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.audit.rule_matching.alike import TOLERANCE, Alike
 from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
 from rulekit.audit.stability.recurrence import (
@@ -69,9 +69,7 @@ class Agreement:
         }
 
 
-def agreement_of(
-    own: npt.NDArray[np.int64], others: npt.NDArray[np.int64], classes: tuple[ClassLabel, ...]
-) -> Agreement:
+def agreement_of(own: Ints, others: Ints, classes: tuple[ClassLabel, ...]) -> Agreement:
     """The agreement of what a model decides, own [n], with what models of other rows do, others [m, n]."""
     share = (others == own).mean(axis=0)
     worst = []
@@ -190,7 +188,7 @@ def stability_of(
     )
 
 
-def _decided(rule: RuleParts, table: Table, same: npt.NDArray[np.float64]) -> float | None:
+def _decided(rule: RuleParts, table: Table, same: Floats) -> float | None:
     """How often the rows of a rule are decided as by the model; same [n]: the share of the models that do so."""
     if rule.condition is None or rule.rule.connective == "sum":
         return None
