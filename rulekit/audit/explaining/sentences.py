@@ -226,9 +226,8 @@ def _decision(graph: RuleGraph, row: Mapping[str, Any], label: int) -> str:
 
 
 def _nearest(why: Why, near: NearRule) -> Iterator[str]:
-    many = counted(len(near.in_the_way), "condition")
     words = why.class_words(near.rule.class_index)
-    yield f"Rule {near.rule.id} for {words} lacks {many}: {'; '.join(near.in_the_way)}."
+    yield f"Rule {near.rule.id} for {words} does not apply: {'; '.join(near.in_the_way)}."
     if near.holding:
         yield f"Its other conditions hold: {'; '.join(near.holding)}."
 

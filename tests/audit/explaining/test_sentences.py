@@ -61,10 +61,10 @@ def test_rules_that_hold_and_that_are_near_stand_with_the_values_of_the_row() ->
     assert near[:4] == [
         'The decision is "no".',
         'No rule for "yes" holds, and so the decision is "no".',
-        f'Rule {first} for "yes" lacks 1 condition: income is 30,000, where at most 24,900 is needed.',
+        f'Rule {first} for "yes" does not apply: income is 30,000, and the rule requires at most 24,900.',
         "Its other conditions hold: late is 5, which is above 2.",
     ]
-    assert f'Rule {second} for "yes" lacks 1 condition: owner is true, where false or missing is needed.' in near
+    assert f'Rule {second} for "yes" does not apply: owner is true, and the rule requires false or missing.' in near
     said = "Not known of this row: income is missing, owner is missing and purpose is a level never seen in training."
     assert said in unknown
     assert "Its other conditions hold: owner is missing, which is taken too." in unknown
@@ -124,7 +124,7 @@ def test_ranks_and_lists_say_what_is_decided_first() -> None:
     assert said[1:4] == [
         f'Rule {first} for "mid" or higher holds: x is 2, which is above 1.',
         'No rule for "high" holds.',
-        f'Rule {second} for "high" lacks 1 condition: y is 3, where above 5 is needed.',
+        f'Rule {second} for "high" does not apply: y is 3, and the rule requires more than 5.',
     ]
     listed = RuleGraph(schema, ("a", "b", "c"), ArgMax.first_of({1: high, 0: low}, 3), (), 2)
     both, none = (row["sentences"] for row in explain(listed, [{"x": 2.0, "y": 9.0}, {"x": 0.0, "y": None}]))
@@ -133,7 +133,7 @@ def test_ranks_and_lists_say_what_is_decided_first() -> None:
         f'Rule {first} for "a" holds as well, but "b" is decided first.',
     ]
     assert none[2] == 'No rule of any class holds, and so the decision is "c", the default.'
-    assert f'Rule {second} for "b" lacks 1 condition: y is missing, where above 5 is needed.' in none
+    assert f'Rule {second} for "b" does not apply: y is missing, and the rule requires more than 5.' in none
 
 
 @pytest.mark.parametrize(
