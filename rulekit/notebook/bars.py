@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, Protocol
 
 from rulekit.names import printable
-from rulekit.work.course import LearningCourse
+from rulekit.work.progress import LearningCourse
 
 
 def shell() -> Any:
