@@ -186,7 +186,7 @@ def _circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     return sorted((sorted(circle) for circle in circles), key=len, reverse=True)
 
 
-CIRCLES = 30
+CIRCLES = 15
 """The modules of all circles that are left; the number only falls, to 0."""
 
 

@@ -125,7 +125,7 @@ def how_learned(graph: RuleGraph, where: str = "") -> tuple[str, dict[str, Any]]
 
 def _is(name: str, made: str) -> bool:
     with contextlib.suppress(Exception):  # another package's learner may raise anything
-        return find_learner(name).estimator_name() == made
+        return bool(find_learner(name).estimator_name() == made)
     return False
 
 

@@ -1,4 +1,4 @@
-"""The path of sizes, and the limits on the size of a model.
+"""The path of sizes.
 
 One fit makes a candidate of every size, so that the models of all smaller sizes come with it.
 """
@@ -6,7 +6,7 @@ One fit makes a candidate of every size, so that the models of all smaller sizes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,50 +18,17 @@ from rulekit.graph.ladder_models import rung_of
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.models.assembly import default_of, graph_of
 from rulekit.learners.promises.constraints import unproved
 from rulekit.learners.sizes.choice import Curve
+from rulekit.learners.sizes.limits import NO_LIMITS
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.shown.path_points import PathPoint
 from rulekit.simplification.passes import simplify
 from rulekit.views import notebook
 
-
-@dataclass(frozen=True, slots=True)
-class SizeLimits:
-    """The most distinct columns of the model; rules and literals of a class, and of all classes; None: no limit."""
-
-    features: int | None = None
-    clauses: int | None = None
-    literals: int | None = None
-    total_clauses: int | None = None
-    total_literals: int | None = None
-
-    @classmethod
-    def of(cls, settings: Any) -> SizeLimits:
-        """The limits that the parameters of a learner set, as far as it has them."""
-        return cls(**{item.name: getattr(settings, f"max_{item.name}", None) for item in fields(cls)})
-
-    def hold_for(self, graph: RuleGraph) -> bool:
-        """Whether a model keeps to every limit."""
-        if self.features is not None and len(graph.used_features) > self.features:
-            return False
-        if {self.clauses, self.literals, self.total_clauses, self.total_literals} == {None}:
-            return True
-        by_class = list(counts_by_class(graph).values())
-        pairs = (
-            *((self.clauses, each.rules) for each in by_class),
-            *((self.literals, each.literals) for each in by_class),
-            (self.total_clauses, sum(each.rules for each in by_class)),
-            (self.total_literals, sum(each.literals for each in by_class)),
-        )
-        return all(limit is None or size <= limit for limit, size in pairs)
-
-
-NO_LIMITS = SizeLimits()
 _NAMED = 4
 
 
