@@ -45,6 +45,7 @@ BENCHMARKS = {
     "noisy_forms": Benchmark("proofs", "noisy-ors as ONNX: operators, and seconds of their proof, by causes", 3, BOTH),
     "nearest_change": Benchmark("speed", "the nearest change of a row, by form of decision", 4, BOTH),
     "start_up": Benchmark("speed", "cold starts of the command", 1),
+    "entered_files": Benchmark("speed", "files that a command enters, modules that it loads", 1),
     "first_training": Benchmark("speed", "the first trainings in a new installation", 1),
     "reading": Benchmark("speed", "a large CSV beside polars", 1),
     "accuracy": Benchmark(

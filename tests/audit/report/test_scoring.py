@@ -16,7 +16,7 @@ import pytest
 from rulekit.audit.report import scoring
 from rulekit.audit.report.scoring.steps import program_json
 from rulekit.conformance.models import LEARNED, MODELS
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.tokens import tokens

@@ -19,7 +19,7 @@ from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Column, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.report.blocks import Block, Picture, Table
+from rulekit.audit.report.blocks import Block, Picture, ReportTable
 from rulekit.audit.report.document import Document
 from rulekit.names import printable
 
@@ -86,7 +86,7 @@ def _drawn(svg: str, text: str) -> Markup:
     return Markup(re.sub(r"^<svg", f'<svg role="img" aria-label="{escape(printable(text))}"', svg, count=1))
 
 
-def _shape(table: Table) -> str:
+def _shape(table: ReportTable) -> str:
     """Whether a table is as narrow as its cells, its rows become lists on a phone, and it stays on one printed page."""
     kinds = {column.kind for column in table.columns}
     classes = {

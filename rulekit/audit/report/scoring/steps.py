@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Form, Section, Text
+from rulekit.audit.report.blocks import Block, ReportSection, ScoringForm, Text
 from rulekit.audit.report.subject import Subject
 from rulekit.errors import Unsupported
 from rulekit.graph.language.words import quoted
@@ -159,7 +159,7 @@ SAID = (
 )
 
 
-def score_section(subject: Subject) -> Section:
+def score_section(subject: Subject) -> ReportSection:
     """The form with the program of the model, or why there is none."""
     try:
         program = program_json(subject.graph, {row.id: row.text for part in subject.parts for row in part.rows})
@@ -168,5 +168,5 @@ def score_section(subject: Subject) -> Section:
         program, why = None, f"The page cannot run this model: {error}."
     blocks: tuple[Block, ...] = (Text(why, "note"),)
     if program is not None:
-        blocks = (Text(SAID), Form(program))
-    return Section("score", "Score a row", blocks, {"program": program})
+        blocks = (Text(SAID), ScoringForm(program))
+    return ReportSection("score", "Score a row", blocks, {"program": program})

@@ -20,9 +20,11 @@ import numpy.typing as npt
 from rulekit.arrays import distinct_rows
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, negate, readers
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or
 from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
+from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -50,8 +52,6 @@ def threshold_rule(
     and more patterns be ruled out. budget: the largest number of patterns of the causes.
     Returns None where the form would need more than `max_literals` literals, or the patterns exceed the budget.
     """
-    from rulekit.graph.probability.compilation import build_circuit
-
     try:
         circuit = build_circuit(formula)
     except BudgetError:
@@ -108,8 +108,6 @@ def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Gr
 
 
 def _distinct(members: Sequence[Node], table: Table) -> Bools:
-    from rulekit.graph.evaluation.evaluator import evaluate_nodes
-
     values = evaluate_nodes(members, table)
     truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
     return truth[distinct_rows(truth)[0]]

@@ -26,7 +26,7 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
 )
-from rulekit.graph.probability.prime_implicants import threshold_rule
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 

@@ -1,13 +1,61 @@
-"""Artifacts of the model, and whether they decide as it does: what `rulekit verify` found of each."""
+"""What is proved: promises and rules of the model, and whether its artifacts decide as it does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Facts, Heading, Section, Text
-from rulekit.audit.report.numbers import rows_text
+from rulekit.audit.checks.check_lines import check_lines
+from rulekit.audit.checks.checking import Checked
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    ReportSection,
+    ReportTable,
+    TableColumn,
+    Text,
+    Tone,
+    cells,
+    columns,
+)
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.files.json_values import count, mapping, number
+from rulekit.graph.language.figures import rows_text
+from rulekit.graph.language.readable import counted
+
+_TONES: dict[str, Tone] = {"proved": "good", "FAILS": "bad", "open": "note", "not proved": "note"}
+_WORDS = {"FAILS": "broken"}
+
+
+def checks_section(checked: Checked) -> ReportSection:
+    """A line for each promise, for what is proved of all rules, for each kind of finding and for what is open."""
+    rows: list[tuple[str, list[str]]] = []
+    for word, text in check_lines(checked):
+        if word:
+            rows.append((word, [text.replace(" (--all)", "")]))
+        else:
+            rows[-1][1].append(text.strip())
+    lines = tuple(
+        cells(
+            Cell(_WORDS.get(word, word), tone=_TONES.get(word, "plain")),
+            Cell(lines=((0, texts[0]), *((1, text) for text in texts[1:]))),
+        )
+        for word, texts in rows
+    )
+    broken = sum(verdict.outcome == "fails" for verdict in checked.verdicts)
+    blocks: list[Block] = [
+        Text(
+            "Proved means for every row that there can be, not for the rows that were seen; broken is shown by a row. "
+            "Nothing is guessed: what could not be decided is said."
+        ),
+    ]
+    if broken:
+        blocks.append(Text(f"{counted(broken, 'promise')} broken.", "bad"))
+    blocks.append(ReportTable("", columns("outcome", TableColumn("what", "rule")), lines))
+    return ReportSection("checks", "Constraints and checks", tuple(blocks), checked.as_dict())
+
 
 NONE_GIVEN = (
     "No verification was given: `rulekit verify MODEL ARTIFACT --report parity.json` writes one, and `rulekit report "
@@ -24,13 +72,13 @@ _METHODS = {
 }
 
 
-def verification_section(subject: Subject) -> Section:
+def verification_section(subject: Subject) -> ReportSection:
     """The verdict, the proof and the rows of each report; a report of another model is named as such."""
     found = subject.verifications
     blocks: list[Block] = [] if found else [Text(NONE_GIVEN, "note")]
     for name, content in found.items():
         blocks += _shown(name, content, subject.graph.digest, name in subject.verified)
-    return Section("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
+    return ReportSection("verification", "Verification of artifacts", tuple(blocks), {"reports": dict(found)})
 
 
 def foreign(content: Mapping[str, Any], digest: str) -> bool:
@@ -65,7 +113,7 @@ def _shown(name: str, content: Mapping[str, Any], digest: str, here: bool) -> li
         ("different decisions", _rows(different)),
         ("probabilities", f"within {_gap(content.get('largest_gap'))}, {probabilities}"),
         ("rules inside the artifact", str(content.get("carried"))),
-        ("versions", ", ".join(f"{k} {v}" for k, v in _mapping(content.get("versions")).items()) or "not stated"),
+        ("versions", ", ".join(f"{k} {v}" for k, v in mapping(content.get("versions")).items()) or "not stated"),
         ("sha256 of the artifact", str(content.get("sha256"))),
         ("signature", "there is one, which was not checked here" if content.get("signature") else "none"),
     ]
@@ -74,12 +122,8 @@ def _shown(name: str, content: Mapping[str, Any], digest: str, here: bool) -> li
 
 
 def _rows(value: Any) -> str:
-    return rows_text(value) if type(value) is int else "not stated"
+    return rows_text(value) if count(value) is not None else "not stated"
 
 
 def _gap(value: Any) -> str:
-    return f"{value:.1g}" if isinstance(value, int | float) and not isinstance(value, bool) else "not stated"
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return f"{value:.1g}" if number(value) is not None else "not stated"
