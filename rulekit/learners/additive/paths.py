@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rulekit.exactness import SINGLE_BITS, finest_unit
-from rulekit.learners.additive.corrective import Cells, Weights
-from rulekit.learners.additive.growth import Sum, grown, polished
-from rulekit.learners.additive.known import Known, outweighing
+from rulekit.learners.additive.corrective import RuleCells, RuleWeights
+from rulekit.learners.additive.growth import GrownSum, grown, polished
+from rulekit.learners.additive.known import KnownRule, outweighing
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.additive.rows import mask_of, rows_of
-from rulekit.learners.additive.search import Rule
+from rulekit.learners.additive.search import WeightedRule
 from rulekit.learners.contract import Candidate, Watch
 from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
@@ -44,7 +44,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class SumPlan:
     """How one question is learned: what may stand in a rule, the complexities that are compared, and how hard to look.
 
     complexities: the first one is learned while the folds are; most: rules; known: rules that are there before.
@@ -55,18 +55,18 @@ class Plan:
     most: int
     width: int
     passes: int
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownRule, ...] = ()
     drawn: Drawn = field(default_factory=Drawn)
 
 
-def sums_of(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch) -> Iterator[Candidate]:
+def sums_of(problem: Problem, plan: SumPlan, penalties: Penalties, n_threads: int, watch: Watch) -> Iterator[Candidate]:
     """The sums of 1, 2, .. rules as they grow."""
     for found in grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known):
         yield candidate_of(found, found.at, problem)
 
 
 def best_sums(
-    seen: Problem, problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch
+    seen: Problem, problem: Problem, plan: SumPlan, penalties: Penalties, n_threads: int, watch: Watch
 ) -> tuple[Candidate, ...]:
     """The candidates of all sizes, their rules those of the rows that are seen, their weights those of all rows."""
     path = _best_path(seen, plan, penalties, n_threads, watch)
@@ -75,12 +75,12 @@ def best_sums(
     return tuple(candidate_of(found, _shortened(found, problem, penalties), problem) for found in path)
 
 
-def _best_path(problem: Problem, plan: Plan, penalties: Penalties, n_threads: int, watch: Watch) -> list[Sum]:
+def _best_path(problem: Problem, plan: SumPlan, penalties: Penalties, n_threads: int, watch: Watch) -> list[GrownSum]:
     """The sums of all sizes: of each the better one of two, as it grew and as it is left of the last one.
 
     The last one's rules are looked at once more; then those leave it one by one without which the loss is least.
     """
-    path = list[Sum]()
+    path = list[GrownSum]()
     for found in grown(problem, plan.layout, penalties, plan.most, n_threads, watch, plan.width, plan.known):
         if len(path) > _FEW:
             path[-1] = path[-1].without_rows()
@@ -101,11 +101,11 @@ def _best_path(problem: Problem, plan: Plan, penalties: Penalties, n_threads: in
 
 
 def _of_all_rows(
-    path: Sequence[Sum], problem: Problem, penalties: Penalties, n_threads: int, watch: Watch
-) -> list[Sum]:
+    path: Sequence[GrownSum], problem: Problem, penalties: Penalties, n_threads: int, watch: Watch
+) -> list[GrownSum]:
     """The same rules with weights that are fitted to all rows."""
-    found = list[Sum]()
-    larger: Sum | None = None
+    found = list[GrownSum]()
+    larger: GrownSum | None = None
     for each in reversed(path):
         watch.check()
         larger = (_left_of(larger, each.rules) if larger else None) or _on_rows(each.rules, problem, n_threads)
@@ -113,7 +113,7 @@ def _of_all_rows(
     return found[::-1]
 
 
-def _left_of(larger: Sum, rules: tuple[Rule, ...]) -> Sum | None:
+def _left_of(larger: GrownSum, rules: tuple[WeightedRule, ...]) -> GrownSum | None:
     """What is left of a sum without its other rules; None where it has not all of these, or in another order."""
     for k in range(len(larger.rules) - 1, -1, -1):
         if larger.rules[k] not in rules:
@@ -121,15 +121,15 @@ def _left_of(larger: Sum, rules: tuple[Rule, ...]) -> Sum | None:
     return larger if larger.rules == rules else None
 
 
-def _on_rows(rules: Sequence[Rule], problem: Problem, n_threads: int) -> Sum:
+def _on_rows(rules: Sequence[WeightedRule], problem: Problem, n_threads: int) -> GrownSum:
     """The sum of some rules, which may have been found on other rows, of no weights yet."""
-    cells, n = Cells.of_all(problem.labels, problem.weights), len(problem.labels)
+    cells, n = RuleCells.of_all(problem.labels, problem.weights), len(problem.labels)
     for held in run_threads(lambda rule: mask_of(rows_of(problem.codes, n, rule.literals), n), rules, n_threads):
         cells = cells.with_rule(held, problem.labels, problem.weights)
-    return Sum(tuple(rules), cells, Weights(0.0, np.zeros(len(rules)), np.inf)).without_rows()
+    return GrownSum(tuple(rules), cells, RuleWeights(0.0, np.zeros(len(rules)), np.inf)).without_rows()
 
 
-def _without_least(found: Sum, problem: Problem, penalties: Penalties) -> Sum:
+def _without_least(found: GrownSum, problem: Problem, penalties: Penalties) -> GrownSum:
     """The sum without the rule whose leaving raises the loss least, as far as its curvatures tell."""
     loss = found.loss(problem, penalties)
     curvatures = loss.curvatures(found.at)
@@ -139,7 +139,7 @@ def _without_least(found: Sum, problem: Problem, penalties: Penalties) -> Sum:
     return found.without(int(np.argmin(rise))).fitted(problem, penalties, 2)
 
 
-def candidate_of(found: Sum, at: Weights, problem: Problem) -> Candidate:
+def candidate_of(found: GrownSum, at: RuleWeights, problem: Problem) -> Candidate:
     """A sum with these weights, on a grid that leaves every sum exact; its objective is the log loss with the ridge."""
     weights = outweighing(found.rules, at.weights, at.bias)
     unit = finest_unit([at.bias, *weights.tolist()], SINGLE_BITS)
@@ -153,7 +153,7 @@ def candidate_of(found: Sum, at: Weights, problem: Problem) -> Candidate:
     return Candidate(len(found.rules), at.loss, error, model, found.stays, _COST_OF_A_LITERAL * literals)
 
 
-def _shortened(found: Sum, problem: Problem, penalties: Penalties) -> Weights:
+def _shortened(found: GrownSum, problem: Problem, penalties: Penalties) -> RuleWeights:
     """The weights on the coarsest grid of a power of two that changes no decision of a training row.
 
     And that raises the loss by less than a thousandth, and takes no rule that stays its weight.

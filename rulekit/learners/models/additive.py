@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError, LearnerError
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
@@ -18,7 +19,6 @@ from rulekit.learners.data.conditions import condition_node, cut_of
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.faults import check_codes
 from rulekit.learners.models.rule_sets import Clause, clause_node
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.cells.totals import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic, Node
 from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.models.additive import Terms, terms_of, terms_of_rules
 from rulekit.learners.models.rule_sets import covered
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, FREE, Feature
-from rulekit.tables.table import Array, Table, encoded_dtype
+from rulekit.tables.table import Table, encoded_dtype
 
 
 def under_start(graph: RuleGraph, table: Table, who: str = "the start") -> Table:

@@ -25,7 +25,7 @@ Freeze = Literal["all", "none"] | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenRules:
     """The rules of one question: those that stay as they are, and those to begin with."""
 
     kept: tuple[Node, ...]
@@ -124,11 +124,11 @@ def _summands(score: Node) -> list[Node]:
 
 def given_rules(
     graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], rules: Sequence[Sequence[Node]]
-) -> list[Given]:
+) -> list[GivenRules]:
     """What stays and what is begun with, by class as the learner lists them; rules: by part of the decision."""
     stays = staying(graph, freeze)
     found = [
-        Given(
+        GivenRules(
             tuple(rule for rule in own if stays is None or rule in stays),
             tuple(rule for rule in own if not (stays is None or rule in stays)),
         )
@@ -138,7 +138,7 @@ def given_rules(
 
 
 def with_given(
-    problem: Problem, found: Sequence[Given], table: Table, *, whole: bool = False
+    problem: Problem, found: Sequence[GivenRules], table: Table, *, whole: bool = False
 ) -> tuple[Problem, list[tuple[tuple[Clause, ...], tuple[Clause, ...]]]]:
     """The problem with given rules as columns of their own, and by question these and those to begin with, as clauses.
 

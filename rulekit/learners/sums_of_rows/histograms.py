@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rulekit import arrays
 from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+Ints = arrays.Ints
+Floats = arrays.Floats
+Bools = arrays.Bools
 
 _TOTAL_BITS = 40
 _FACTOR_BITS = 16
