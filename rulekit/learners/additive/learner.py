@@ -15,8 +15,7 @@ from rulekit.learners.additive.growth import begun
 from rulekit.learners.additive.known import with_known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.models import AdditiveRules
-from rulekit.learners.additive.paths import SumPlan, best_sums, candidate_of, sums_of
+from rulekit.learners.additive.paths import AdditiveRules, SumPlan, best_sums, candidate_of, sums_of
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants, setting
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.folds import fold_of_rows

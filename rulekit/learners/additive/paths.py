@@ -1,4 +1,4 @@
-"""Sums of every size as candidates: as they grew, and as rules leave the last one again."""
+"""Sums of every size as candidates: as they grew, and as rules leave the last one again; and the model of a sum."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rulekit.exactness import SINGLE_BITS, finest_unit
+from rulekit.arrays import Bools, Floats
+from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.additive.corrective import RuleCells, RuleWeights
 from rulekit.learners.additive.growth import GrownSum, grown, polished
 from rulekit.learners.additive.known import KnownRule, outweighing
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.additive.rows import mask_of, rows_of
 from rulekit.learners.additive.search import WeightedRule
-from rulekit.learners.contract import Candidate, Watch
+from rulekit.learners.contract import Candidate, Frame, Score, Watch
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
+from rulekit.learners.models.additive import Terms, multiples, terms_of_rules, weights_on_grid
+from rulekit.learners.models.rule_sets import Clause, covered
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _FINEST = 20
@@ -142,8 +145,7 @@ def _without_least(found: GrownSum, problem: Problem, penalties: Penalties) -> G
 def candidate_of(found: GrownSum, at: RuleWeights, problem: Problem) -> Candidate:
     """A sum with these weights, on a grid that leaves every sum exact; its objective is the log loss with the ridge."""
     weights = outweighing(found.rules, at.weights, at.bias)
-    unit = finest_unit([at.bias, *weights.tolist()], SINGLE_BITS)
-    bias, weights = round(at.bias / unit) * unit, np.rint(weights / unit) * unit
+    weights, bias = weights_on_grid(weights, at.bias)
     at = replace(at, bias=bias, weights=outweighing(found.rules, weights, bias))
     scores, counts = at.scores(found.cells.holds), found.cells.counts
     error = float(np.where(scores > 0.0, counts[:, 0], counts[:, 1]).sum()) * problem.weight_unit
@@ -163,8 +165,59 @@ def _shortened(found: GrownSum, problem: Problem, penalties: Penalties) -> RuleW
     stays = np.array([rule.role != "free" for rule in found.rules]) & (found.at.weights != 0.0)
     for bits in range(_FINEST):
         grid = 2.0**-bits
-        tried = loss.at(round(found.at.bias / grid) * grid, np.rint(found.at.weights / grid) * grid)
+        tried = loss.at(round(found.at.bias / grid) * grid, multiples(found.at.weights, grid))
         same = np.array_equal(tried.scores(found.cells.holds) > 0.0, decided) and bool(tried.weights[stays].all())
         if same and tried.loss <= found.at.loss * (1.0 + _LOSS):
             return tried
     return found.at
+
+
+_BESIDE_OTHERS = 2.0
+"""What the sums of several classes are lessened by for their probabilities (docs/additive.md has the measurement)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveRules:
+    """The bias and the weights of the clauses that hold are added up, exactly; yes above 0."""
+
+    clauses: tuple[Clause, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        return self._added(codes, n_rows, {})
+
+    def _added(self, codes: Codes, n_rows: int, known: dict[int, Bools]) -> Floats:
+        """The same; known: the rows of clauses that were looked at already, by which object they are."""
+        total = np.full(n_rows, self.bias)
+        for clause, weight in zip(self.clauses, self.weights, strict=True):
+            if id(clause) not in known:
+                known[id(clause)] = covered(clause, codes, n_rows)
+            total += weight * known[id(clause)]
+        return total
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        return np.asarray(self.scores(codes, n_rows) > 0.0)
+
+    @staticmethod
+    def decide_all(models: Sequence[AdditiveRules], codes: Codes, n_rows: int) -> Iterator[Bools]:
+        """What each decides [n]; a clause that several of them have is looked at once."""
+        known: dict[int, Bools] = {}
+        return (np.asarray(model._added(codes, n_rows, known) > 0.0) for model in models)
+
+    def terms(self) -> Terms:
+        """The rules with their weights."""
+        return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias, fitted=True)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum, and 1 / (1 + exp(-sum)) as the probability; of several classes of _BESIDE_OTHERS less than the sum.
+
+        The probabilities of several classes are divided by their total. That of sums as they stand takes each class as
+        one against all others; of sums that are much less it would be their soft-max.
+        """
+        terms, constant = terms_of_rules(zip(self.clauses, self.weights, strict=True), frame.columns)
+        total = Linear(terms, self.bias + constant)
+        said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
+        return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)

@@ -21,7 +21,7 @@ from rulekit.learners.data.folds import Folds, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.models.pointed import totals_of
+from rulekit.learners.models.giving_points import totals_of
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.learners.sums_of_rows.histograms import Floats
 
