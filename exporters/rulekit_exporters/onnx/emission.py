@@ -3,11 +3,9 @@
 The formulations of a whole graph:
 
 * operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
-* the same with parts of the circuits looked up in tables (`circuits`);
 * few rules and the sum that reports beside them as products of one comparison (`counted_rules`);
 * a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
-* one tree operator (`trees`), only on request, because not every runtime has it: the whole graph as one tree, or the
-  sum that decides as one of trees.
+* the whole graph as one tree operator (`trees`), only on request, because not every runtime has it.
 """
 
 from __future__ import annotations
@@ -42,9 +40,10 @@ from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
 from rulekit_exporters.onnx.operators.counted_rules import counted_rules, emit_counted_rules
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.logic import LOGIC
+from rulekit_exporters.onnx.operators.numbers import NUMBERS
 from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
-from rulekit_exporters.onnx.trees.sum_trees import check_sum_trees
 from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 from rulekit_exporters.onnx.word_ids import takes_ids
 
@@ -67,10 +66,8 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     summary = f"opset {parsed.opset}, input {plan.form}: {_listed(plan.names)}, outputs {_listed([*names.values()])}"
     if cheapest == "tree":
         summary += f", a tree of {candidates.leaves} leaves"
-    if cheapest == "trees":
-        summary += ", a sum of trees"
     warnings = warnings_of(apart, plan, names)
-    if candidates.no_tree and cheapest != "trees":
+    if candidates.no_tree:
         warnings += (
             f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
         )
@@ -137,9 +134,9 @@ def build(
     graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit, carried: RuleGraph
 ) -> Any:
     """The ModelProto of one formulation."""
-    builder = Builder(frozenset((*plan.names, *names.values())), options.opset)
-    inputs = Inputs(plan, graph.schema, builder, options.optimize)
-    emitter = Emitter(graph, plan, builder, inputs, options.optimize)
+    builder = Builder(frozenset((*plan.names, *names.values())))
+    inputs = Inputs(plan, graph.schema, builder)
+    emitter = Emitter(graph, plan, builder, inputs, {**LOGIC, **NUMBERS})
     emitter.prepare()
     label, probabilities = emit(emitter)
     ports = [Port(name, *kind) for name, kind in zip(names.values(), kinds_of_outputs(graph, names), strict=True)]
@@ -249,8 +246,6 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
     found: dict[str, Emit] = {"operators": _operators}
     no_tree, leaves = "", 0
     below = topological([*graph.decision.roots, *graph.reported])
-    if any(isinstance(node, Probability) for node in below):
-        found["component tables"] = _component_tables
     if not all(is_logical(node) for node in below):
         try:
             table = cell_table(graph)
@@ -269,25 +264,11 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
             found["tree"] = lambda emitter: emit_tree(emitter, tree)
         except NotOfBitsError as error:
             no_tree = str(error)
-        if not options.fired:
-            with suppress(NotOfBitsError):
-                check_sum_trees(graph)
-                found["trees"] = _trees
     return Formulations(found, no_tree, leaves)
 
 
 def _operators(emitter: Emitter) -> tuple[str, str]:
     return _labelled(emitter, *emit_outputs(emitter))
-
-
-def _component_tables(emitter: Emitter) -> tuple[str, str]:
-    emitter.tables = True
-    return _operators(emitter)
-
-
-def _trees(emitter: Emitter) -> tuple[str, str]:
-    emitter.trees = True
-    return _operators(emitter)
 
 
 def _labelled(

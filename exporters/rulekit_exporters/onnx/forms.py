@@ -11,8 +11,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 ML_DOMAIN = "ai.onnx.ml"
-# From this version of the default operator set on, the axes of a reduction are an operand, not an attribute.
-AXES_AS_OPERAND = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +59,11 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         **dict.fromkeys(("Neg", "Exp", "Tanh"), _form("f8")),
         **dict.fromkeys(("Round", "IsNaN"), _form("f4 | f8")),
         "Not": _form("bool"),
-        "Relu": _form("f4"),
-        "HardSigmoid": _form("f4", "alpha beta"),
         "Where": _form("bool f4 f4 | bool f8 f8"),
         "Clip": _form("f4 f4 f4 | f8 f8 f8 | i8 i8 i8"),
         "Cast": _form("bool | f4 | f8 | i8", "to"),
         "MatMul": _form("f4 f4 | f8 f8"),
-        "Gemm": _form("f4 f4 f4 | f8 f8 f8", optional="transA transB"),
+        "Gemm": _form("f4 f4 f4 | f8 f8 f8", optional="transA"),
         "ArgMax": _form("f4 | f8", "axis keepdims"),
         "Softmax": _form("f8", "axis"),
         "Gather": _form("bool i8 | f4 i8 | f8 i8 | i8 i8 | text i8", "axis"),
@@ -82,7 +78,6 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         "Identity": _form("bool | f4 | f8 | i8 | text"),
     }.items()
 } | {
-    ("", "ReduceMin"): (_form("f4", "axes keepdims"), _form("f4 i8", "keepdims")),
     (ML_DOMAIN, "LabelEncoder"): (
         _form("text", "keys_strings values_int64s default_int64", version=2),
         _form("text", "keys_strings values_floats default_float", version=2),

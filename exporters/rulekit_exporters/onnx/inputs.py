@@ -16,22 +16,15 @@ from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.builder import Builder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
-from rulekit_exporters.onnx.options import InputForm, Optimize
+from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
 
 TENSOR_NAME = "input"
 
-# Transposing costs 0.22 ns per column and row, gathering a column along the rows 2.5 ns:
-# below this share of used columns they are gathered first and only they are transposed.
-FEW_COLUMNS = 0.09
-
 # From so many literals on they form one block whatever the input form, and connectives draw on it: fewer operators to
 # load and to call.
 MANY_LITERALS = 100
-# From so many literals on, those of x < t are compared apart: two operators more, and no product with the signs, which
-# takes 0.5 ns a row for each.
-MANY_SIGNS = 32
-# From so many column inputs on they are put one after another before they are parted.
+# From so many column inputs on they are put side by side before they are turned.
 FEW_INPUTS = 3
 # A column of fewer bounds shares the comparison with other columns.
 FEW_BOUNDS = 4
@@ -128,8 +121,8 @@ def public_names(columns: Sequence[str]) -> tuple[str, ...]:
 class Inputs:
     """Reads columns as [1, N] tensors in their own width, and categories as indices into per-leaf tables."""
 
-    def __init__(self, plan: InputPlan, schema: Schema, builder: Builder, optimize: Optimize) -> None:
-        self._plan, self._schema, self._builder, self._optimize = plan, schema, builder, optimize
+    def __init__(self, plan: InputPlan, schema: Schema, builder: Builder) -> None:
+        self._plan, self._schema, self._builder = plan, schema, builder
         self._block: str = ""
         self._block_rows: dict[Bit, int] = {}
         self._word_places = {
@@ -334,10 +327,6 @@ class Inputs:
         builder = self._builder
         compared = [c for c in conditions if c.relation != "missing"]
         missing = [c for c in conditions if c.relation == "missing"]
-        below = [c for c in compared if c.relation == "<"]
-        apart = len(compared) >= MANY_SIGNS and self._optimize == "throughput" and 0 < len(below) < len(compared)
-        if apart:
-            compared = [c for c in compared if c.relation == ">"]
         parts = []
         if compared:
             values = self.columns([c.feature for c in compared])
@@ -346,11 +335,6 @@ class Inputs:
             if (signs < 0).any():
                 values = builder.operate("Mul", values, builder.constant(signs))
             parts.append(builder.operate("Greater", values, builder.constant(signs * bounds)))
-        if apart:
-            bounds = np.array([[c.bound] for c in below], dtype=np.float32)
-            values = self.columns([c.feature for c in below])
-            parts.append(builder.operate("Less", values, builder.constant(bounds)))
-            compared += below
         if missing:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return builder.joined(parts), compared + missing
@@ -362,6 +346,9 @@ class Inputs:
 
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
+        if bits and all(bit in self._block_rows for bit in bits):
+            order = sorted(bits, key=self._block_rows.__getitem__)
+            return self.block_rows([self._block_rows[bit] for bit in order]), order
         narrow = [bit for bit in bits if isinstance(bit, Condition) and not is_wide(self._schema[bit.feature])]
         worded = any(bit.feature in self._word_places for bit in bits)
         if len(narrow) == len(bits) < MANY_LITERALS and not worded:
@@ -381,41 +368,24 @@ class Inputs:
         builder = self._builder
         if self._plan.form != "tensor":
             distinct = list(dict.fromkeys(names))
-            stacked = self._stacked(distinct)
+            if len(distinct) < FEW_INPUTS or self._plan.frame or any(name in self._word_places for name in distinct):
+                stacked = builder.joined([self.row(name) for name in distinct])
+            else:  # two operators, where a Flatten for each column took 12 of 66 us of a call of one row and 50 columns
+                cells = [self._plan.names[self._plan.columns.index(name)] for name in distinct]
+                stacked = self._transposed(builder.operate("Concat", *cells, axis=1))
             return builder.picked(stacked, [distinct.index(name) for name in names], len(distinct))
-        return self._picked(self.narrow_tensor(), [self._schema.positions[name] for name in names], len(self._schema))
+        positions = [self._schema.positions[name] for name in names]
+        return builder.picked(self._transposed(self.narrow_tensor()), positions, len(self._schema))
 
     def side_by_side_rows(self, names: list[str]) -> str:
         """[len(names), N]: columns as a tree reads them, in that order."""
         tensor, places = self.side_by_side(clipped=True)
-        return self._picked(tensor, [places[name] for name in names], len(places))
-
-    def _picked(self, tensor: str, positions: list[int], width: int) -> str:
-        """[len(positions), N]: columns of a tensor [N, width]."""
-        builder, used = self._builder, sorted(set(positions))
-        if len(used) < FEW_COLUMNS * width:
-            tensor = builder.operate("Gather", tensor, builder.constant(used, np.int64), axis=1)
-            positions, width = [used.index(position) for position in positions], len(used)
-        return builder.picked(self._transposed(tensor), positions, width)
-
-    def _stacked(self, names: list[str]) -> str:
-        """[len(names), N]: float32 columns of inputs of their own.
-
-        Of several the cells stand one after another, which a Reshape parts: two operators, where a Flatten for each
-        column took 12 of 66 us of a call of one row and 50 columns. What follows has lost the name of N (see
-        `_flat`), but few operators do.
-        """
-        builder = self._builder
-        if len(names) < FEW_INPUTS or any(name in self._word_places for name in names):
-            return builder.joined([self.row(name) for name in names])
-        cells = [self._plan.names[self._plan.columns.index(name)] for name in names]
-        shape = builder.constant([len(names), -1], np.int64)
-        return builder.operate("Reshape", builder.operate("Concat", *cells, axis=0), shape)
+        return self._builder.picked(self._transposed(tensor), [places[name] for name in names], len(places))
 
     def holds(self, bit: Bit, positive: bool) -> str:
         """[1, N] bool: a literal."""
         builder = self._builder
-        place = self.block_row(bit) if self._plan.form in ("tensor", "ids") else None
+        place = self.block_row(bit)
         if place is not None:
             result = self.block_rows([place])
         elif isinstance(bit, Membership):

@@ -3,6 +3,9 @@
 m thresholds of a column give m + 1 levels and missing, the memberships of a category as many as tell its levels apart.
 The label and the probabilities of every combination are computed here, by the graph's own evaluator; so the decision is
 the same by construction, and the probability is the same float32 everywhere.
+
+Most models of `rules`, `cnll` and `noisy-or` need it, and `additive` on few columns: as operators one row takes 1.5 to
+4.4 times as long, a row of a batch 1.2 to 2.9 times.
 """
 
 from __future__ import annotations
@@ -10,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +27,7 @@ from rulekit.tables.table import Array, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
 from rulekit_exporters.onnx.labels import is_largest
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.emitter import Emitter
 
 MOST_CELLS = 1 << 16
 

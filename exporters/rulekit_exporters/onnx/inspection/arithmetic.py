@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rulekit.numbers import is_power_of_two
-from rulekit.program.nodes import Arithmetic, Greater, Number, Operator
+from rulekit.program.nodes import Arithmetic, Operator
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     LARGEST,
@@ -18,7 +18,6 @@ from rulekit_exporters.onnx.inspection.values import (
     Exact,
     Given,
     UnreadableError,
-    Unused,
     added,
     exact,
     is_constant,
@@ -46,8 +45,6 @@ def times(a: Element, b: Element, width: str) -> Element:
             raise UnreadableError(refusal(one))
         if isinstance(one, Cleaned):
             return _scaled(one, float(other))
-        if isinstance(one, Unused) and is_power_of_two(abs(float(other))):
-            return _stretched(one, float(other))
         known = exact(one)
         if known is not None and math.isfinite(other):
             product = added(Exact(Fraction(0)), known, Fraction(other))
@@ -78,13 +75,6 @@ def _scaled(cleaned: Cleaned, factor: float) -> Cleaned:
     return replace(cleaned, factor=factor) if cleaned.rounded else replace(cleaned, scale=factor)
 
 
-def _stretched(unused: Unused, factor: float) -> Unused:
-    """A number that may be anything times a power of two; what may leave the range of its type may be infinite."""
-    ends = (unused.low * factor, unused.high * factor)
-    low, high = (end if abs(end) <= LARGEST else math.copysign(math.inf, end) for end in (min(ends), max(ends)))
-    return replace(unused, low=low, high=high)
-
-
 def negative(a: Element, width: str) -> Element:
     known = exact(a)
     if known is not None:
@@ -95,51 +85,9 @@ def negative(a: Element, width: str) -> Element:
 def bounded(a: Element, b: Element, upper: bool) -> Element:
     """The smaller (upper) or larger of two numbers."""
     for one, other in ((a, b), (b, a)):
-        if is_constant(other) and isinstance(one, Unused):
-            limit = float(other)
-            if upper:
-                return replace(one, low=min(one.low, limit), high=min(one.high, limit))
-            return replace(one, low=max(one.low, limit), high=max(one.high, limit))
         if is_constant(other) and isinstance(one, Given | Cleaned):
             return _clipped(one, float(other), upper)
-        known = exact(one)
-        if known is not None and known.limits is not None and is_constant(other) and float(other).is_integer():
-            return _bounded_sum(known, int(other), upper)
     return opaque("bounded", a, b)
-
-
-def _bounded_sum(value: Exact, limit: int, upper: bool) -> Element:
-    """An integer cut off at a limit: a truth value where only the limit and its neighbour remain."""
-    assert value.limits is not None
-    low, high = value.limits
-    if high <= limit or low >= limit:
-        return value if (high <= limit) == upper else limit
-    if upper and low == limit - 1:
-        return added(Exact(Fraction(limit - 1)), _indicator(value, limit - 1))
-    if not upper and high == limit + 1:
-        return added(Exact(Fraction(limit)), _indicator(value, limit))
-    return opaque("bounded", value)
-
-
-def sign_of(element: Element, limit: int) -> Exact | None:
-    """A whole number cut off to a limit and one more: whether it is above the limit; None for another element.
-
-    A number and the contrary of the same number, as -u and u or 1 - u and u are, give a truth value and its contrary.
-    """
-    value = exact(element)
-    if value is None or value.span.grid < 0 or not value.span.fits():
-        return None
-    if not value.terms:
-        return Exact(min(max(value.constant, Fraction(limit)), Fraction(limit + 1)))
-    if value.terms[0][1] > 0:
-        return added(Exact(Fraction(limit)), _indicator(value, limit))
-    turned = added(Exact(Fraction(2 * limit + 1)), value, Fraction(-1))  # above the limit where the number is not
-    return added(Exact(Fraction(limit + 1)), _indicator(turned, limit), Fraction(-1))
-
-
-def _indicator(value: Exact, limit: int) -> Exact:
-    """1 where an integer is above a limit."""
-    return Exact(Fraction(0), ((Greater(to_node(value), Number(float(limit))), Fraction(1)),))
 
 
 def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
@@ -152,15 +100,7 @@ def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
     return replace(cleaned, low=max(cleaned.low, limit), high=max(cleaned.high, limit))
 
 
-def rectified(a: Element, width: str) -> Element:
-    if exact(a) is None:
-        raise UnreadableError(refusal(a))
-    return bounded(a, 0, upper=False)
-
-
 def rounded(a: Element, width: str) -> Element:
     if isinstance(a, Cleaned) and not a.rounded:
         return replace(a, rounded=True)
-    if isinstance(a, Unused):
-        return replace(a, low=a.low - 1.0, high=a.high + 1.0)
     raise UnreadableError(refusal(a))

@@ -22,7 +22,6 @@ from rulekit_exporters.onnx.inspection.arithmetic import (
     linear,
     negative,
     over,
-    rectified,
     rounded,
     times,
 )
@@ -121,8 +120,6 @@ def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
 def is_nan(a: Element, width: str) -> Element:
     if isinstance(a, Given):
         return Missing(a.feature.name)
-    if isinstance(a, Unused):
-        return replace(a, state="missing") if a.state == "number" else FALSE
     raise UnreadableError(refusal(a))
 
 
@@ -133,10 +130,6 @@ def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
     """A where the condition holds, else b."""
     if condition in (True, False) and isinstance(condition, bool):
         return a if condition else b
-    if isinstance(condition, Unused) and isinstance(b, Unused) and is_constant(a):
-        if condition.state != "missing" or b.state != "number" or condition.reason != b.reason:
-            raise UnreadableError(refusal(b))
-        return replace(b, state="filled", low=min(b.low, float(a)), high=max(b.high, float(a)))
     node = truth(condition)
     if node in (TRUE, FALSE):
         return a if node == TRUE else b
@@ -151,14 +144,12 @@ def cast(a: Element, width: str, origin: str) -> Element:
     """The element in another type."""
     if (origin, width) not in CASTS:
         raise UnreadableError(f"a cast from {origin} to {width}")
-    if isinstance(a, Code):
+    if isinstance(a, Code | Unused):
         return a
     if isinstance(a, Given):
         if width == "i8":
             raise UnreadableError(refusal(a))
         return replace(a, single=a.single or width == "f4")
-    if isinstance(a, Unused) and width != "i8":
-        return replace(a, low=_cast_constant(a.low, width), high=_cast_constant(a.high, width))
     if isinstance(a, Cleaned):
         if (origin, width) != ("f4", "f8"):
             raise UnreadableError(refusal(a))
@@ -217,15 +208,6 @@ def looked_up(values: list[Any], index: Element) -> Element:
     return Picked(tuple(values[first : last + 1]), added(known, Exact(Fraction(-first))))
 
 
-def least_of(truths: list[Element]) -> Element:
-    """The least of truth values as 0 and 1: 1 where all hold."""
-    nodes = [as_truth(element) for element in truths]
-    kept = [node for node in dict.fromkeys(nodes) if node != TRUE]
-    if FALSE in kept or not kept:
-        return int(not kept)
-    return exact(And(kept) if len(kept) > 1 else kept[0])
-
-
 def as_truth(element: Element) -> Node:
     """A truth value as 0 and 1 as a node; raises UnreadableError for another number."""
     known = exact(element)
@@ -256,7 +238,6 @@ UNARY: dict[str, Callable[[Element, str], Element]] = {
     "Not": logical_not,
     "IsNaN": is_nan,
     "Neg": negative,
-    "Relu": rectified,
     "Round": rounded,
     "Identity": lambda a, width: a,
     "Exp": lambda a, width: opaque("Exp", a),

@@ -27,9 +27,7 @@ from rulekit_exporters.onnx.inspection.tensors import (
     expand,
     flatten,
     gather,
-    hard_sigmoid,
     pad,
-    reduce_min,
     reshape,
     rows,
     shape,
@@ -43,7 +41,6 @@ from rulekit_exporters.onnx.inspection.values import (
     Element,
     Exact,
     UnreadableError,
-    Unused,
     exact,
     is_constant,
     opaque,
@@ -57,10 +54,9 @@ def matmul(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
 
 
 def gemm(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    a, b = (
-        value if not attributes.get(name, 0) else _turned(value) if isinstance(value, Rows) else constant(value).T
-        for value, name in zip(inputs[:2], ("transA", "transB"), strict=True)
-    )
+    a, b = inputs[:2]
+    if attributes.get("transA", 0):
+        a = _turned(a) if isinstance(a, Rows) else constant(a).T
     bias = constant(inputs[2])
     if isinstance(a, Rows):
         if a.elements.ndim != 2 or a.axis != 0:
@@ -89,9 +85,7 @@ def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDA
 
 
 def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:
-    unused = [weight == 0 and isinstance(term, Unused) and term.finite for weight, term in zip(row, terms, strict=True)]
-    readable = all(part is not None or left_out for part, left_out in zip(known, unused, strict=True))
-    if readable and all(map(math.isfinite, (start, *row))):
+    if None not in known and all(map(math.isfinite, (start, *row))):
         weights: dict[Any, Fraction] = {}
         constant_part = Fraction(start)
         span = Span.of(start)
@@ -114,7 +108,6 @@ READERS: dict[str, Reader] = {
     **{kind: unary(kind) for kind in UNARY},
     "Where": where,
     "Clip": clip,
-    "HardSigmoid": hard_sigmoid,
     "Cast": cast_to,
     "Shape": shape,
     "Transpose": transpose,
@@ -127,6 +120,5 @@ READERS: dict[str, Reader] = {
     "MatMul": matmul,
     "Gemm": gemm,
     "ArgMax": argmax,
-    "ReduceMin": reduce_min,
     "Softmax": softmax,
 }

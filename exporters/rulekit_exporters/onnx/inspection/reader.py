@@ -42,7 +42,6 @@ from rulekit_exporters.onnx.inspection.tensors import (
     rows,
     type_of,
 )
-from rulekit_exporters.onnx.inspection.tree_sums import summed_trees
 from rulekit_exporters.onnx.inspection.trees import Outcome, tree_classifier
 from rulekit_exporters.onnx.inspection.values import (
     Category,
@@ -220,8 +219,7 @@ class _Reader:
         if kind == "LabelEncoder":
             return (self._encoded(rows(inputs[0]), attributes),)
         if kind == "TreeEnsembleClassifier":
-            read = summed_trees if any(attributes["nodes_treeids"]) else tree_classifier
-            return read(self.reach, inputs, attributes)
+            return tree_classifier(self.reach, inputs, attributes)
         return (READERS[kind](self.reach, inputs, attributes),)
 
     # Inputs --------------------------------------------------------------------------------------------------------

@@ -16,14 +16,12 @@ import numpy.typing as npt
 
 from rulekit.numbers import float32
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit_exporters.onnx.inspection.arithmetic import sign_of
 from rulekit_exporters.onnx.inspection.elements import (
     BINARY,
     COMPARING,
     UNARY,
     cast,
     chosen,
-    least_of,
     looked_up,
     winner,
 )
@@ -45,14 +43,6 @@ class Rows:
 
     elements: npt.NDArray[Any]
     axis: int
-    width: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stacked:
-    """[k * N, 1] or [k * N]: columns one after another, which a Reshape makes the rows of a tensor [k, N]."""
-
-    elements: list[Element]
     width: str
 
 
@@ -89,7 +79,7 @@ class TrueOfEach:
     of: Ids
 
 
-Value = Rows | Stacked | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
+Value = Rows | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
 # Inputs and attributes -> the output.
 Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
 
@@ -172,7 +162,7 @@ def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
     if isinstance(value, np.ndarray):
         return width_of(value)
-    return value.width if isinstance(value, Rows | Stacked) else "bool" if isinstance(value, TrueOfEach) else "i8"
+    return value.width if isinstance(value, Rows) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
 def binary(kind: str) -> Reader:
@@ -214,19 +204,7 @@ def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
-    if low.ndim == high.ndim == 0 and float(low).is_integer() and int(low) + 1 == float(high):
-        clipped = [sign_of(element, int(low)) for element in value.elements.reshape(-1)]
-        if None not in clipped:
-            reach.spend(len(clipped))
-            return Rows(np.array(clipped, dtype=object).reshape(value.elements.shape), value.axis, value.width)
     return binary("Min")(reach, [binary("Max")(reach, [value, low], {}), high], {})
-
-
-def hard_sigmoid(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """A number cut off at 0 and 1."""
-    if attributes != {"alpha": 1.0, "beta": 0.0}:
-        raise UnreadableError("a HardSigmoid of another slope")
-    return clip(reach, [inputs[0], np.array(0.0), np.array(1.0)], {})
 
 
 def _clipped_code(code: Element, low: int, high: int) -> Element:
@@ -269,8 +247,6 @@ def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
 
 def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     sizes = [int(size) for size in constant(inputs[1]).tolist()]
-    if isinstance(inputs[0], Stacked):
-        return _apart(inputs[0], sizes)
     value = rows(inputs[0])
     target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
     if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
@@ -295,28 +271,10 @@ def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
         raise UnreadableError("an operator on constants alone")
     axis = attributes["axis"] % like.elements.ndim
     if axis == like.axis:
-        return _stacked(reach, inputs)
+        raise UnreadableError("rows are put one after another")
     reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in inputs))
     joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
     return Rows(joined, like.axis, like.width)
-
-
-def _stacked(reach: Reach, inputs: Sequence[Value]) -> Stacked:
-    """Columns [N, 1] or [N] of one type, one after another."""
-    columns = [rows(part) for part in inputs]
-    if any(column.elements.size != 1 or column.axis != 0 for column in columns):
-        raise UnreadableError("rows are put one after another")
-    reach.spend(len(columns))
-    return Stacked([column.elements.reshape(-1)[0] for column in columns], columns[0].width)
-
-
-def _apart(value: Stacked, sizes: list[int]) -> Rows:
-    """[k, N] of k columns that stand one after another."""
-    if sizes != [len(value.elements), -1]:
-        raise UnreadableError("rows and columns change places")
-    elements = np.empty((len(value.elements), 1), dtype=object)
-    elements[:, 0] = value.elements
-    return Rows(elements, 1, value.width)
 
 
 def expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
@@ -387,22 +345,6 @@ def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
     return Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
-
-
-def reduce_min(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """The least along one axis of truth values as 0 and 1: whether all of them hold."""
-    value = rows(inputs[0])
-    axes = attributes["axes"] if len(inputs) == 1 else constant(inputs[1]).tolist()
-    if len(axes) != 1 or attributes["keepdims"] != 0 or axes[0] % value.elements.ndim == value.axis:
-        raise UnreadableError("a least value of another kind")
-    axis = axes[0] % value.elements.ndim
-    reach.spend(value.elements.size)
-    moved = np.moveaxis(value.elements, axis, -1)
-    found = np.empty(moved.shape[:-1], dtype=object)
-    flat = found.reshape(-1)
-    for i, elements in enumerate(moved.reshape(-1, moved.shape[-1])):
-        flat[i] = least_of(elements.tolist())
-    return Rows(found, value.axis - (axis < value.axis), value.width)
 
 
 def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:

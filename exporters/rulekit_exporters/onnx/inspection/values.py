@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 from rulekit.cells.axis import axis_of, inferred_feature
 from rulekit.exactness import NO_SPAN, Span, span_of_term, total
@@ -103,20 +103,9 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A number that may be anything, for a reason: it may be cleaned with its neighbours, and have the weight 0.
-
-    low, high: its bounds where it is a number; state: "number", perhaps NaN, "missing" (the truth of its being NaN) or
-    "filled" (no NaN).
-    """
+    """A number that may be anything, for a reason: nothing may be computed with it."""
 
     reason: str
-    state: Literal["number", "missing", "filled"] = "number"
-    low: float = -math.inf
-    high: float = math.inf
-
-    @property
-    def finite(self) -> bool:
-        return self.state == "filled" and math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +348,7 @@ def _points(category: Category) -> LevelPoints:
     return LevelPoints(feature.name, tuple(points), float(values[MISSING_CODE]), float(values[UNSEEN_CODE]))
 
 
-def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
+def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node:
     """A cleaned number whose missing value is stated: a multiple of a `Column`."""
     given, feature = cleaned.given, cleaned.given.feature
     if not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high) and cleaned.low <= cleaned.high):
@@ -370,8 +359,7 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
     if largest > LARGEST:
         raise UnreadableError(f"the numbers of {feature.name!r} may leave their range")
     if given.sign < 0 or (feature.kind == "numeric" and given.single != (feature.precision == "float32")):
-        why = f"the numbers of {feature.name!r} are not those that the model adds up"
-        return Unused(why, "filled", min(-float(largest), when_missing), max(float(largest), when_missing))
+        raise UnreadableError(f"the numbers of {feature.name!r} are not those that the model adds up")
     if not cleaned.rounded:
         if cleaned.scale != 1.0 or cleaned.factor != 1.0:
             raise UnreadableError(f"the numbers of {feature.name!r} are scaled")
