@@ -49,7 +49,7 @@ def check(
       rulekit check --sentence "exists x, y, z: E(x, y) and E(y, z) and E(z, x)" --graph E
     """
     from rulekit.audit.checks.check_lines import check_lines
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.models import check, tendency
 
     if (model is None) == (sentence is None) or (graph and sentence is None):
@@ -67,7 +67,6 @@ def check(
         result_json(checked.as_dict())
     else:
         for word, text in check_lines(checked, all_):
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 2)):
-                result(line)
+            result(f"{word:{_INDENT}}{text}", " " * (_INDENT + 2))
     if not checked.ok:
         raise typer.Exit(CHECK_FAILED)

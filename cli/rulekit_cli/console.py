@@ -7,13 +7,13 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
 
 _NARROWEST, _WIDEST = 40, 120
 _SPELLED = str.maketrans({"±": "+-", "…": "...", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"})
@@ -67,9 +67,19 @@ def logged_from(level: int, name: str = "rulekit") -> Iterator[None]:
         logger.setLevel(before)
 
 
-def result(line: str) -> None:
-    """A line of the result; what a terminal would obey is escaped."""
-    write(printable(line) + "\n", exact=False)
+def notes(texts: Iterable[str]) -> None:
+    """Notes for people, a line each."""
+    for text in texts:
+        log(f"note: {text}")
+
+
+def result(line: str, hanging: str | None = None) -> None:
+    """A line of the result, broken at the width of the terminal before `hanging` where that is given.
+
+    What a terminal would obey is escaped.
+    """
+    for part in [line] if hanging is None else wrapped(line, width(), hanging):
+        write(printable(part) + "\n", exact=False)
 
 
 def _encodable(text: str) -> str:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, notes, result, result_json
 
 if TYPE_CHECKING:
     from rulekit.work.changes.overrides import Written
@@ -98,14 +97,12 @@ def override(
             options.reading(given),
         )
     )
-    for note in done.notes:
-        log(f"note: {note}")
+    notes(done.notes)
     if json_:
         result_json(done.as_dict())
         return
     for line in done.lines(_MOST_ROWS):
-        for part in wrapped(line, width(), "  "):
-            result(part)
+        result(line, "  ")
     log(f"wrote {output}: {done.size}, digest {done.model.digest[:12]}")
 
 
@@ -138,11 +135,10 @@ def _list(model: Path, json: bool) -> None:
         return
     if not found:
         result("the model has no override")
-    from rulekit.audit.sections import signature
+    from rulekit.shown.sections import signature
 
     for override, each in zip(graph.overrides, found, strict=True):
         expired = "   EXPIRED" if each["expired"] else ""
         texts = f"{override.id}  {each['condition']} -> {each['class']}{expired}", f"    {signature(override)}"
         for text in texts:
-            for part in wrapped(text, width(), "    "):
-                result(part)
+            result(text, "    ")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, result, result_json
 
 _INDENT = 12
 
@@ -49,7 +49,6 @@ def stability(
       rulekit stability model.json loans.csv --resamples 50 -o stability.json
     """
     given = locals()
-    from rulekit.audit.lines import wrapped
     from rulekit.audit.stability.stability_lines import stability_lines
     from rulekit.work.stability import StabilityRequest
     from rulekit.work.stability import stability as learned_again
@@ -63,7 +62,6 @@ def stability(
     else:
         for word, text in stability_lines(stable, all_):
             hanging = " " * (_INDENT + (10 if text.startswith(" ") else 2))
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), hanging):
-                result(line)
+            result(f"{word:{_INDENT}}{text}", hanging)
     if output is not None and not quiet:
         log(f"wrote {output}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rulekit.errors import InputError
 from rulekit.learners.faults import GROUP, at_fault, loaded
-from rulekit.learners.fitting.parameters import Allowed
+from rulekit.learners.parameters import Allowed
 from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
-    from rulekit.learners.binned.binning import BinnedColumn
-    from rulekit.learners.binned.codes import Codes
-    from rulekit.learners.binned.problem import Problem
-    from rulekit.learners.counting.histograms import Bools, Floats
-    from rulekit.learners.fitting.rows.in_order import InOrder
-    from rulekit.learners.fitting.sizes.path import SizeLimits
+    from rulekit.learners.data.binning import BinnedColumn
+    from rulekit.learners.data.codes import Codes
+    from rulekit.learners.data.in_order import InOrder
+    from rulekit.learners.data.problem import Problem
     from rulekit.learners.rule_learner import RuleLearner
+    from rulekit.learners.sizes.path import SizeLimits
+    from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
 Stopped = Literal["", "interrupted", "time limit", "cancelled"]
@@ -71,16 +71,23 @@ def setting(default: Any, allowed: Allowed, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a learner as its help and its errors describe it."""
+    """A parameter of a learner as its help and its errors describe it; group: the one that holds it, if any."""
 
     name: str
     default: Any
     allowed: Allowed
     help: str
+    group: str = ""
+
+
+def groups_of(settings: type) -> dict[str, type]:
+    """The groups of shared parameters that a dataclass of settings derives from, by name."""
+    return {vars(base)["group"]: base for base in reversed(settings.__mro__) if "group" in vars(base)}
 
 
 def parameters_of(settings: type) -> dict[str, Parameter]:
     """The parameters that a dataclass of settings declares, by name; its own come first, then those that it shares."""
+    group_of = {item.name: group for group, base in groups_of(settings).items() for item in fields(base)}
     own = list(inspect.get_annotations(settings))
     place = {name: i - len(own) for i, name in enumerate(own)}
     declared = sorted(fields(settings), key=lambda item: place.get(item.name, 0))
@@ -88,7 +95,9 @@ def parameters_of(settings: type) -> dict[str, Parameter]:
         if item.default is MISSING or "allowed" not in item.metadata:
             raise TypeError(f"{settings.__name__}.{item.name} is not made by setting()")
     return {
-        item.name: Parameter(item.name, item.default, item.metadata["allowed"], item.metadata["help"])
+        item.name: Parameter(
+            item.name, item.default, item.metadata["allowed"], item.metadata["help"], group_of.get(item.name, "")
+        )
         for item in declared
     }
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.promises import promises
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
@@ -19,22 +18,23 @@ from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows
-from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, counts
+from rulekit.graph.rules import ModelSize, counts
 from rulekit.graph.traversal import topological
+from rulekit.shown.promises import promises
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.work.by_group import groupings, known_columns, parities
 from rulekit.work.changes.expiry import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ class Evaluation:
     """
 
     figures: Figures
-    size: Counts
+    size: ModelSize
     digest: str
     notes: tuple[str, ...] = ()
     overlap: Overlap | None = None
@@ -146,9 +146,7 @@ def move_threshold(
     Raises InputError where the model has no threshold, was edited so that its rules do not follow from its probability,
     can serve the purpose only by deciding every row positive, or would no longer keep a promise.
     """
-    check_outputs([output], data)
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], data, model=output)
     graph = load(model)
     if len(graph.classes) != 2 or len(graph.probability) != 1:
         raise InputError(

@@ -12,7 +12,7 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import find_estimator, find_learner, learner_names
-from rulekit.learners.fitting.parameters import check_parameters, value_for
+from rulekit.learners.parameters import check_parameters, value_for
 from samples.pages import command_options, fences, page_paths
 
 FOREIGN = {
@@ -114,6 +114,8 @@ def odd_calls(tree: ast.AST) -> Iterator[str]:
         named = call.func if isinstance(call, ast.Call) else None
         learner = CLASSES.get(named.id) if isinstance(named, ast.Name) else None
         for keyword in call.keywords if isinstance(call, ast.Call) and learner else ():
+            if learner is not None and keyword.arg in learner.groups:
+                continue
             if keyword.arg is not None and not isinstance(keyword.value, ast.Name):
                 yield from odd_setting(keyword.arg, ast.unparse(keyword.value), learner)
             elif keyword.arg is not None and keyword.arg not in learner.parameters:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import TEXT, TRUTH, number, one_of, whole
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.parameters import TEXT, TRUTH, number, one_of, whole
+from rulekit.learners.settings import SizeSettings
 
 NodeKind = Literal["moments", "backprop", "perceptron", "logistic", "naive-bayes", "best"]
 Form = Literal["nested", "paths"]
@@ -28,7 +28,9 @@ class UnitSettings(SizeSettings):
         "nested", one_of("nested", "paths"), "how the rule is written: as the tree is, or as one rule for each path"
     )
     stopping: Literal["cv", "none"] = setting(
-        "none", one_of("cv", "none"), "none: the size is chosen on a quarter of the rows; cv: by cross-validation"
+        "none",
+        one_of("cv", "none"),
+        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
     )
 
 

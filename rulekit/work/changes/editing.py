@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -29,19 +28,20 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Family, Hidden, Node, Or
 from rulekit.graph.overriding import deciding, with_any_conditions, with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import Counts, Rule, counts, firing, rule_values, rules_of
+from rulekit.graph.rules import ModelSize, Rule, counts, firing, rule_values, rules_of
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.schema import Feature, Schema
+from rulekit.search.row_search import Claim, Label, RowSearch
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.changes.refitting import formulas_reported
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.changes.typed_points import inexact_numbers
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Edit:
     """
 
     model: RuleGraph
-    size: Counts
+    size: ModelSize
     added: tuple[Rule, ...]
     removed: tuple[Rule, ...]
     rows: tuple[ChangedRow, ...]
@@ -148,9 +148,7 @@ def edit(
 
     Raises InputError where the two are no models of one question.
     """
-    check_outputs([output], data, base)
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], data, base, model=output)
     old, new = load(base), load(source, verify=False)
     found = labelled_rows(old, data, reading, also=new.used_features)
     edited = edit_of(old, new, found.rows, author=author, reason=reason, notes=found.notes)
