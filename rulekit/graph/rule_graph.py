@@ -476,7 +476,7 @@ class RuleGraph:
         path : str or path
             The file to write.
         to : str
-            The export target: onnx, python, sql, text, or one of another package.
+            The export target: javascript, onnx, python, sql, text, or one of another package.
         **options
             Those of `rulekit export --to TARGET`.
 
