@@ -14,8 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from rulekit.arrays import Array
 from rulekit.numbers import float32
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.forms import ML_DOMAIN, form_of
 
 GRAPH_NAME = "rulekit"
@@ -63,7 +63,7 @@ def port_of(port: Any) -> Port:
 
 
 @dataclass(slots=True)
-class Builder:
+class OperatorBuilder:
     """Collects operations; equal operations on equal inputs are emitted once.
 
     reserved: the public names.

@@ -14,7 +14,7 @@ ML_DOMAIN = "ai.onnx.ml"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class OperatorForm:
     """An operator: the element types of its operands, the attributes that it has, and those that it may have.
 
     many: any number of operands of one of the types; version: of the operator set of its domain, where that is not the
@@ -39,17 +39,17 @@ class Form:
 
 def _form(
     operands: str, attributes: str = "", optional: str = "", many: bool = False, version: int = 0, outputs: int = 1
-) -> Form:
+) -> OperatorForm:
     """Operands as "bool f4 f4 | bool f8 f8"."""
     types = frozenset(tuple(signature.split()) for signature in operands.split("|"))
-    return Form(types, frozenset(attributes.split()), frozenset(optional.split()), many, version, outputs)
+    return OperatorForm(types, frozenset(attributes.split()), frozenset(optional.split()), many, version, outputs)
 
 
 _LEAVES = "nodes_treeids nodes_nodeids nodes_featureids nodes_modes nodes_values nodes_truenodeids nodes_falsenodeids"
 _TREE = f"{_LEAVES} nodes_missing_value_tracks_true class_treeids class_nodeids class_ids class_weights post_transform"
 
 # By domain and kind; where an operator has two sets of attributes it has two forms.
-FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
+FORMS: dict[tuple[str, str], tuple[OperatorForm, ...]] = {
     ("", kind): (form,)
     for kind, form in {
         **dict.fromkeys(("And", "Or", "Xor"), _form("bool bool")),
@@ -101,6 +101,6 @@ CASTS = {
 INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand"))
 
 
-def form_of(domain: str, kind: str, attributes: Collection[str]) -> Form | None:
+def form_of(domain: str, kind: str, attributes: Collection[str]) -> OperatorForm | None:
     """The form of an operator with these attributes; None where it is written in no such form."""
     return next((form for form in FORMS.get((domain, kind), ()) if form.has(attributes)), None)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.tables.table import Array, encoded_dtype
-from rulekit_exporters.onnx.builder import Builder, Port, element_type
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
+from rulekit.tables.table import encoded_dtype
+from rulekit_exporters.onnx.builder import OperatorBuilder, Port, element_type
+from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
@@ -118,10 +119,10 @@ def public_names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Inputs:
+class ModelInputs:
     """Reads columns as [1, N] tensors in their own width, and categories as indices into per-leaf tables."""
 
-    def __init__(self, plan: InputPlan, schema: Schema, builder: Builder) -> None:
+    def __init__(self, plan: InputPlan, schema: Schema, builder: OperatorBuilder) -> None:
         self._plan, self._schema, self._builder = plan, schema, builder
         self._block: str = ""
         self._block_rows: dict[Bit, int] = {}
@@ -257,7 +258,7 @@ class Inputs:
         if distinct and (len(distinct) if self._plan.form == "tensor" else mentions) >= MANY_LITERALS:
             self._block, order = self.large_block(distinct)
         elif self._plan.form == "tensor":
-            narrow = [b for b in distinct if isinstance(b, Condition) and not is_wide(self._schema[b.feature])]
+            narrow = [b for b in distinct if isinstance(b, StrictCondition) and not is_wide(self._schema[b.feature])]
             if narrow:
                 self._block, found = self.block(narrow)
                 order.extend(found)
@@ -274,12 +275,12 @@ class Inputs:
         builder = self._builder
         groups: dict[tuple[str, str], list[Bit]] = {}
         for bit in bits:
-            kind: str = bit.relation if isinstance(bit, Condition) else "member"
+            kind: str = bit.relation if isinstance(bit, StrictCondition) else "member"
             if bit.feature in self._word_places and kind == ">":
                 groups.setdefault((self._word_places[bit.feature][0], "words"), []).append(bit)
                 continue
             groups.setdefault((bit.feature, kind), []).append(bit)
-        single: list[Condition] = []
+        single: list[StrictCondition] = []
         parts: list[str] = []
         order: list[Bit] = []
         for (feature, kind), group in groups.items():
@@ -288,7 +289,7 @@ class Inputs:
                 parts.append(self._words(feature, [self._word_places[bit.feature][1] for bit in group]))
                 continue
             wide = is_wide(self._schema[feature])
-            conditions = [bit for bit in group if isinstance(bit, Condition)]
+            conditions = [bit for bit in group if isinstance(bit, StrictCondition)]
             if len(group) < FEW_BOUNDS and conditions and not wide:
                 single.extend(conditions)
                 continue
@@ -322,7 +323,7 @@ class Inputs:
         """[len(rows), N] bool: rows of the prepared block."""
         return self._builder.picked(self._block, rows, self.block_size)
 
-    def block(self, conditions: Sequence[Condition]) -> tuple[str, list[Condition]]:
+    def block(self, conditions: Sequence[StrictCondition]) -> tuple[str, list[StrictCondition]]:
         """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
         builder = self._builder
         compared = [c for c in conditions if c.relation != "missing"]
@@ -339,17 +340,17 @@ class Inputs:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return builder.joined(parts), compared + missing
 
-    def conditions(self, conditions: list[Condition]) -> tuple[str, list[Condition]]:
+    def conditions(self, conditions: list[StrictCondition]) -> tuple[str, list[StrictCondition]]:
         """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
         block, order = self.literals(conditions)
-        return block, [bit for bit in order if isinstance(bit, Condition)]
+        return block, [bit for bit in order if isinstance(bit, StrictCondition)]
 
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
         if bits and all(bit in self._block_rows for bit in bits):
             order = sorted(bits, key=self._block_rows.__getitem__)
             return self.block_rows([self._block_rows[bit] for bit in order]), order
-        narrow = [bit for bit in bits if isinstance(bit, Condition) and not is_wide(self._schema[bit.feature])]
+        narrow = [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self._schema[bit.feature])]
         worded = any(bit.feature in self._word_places for bit in bits)
         if len(narrow) == len(bits) < MANY_LITERALS and not worded:
             return self.block(narrow)

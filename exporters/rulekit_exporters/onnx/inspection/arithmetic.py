@@ -16,7 +16,7 @@ from rulekit_exporters.onnx.inspection.values import (
     Cleaned,
     Element,
     Exact,
-    Given,
+    GivenNumber,
     UnreadableError,
     added,
     exact,
@@ -39,7 +39,7 @@ def times(a: Element, b: Element, width: str) -> Element:
     for one, other in ((a, b), (b, a)):
         if not is_constant(other):
             continue
-        if isinstance(one, Given):
+        if isinstance(one, GivenNumber):
             if other in (1, -1):
                 return replace(one, sign=one.sign * int(other))
             raise UnreadableError(refusal(one))
@@ -85,12 +85,12 @@ def negative(a: Element, width: str) -> Element:
 def bounded(a: Element, b: Element, upper: bool) -> Element:
     """The smaller (upper) or larger of two numbers."""
     for one, other in ((a, b), (b, a)):
-        if is_constant(other) and isinstance(one, Given | Cleaned):
+        if is_constant(other) and isinstance(one, GivenNumber | Cleaned):
             return _clipped(one, float(other), upper)
     return opaque("bounded", a, b)
 
 
-def _clipped(value: Given | Cleaned, limit: float, upper: bool) -> Cleaned:
+def _clipped(value: GivenNumber | Cleaned, limit: float, upper: bool) -> Cleaned:
     cleaned = value if isinstance(value, Cleaned) else Cleaned(value, -math.inf, math.inf)
     if cleaned.rounded or cleaned.scale != 1.0 or cleaned.given.sign < 0:
         raise UnreadableError(refusal(cleaned))

@@ -32,7 +32,7 @@ from rulekit_exporters.onnx.inspection.values import (
     Code,
     Element,
     Exact,
-    Given,
+    GivenNumber,
     Picked,
     UnreadableError,
     Unused,
@@ -95,9 +95,9 @@ def equal(a: Element, b: Element, width: str) -> Element:
 
 
 def _compare(a: Element, b: Element, or_equal: bool) -> Element:
-    if isinstance(a, Given) and is_constant(b):
+    if isinstance(a, GivenNumber) and is_constant(b):
         return above(a, float(b), or_equal)
-    if isinstance(b, Given) and is_constant(a):  # a > b is -b > -a
+    if isinstance(b, GivenNumber) and is_constant(a):  # a > b is -b > -a
         return above(replace(b, sign=-b.sign), -float(a), or_equal)
     if isinstance(a, Category) and is_constant(b):
         return _by_code(a, lambda value: value >= b if or_equal else value > b)
@@ -118,7 +118,7 @@ def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
 
 
 def is_nan(a: Element, width: str) -> Element:
-    if isinstance(a, Given):
+    if isinstance(a, GivenNumber):
         return Missing(a.feature.name)
     raise UnreadableError(refusal(a))
 
@@ -146,7 +146,7 @@ def cast(a: Element, width: str, origin: str) -> Element:
         raise UnreadableError(f"a cast from {origin} to {width}")
     if isinstance(a, Code | Unused):
         return a
-    if isinstance(a, Given):
+    if isinstance(a, GivenNumber):
         if width == "i8":
             raise UnreadableError(refusal(a))
         return replace(a, single=a.single or width == "f4")

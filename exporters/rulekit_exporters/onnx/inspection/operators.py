@@ -14,9 +14,9 @@ from rulekit.exactness import Span
 from rulekit_exporters.onnx.inspection.elements import BINARY, UNARY
 from rulekit_exporters.onnx.inspection.tensors import (
     Attributes,
-    Reach,
     Reader,
-    Rows,
+    ReadingCost,
+    RowTensor,
     Value,
     argmax,
     binary,
@@ -47,18 +47,18 @@ from rulekit_exporters.onnx.inspection.values import (
 )
 
 
-def matmul(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def matmul(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     weights = constant(inputs[0])
     product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(inputs[1]))
-    return Rows(product.elements[0], 0, product.width) if weights.ndim == 1 else product
+    return RowTensor(product.elements[0], 0, product.width) if weights.ndim == 1 else product
 
 
-def gemm(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def gemm(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     a, b = inputs[:2]
     if attributes.get("transA", 0):
-        a = _turned(a) if isinstance(a, Rows) else constant(a).T
+        a = _turned(a) if isinstance(a, RowTensor) else constant(a).T
     bias = constant(inputs[2])
-    if isinstance(a, Rows):
+    if isinstance(a, RowTensor):
         if a.elements.ndim != 2 or a.axis != 0:
             raise UnreadableError("rows are added up")
         spread = np.broadcast_to(bias, (1, constant(b).shape[1])).T
@@ -66,11 +66,13 @@ def gemm(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value
     return _product(reach, constant(a), rows(b), np.broadcast_to(bias, (constant(a).shape[0], 1)))
 
 
-def _turned(value: Rows) -> Rows:
-    return Rows(value.elements.T, 1 - value.axis, value.width)
+def _turned(value: RowTensor) -> RowTensor:
+    return RowTensor(value.elements.T, 1 - value.axis, value.width)
 
 
-def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDArray[Any] | None = None) -> Rows:
+def _product(
+    reach: ReadingCost, weights: npt.NDArray[Any], value: RowTensor, bias: npt.NDArray[Any] | None = None
+) -> RowTensor:
     """Weights [k, l] times [l, N], plus bias [k, 1]: sums that no order rounds, or numbers known by their terms."""
     if value.elements.ndim != 2 or value.axis != 1 or weights.ndim != 2 or weights.shape[1] != len(value.elements):
         raise UnreadableError("rows are added up")
@@ -81,7 +83,7 @@ def _product(reach: Reach, weights: npt.NDArray[Any], value: Rows, bias: npt.NDA
     for k, row in enumerate(weights.tolist()):
         start = 0.0 if bias is None else bias[k, 0].item()
         result[k, 0] = _sum(row, terms, known, start, value.width)
-    return Rows(result, 1, value.width)
+    return RowTensor(result, 1, value.width)
 
 
 def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:

@@ -38,7 +38,7 @@ Attributes = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class RowTensor:
     """Elements [.., 1, ..] with the rows along `axis`, and their type ("bool", "f4", "f8", "i8", "text")."""
 
     elements: npt.NDArray[Any]
@@ -47,7 +47,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowShape:
     """A shape that is computed with: None stands for the number of rows."""
 
     sizes: tuple[int | None, ...]
@@ -79,13 +79,13 @@ class TrueOfEach:
     of: Ids
 
 
-Value = Rows | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
+Value = RowTensor | RowShape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
 # Inputs and attributes -> the output.
-Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
+Reader = Callable[["ReadingCost", Sequence[Value], Attributes], Value]
 
 
 @dataclass(slots=True)
-class Reach:
+class ReadingCost:
     """What reading has cost so far, and whether an operation was met that a runtime may leave out.
 
     onnxruntime (seen in 1.31) drops a product with a double constant whose float32 value is 1, and a sum with one whose
@@ -101,8 +101,8 @@ class Reach:
             raise UnreadableError("it has too many elements to be read")
 
 
-def rows(value: Value) -> Rows:
-    if not isinstance(value, Rows):
+def rows(value: Value) -> RowTensor:
+    if not isinstance(value, RowTensor):
         raise UnreadableError("an operator that reads no row")
     return value
 
@@ -127,9 +127,9 @@ def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-def full(value: Value, like: Rows) -> npt.NDArray[Any]:
+def full(value: Value, like: RowTensor) -> npt.NDArray[Any]:
     """The elements of an operand beside the rows of another one; raises UnreadableError where rows would mix."""
-    if isinstance(value, Rows):
+    if isinstance(value, RowTensor):
         if value.axis - value.elements.ndim != like.axis - like.elements.ndim:
             raise UnreadableError("rows are combined with each other")
         return value.elements
@@ -140,9 +140,11 @@ def full(value: Value, like: Rows) -> npt.NDArray[Any]:
     return plain(array)
 
 
-def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequence[Value], width: str) -> Rows:
+def elementwise(
+    reach: ReadingCost, operation: Callable[..., Element], values: Sequence[Value], width: str
+) -> RowTensor:
     """An operation on operands that are broadcast."""
-    like = max((v for v in values if isinstance(v, Rows)), key=lambda v: v.elements.ndim, default=None)
+    like = max((v for v in values if isinstance(v, RowTensor)), key=lambda v: v.elements.ndim, default=None)
     if like is None:
         raise UnreadableError("an operator on constants alone")
     operands = [full(value, like) for value in values]
@@ -155,20 +157,20 @@ def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequenc
     flat = result.reshape(-1)
     for i, elements in enumerate(zip(*(array.reshape(-1) for array in arrays), strict=True)):
         flat[i] = operation(*elements)
-    return Rows(result, result.ndim + like.axis - like.elements.ndim, width)
+    return RowTensor(result, result.ndim + like.axis - like.elements.ndim, width)
 
 
 def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
     if isinstance(value, np.ndarray):
         return width_of(value)
-    return value.width if isinstance(value, Rows) else "bool" if isinstance(value, TrueOfEach) else "i8"
+    return value.width if isinstance(value, RowTensor) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
 def binary(kind: str) -> Reader:
     operation = BINARY[kind]
 
-    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
         width = type_of(inputs[0])
         if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
             reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in inputs)
@@ -183,9 +185,9 @@ def _may_be_dropped(array: npt.NDArray[Any], kind: str) -> bool:
 
 
 def unary(kind: str) -> Reader:
-    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
         value = inputs[0]
-        if not isinstance(value, Rows):
+        if not isinstance(value, RowTensor):
             if kind == "Identity":
                 return value
             raise UnreadableError("an operator on constants alone")
@@ -195,12 +197,12 @@ def unary(kind: str) -> Reader:
     return read
 
 
-def where(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def where(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     width = type_of(inputs[1])
     return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), inputs, width)
 
 
-def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
@@ -214,7 +216,7 @@ def _clipped_code(code: Element, low: int, high: int) -> Element:
     return Category(code.feature, (*range(high), low, high))
 
 
-def cast_to(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def cast_to(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     width = {1: "f4", 11: "f8", 7: "i8"}.get(attributes["to"], "another type")
     return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
@@ -223,18 +225,18 @@ def cast_to(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
 # Shapes --------------------------------------------------------------------------------------------------------------
 
 
-def shape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def shape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    return Shape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
+    return RowShape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
 
 
-def transpose(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def transpose(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     order = attributes["perm"]
-    return Rows(value.elements.transpose(order), list(order).index(value.axis), value.width)
+    return RowTensor(value.elements.transpose(order), list(order).index(value.axis), value.width)
 
 
-def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def flatten(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"]
     sizes = value.elements.shape
@@ -242,10 +244,10 @@ def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     mixed = first if value.axis < axis else last
     if mixed != 1:
         raise UnreadableError("rows and columns are flattened together")
-    return Rows(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
+    return RowTensor(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
 
 
-def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def reshape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     sizes = [int(size) for size in constant(inputs[1]).tolist()]
     value = rows(inputs[0])
     target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
@@ -257,38 +259,38 @@ def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     before = [size for size in value.elements.shape[: value.axis] if size != 1]
     if before != [size for size in target[:axis] if size != 1]:
         raise UnreadableError("rows and columns change places")
-    return Rows(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
+    return RowTensor(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
 
 
-def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    if any(isinstance(part, Shape) for part in inputs):
+def concat(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    if any(isinstance(part, RowShape) for part in inputs):
         sizes: list[int | None] = []
         for part in inputs:
-            sizes += part.sizes if isinstance(part, Shape) else [int(size) for size in constant(part).tolist()]
-        return Shape(tuple(sizes))
-    like = next((part for part in inputs if isinstance(part, Rows)), None)
+            sizes += part.sizes if isinstance(part, RowShape) else [int(size) for size in constant(part).tolist()]
+        return RowShape(tuple(sizes))
+    like = next((part for part in inputs if isinstance(part, RowTensor)), None)
     if like is None:
         raise UnreadableError("an operator on constants alone")
     axis = attributes["axis"] % like.elements.ndim
     if axis == like.axis:
         raise UnreadableError("rows are put one after another")
-    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in inputs))
+    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, RowTensor) else constant(p).shape) for p in inputs))
     joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
-    return Rows(joined, like.axis, like.width)
+    return RowTensor(joined, like.axis, like.width)
 
 
-def expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, target = inputs[0], inputs[1]
-    if not isinstance(target, Shape) or target.sizes.count(None) != 1:
+    if not isinstance(target, RowShape) or target.sizes.count(None) != 1:
         raise UnreadableError("a shape that hangs on the number of rows")
     axis = target.sizes.index(None)
     sizes = tuple(1 if size is None else size for size in target.sizes)
     reach.spend(math.prod(sizes))
     elements, width = plain(constant(value)), width_of(constant(value))
-    return Rows(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
+    return RowTensor(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
 
 
-def pad(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def pad(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
     if min(widths) < 0:
         raise UnreadableError("a padding of another kind")
@@ -298,15 +300,15 @@ def pad(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     filler = plain(constant(inputs[2])).reshape(-1)[0]
     around = list(zip(widths[:rank], widths[rank:], strict=True))
     reach.spend(math.prod(size + sum(pair) for size, pair in zip(value.elements.shape, around, strict=True)))
-    return Rows(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
+    return RowTensor(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
 
 
-def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     data, index = inputs[0], inputs[1]
     axis = attributes["axis"]
-    if isinstance(data, Shape):
-        return Shape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
-    if isinstance(data, Rows) and isinstance(index, np.ndarray):
+    if isinstance(data, RowShape):
+        return RowShape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
+    if isinstance(data, RowTensor) and isinstance(index, np.ndarray):
         axis %= data.elements.ndim
         if axis == data.axis or (index.ndim > 1 and axis > data.axis):
             raise UnreadableError("rows are picked")
@@ -315,7 +317,7 @@ def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
             taken = np.take(data.elements, index, axis=axis)
         except IndexError:
             raise UnreadableError("an index may leave its table") from None
-        return Rows(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
+        return RowTensor(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
     table, places = constant(data), rows(index)
     axis %= table.ndim
     spread = plain(np.moveaxis(table, axis, 0)).reshape(table.shape[axis], -1)
@@ -329,10 +331,10 @@ def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
     before, after = table.shape[:axis], table.shape[axis + 1 :]
     shaped = found.reshape(*before, *after, *places.elements.shape)
     order = [*range(axis), *range(table.ndim - 1, shaped.ndim), *range(axis, table.ndim - 1)]
-    return Rows(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
+    return RowTensor(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
 
 
-def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def argmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"] % value.elements.ndim
     if axis == value.axis or attributes["keepdims"] != 0:
@@ -344,10 +346,10 @@ def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
     for i, scores in enumerate(flat):
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
-    return Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
+    return RowTensor(found.reshape(moved.shape[:-1]), row_axis, "i8")
 
 
-def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def softmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     """The exponentials of a row by their sum."""
     value = rows(inputs[0])
     if value.elements.ndim != 2 or value.axis != 0 or attributes["axis"] != 1:
@@ -355,4 +357,4 @@ def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     reach.spend(value.elements.size**2)
     elements = value.elements[0].tolist()
     found = np.array([[opaque("Softmax", element, *elements) for element in elements]], dtype=object)
-    return Rows(found, 0, value.width)
+    return RowTensor(found, 0, value.width)

@@ -4,7 +4,7 @@ An element is a Python number, text or truth value that is the same for all rows
 
     Node      a truth value (Boolean family) or a double (Real family) in the vocabulary of proofs
     Exact     an integer-like sum of truth values and cleaned columns that no order of additions rounds
-    Given     a number of the row as the model is given it, perhaps rounded to float32 or negated
+    GivenNumber  a number of the row as the model is given it, perhaps rounded to float32 or negated
     Cleaned   such a number on its way to a `Column`: clipped, scaled, rounded, not yet free of NaN
     Category  a number, text or truth value for each code of a category
     Winner    a value for each place of an arg-max
@@ -109,7 +109,7 @@ class Unused:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenNumber:
     """A numeric or Boolean column: in double as it is given, or rounded to float32; sign is 1 or -1."""
 
     feature: Feature
@@ -121,7 +121,7 @@ class Given:
 class Cleaned:
     """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded; NaN for missing."""
 
-    given: Given
+    given: GivenNumber
     low: float
     high: float
     scale: float = 1.0
@@ -261,7 +261,7 @@ def truth(element: Element) -> Node:
 
 def refusal(element: Element) -> str:
     """Why an element cannot be computed with."""
-    if isinstance(element, Given):
+    if isinstance(element, GivenNumber):
         return f"the numbers of {element.feature.name!r} are computed with"
     if isinstance(element, Cleaned):
         return f"the numbers of {element.given.feature.name!r} are added up without a value for missing"
@@ -280,7 +280,7 @@ def opaque(kind: str, *elements: Element) -> Node:
 # Leaves --------------------------------------------------------------------------------------------------------------
 
 
-def above(given: Given, bound: float, or_equal: bool = False) -> Node:
+def above(given: GivenNumber, bound: float, or_equal: bool = False) -> Node:
     """X > bound, or x >= bound; false for NaN."""
     if bound != bound:
         return FALSE
@@ -289,7 +289,7 @@ def above(given: Given, bound: float, or_equal: bool = False) -> Node:
     return _above(given, bound, or_equal)
 
 
-def _not_missing(given: Given, contrary: Node) -> Node:
+def _not_missing(given: GivenNumber, contrary: Node) -> Node:
     """The contrary of a leaf where x is there, false where it is missing."""
     if isinstance(contrary, RawCompare):
         return RawCompare(contrary.feature, "<=", contrary.value)
@@ -298,7 +298,7 @@ def _not_missing(given: Given, contrary: Node) -> Node:
     return And((Not(contrary), Not(Missing(given.feature.name))))
 
 
-def _above(given: Given, bound: float, or_equal: bool) -> Node:
+def _above(given: GivenNumber, bound: float, or_equal: bool) -> Node:
     feature = given.feature
     name = feature.name
     if feature.kind == "boolean":

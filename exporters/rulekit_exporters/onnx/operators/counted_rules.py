@@ -17,14 +17,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.exactness import SINGLE_BITS
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import And, Linear, Logistic, Node, Or, Rescaled, Sided
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import log_odds
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
-from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
+from rulekit_exporters.onnx.conditions import StrictCondition, is_wide, next_above
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.exact_sums import ExactSum, exact_sum
 
@@ -103,11 +103,11 @@ def _weights(found: ExactSum | None) -> dict[tuple[str, float], float]:
     def add(name: str, bound: float, weight: float) -> None:
         total[name, bound] = total.get((name, bound), 0.0) + weight
 
-    if found is None or found.columns or not all(isinstance(bit, Condition) for bit in found.jumps):
+    if found is None or found.columns or not all(isinstance(bit, StrictCondition) for bit in found.jumps):
         raise NotOfBitsError("it has something else than conditions and points by level")
     add(*CONSTANT, found.constant)
     for bit, jump in found.jumps.items():
-        assert isinstance(bit, Condition)
+        assert isinstance(bit, StrictCondition)
         if bit.relation == ">":
             add(bit.feature, next_above(bit.bound, wide=False), jump)
             continue

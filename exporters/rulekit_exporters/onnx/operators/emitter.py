@@ -15,9 +15,9 @@ from rulekit.graph.probability.counting import Counted
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit_exporters.onnx.builder import Builder, Number, Truth
+from rulekit_exporters.onnx.builder import Number, OperatorBuilder, Truth
 from rulekit_exporters.onnx.conditions import bit_of
-from rulekit_exporters.onnx.inputs import InputPlan, Inputs
+from rulekit_exporters.onnx.inputs import InputPlan, ModelInputs
 from rulekit_exporters.onnx.operators.exact_sums import SumBlocks
 
 
@@ -31,8 +31,8 @@ class Emitter:
 
     graph: RuleGraph
     plan: InputPlan
-    builder: Builder
-    inputs: Inputs
+    builder: OperatorBuilder
+    inputs: ModelInputs
     rules: Mapping[type[Node], Callable[[Any, Any], Truth | Number]]
     values: dict[Node, Any] = field(default_factory=dict)
     sums: SumBlocks = field(default_factory=SumBlocks)

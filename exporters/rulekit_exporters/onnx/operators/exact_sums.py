@@ -23,7 +23,7 @@ from rulekit.graph.leaves import by_code
 from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, LinearThreshold, Node, Step
 from rulekit.numbers import float32
 from rulekit.schema import Schema
-from rulekit_exporters.onnx.conditions import Condition, Membership, is_wide
+from rulekit_exporters.onnx.conditions import Membership, StrictCondition, is_wide
 from rulekit_exporters.onnx.operators.indicators import Indicator, indicator_of, stands_on_node
 
 # Steps, and values in steps, that stay far from where float32 ends.
@@ -155,8 +155,8 @@ def _add_step(parts: SumInProgress, weight: float, step: Step) -> bool:
     wide = is_wide(parts.schema[step.feature])
     parts.add_constant(values[0])
     for cut, (low, high) in zip(step.cuts, steps, strict=False):
-        parts.add_jump(Condition(step.feature, ">", cut if wide else float32(cut)), high - low)
-    parts.add_jump(Condition(step.feature, "missing"), values[-1] - values[0])
+        parts.add_jump(StrictCondition(step.feature, ">", cut if wide else float32(cut)), high - low)
+    parts.add_jump(StrictCondition(step.feature, "missing"), values[-1] - values[0])
     return True
 
 

@@ -15,9 +15,9 @@ from rulekit.graph.leaves import column_of, truth_by_code
 from rulekit.graph.nodes import LEAVES, Above, And, AtLeast, Constant, LinearThreshold, Node, Not, Odd, Or, is_logic
 from rulekit.schema import MISSING_CODE
 from rulekit_exporters.onnx.builder import Truth
-from rulekit_exporters.onnx.conditions import Condition, Membership, bit_of
+from rulekit_exporters.onnx.conditions import Membership, StrictCondition, bit_of
 from rulekit_exporters.onnx.operators.emitter import Emitter, stack
-from rulekit_exporters.onnx.operators.indicators import Count, indicator_of
+from rulekit_exporters.onnx.operators.indicators import LiteralCount, indicator_of
 from rulekit_exporters.onnx.operators.numbers import sum_of
 from rulekit_exporters.onnx.operators.sums import enough, indicator_rows, unit_rows
 
@@ -50,9 +50,9 @@ def counted(emitter: Emitter, node: Node) -> Truth:
     if isinstance(found, bool):
         return found
     indicator, positive = found
-    if isinstance(indicator, Condition | Membership):
+    if isinstance(indicator, StrictCondition | Membership):
         return emitter.inputs.holds(indicator, positive)
-    if isinstance(indicator, Count):
+    if isinstance(indicator, LiteralCount):
         held = _holds(emitter, indicator)
     elif indicator is not node:
         held = emitter.truth(indicator)
@@ -65,11 +65,11 @@ def counted(emitter: Emitter, node: Node) -> Truth:
         )
         if not 0 < least <= len(parts):
             return least <= 0
-        held = _holds(emitter, Count(parts, least, 1))
+        held = _holds(emitter, LiteralCount(parts, least, 1))
     return held if positive else emitter.builder.negate(held)
 
 
-def _holds(emitter: Emitter, count: Count) -> Truth:
+def _holds(emitter: Emitter, count: LiteralCount) -> Truth:
     rows, held = indicator_rows(emitter, [part for part, _ in count.parts])
     return enough(emitter.builder, rows, held, [count])
 

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.graph.decisions import Ranked
 from rulekit.graph.nodes import Column, LinearThreshold, Logistic, Node
-from rulekit.tables.table import Array
-from rulekit_exporters.onnx.builder import Builder
-from rulekit_exporters.onnx.conditions import Condition, Membership
+from rulekit_exporters.onnx.builder import OperatorBuilder
+from rulekit_exporters.onnx.conditions import Membership, StrictCondition
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.exact_sums import Part, SumBlock
-from rulekit_exporters.onnx.operators.indicators import Count, Indicator, layer_of
+from rulekit_exporters.onnx.operators.indicators import Indicator, LiteralCount, layer_of
 
 # Indicators ----------------------------------------------------------------------------------------------------------
 
@@ -31,9 +31,9 @@ from rulekit_exporters.onnx.operators.indicators import Count, Indicator, layer_
 def indicator_rows(emitter: Emitter, wanted: Iterable[Indicator]) -> tuple[str, list[Indicator]]:
     """[n, N] float of 0 and 1, and what each row stands for: all wanted indicators, and what they stand on."""
     builder = emitter.builder
-    counts = _below(dict.fromkeys(indicator for indicator in wanted if isinstance(indicator, Count)))
-    bits = dict.fromkeys(indicator for indicator in wanted if not isinstance(indicator, Count))
-    bits.update((part, None) for count in counts for part, _ in count.parts if not isinstance(part, Count))
+    counts = _below(dict.fromkeys(indicator for indicator in wanted if isinstance(indicator, LiteralCount)))
+    bits = dict.fromkeys(indicator for indicator in wanted if not isinstance(indicator, LiteralCount))
+    bits.update((part, None) for count in counts for part, _ in count.parts if not isinstance(part, LiteralCount))
     block, order = _bits(emitter, list(bits))
     rows, held = builder.cast(block, np.float32), list(order)
     for layer in sorted({count.layer for count in counts}):
@@ -43,18 +43,18 @@ def indicator_rows(emitter: Emitter, wanted: Iterable[Indicator]) -> tuple[str, 
     return rows, held
 
 
-def _below(counts: dict[Count, None]) -> list[Count]:
+def _below(counts: dict[LiteralCount, None]) -> list[LiteralCount]:
     """Counts and all counts that they stand on, lower layers first."""
     found = dict(counts)
     for layer in range(max(map(layer_of, counts), default=0), 1, -1):
         for count in [count for count in found if count.layer == layer]:
-            found.update((part, None) for part, _ in count.parts if isinstance(part, Count))
+            found.update((part, None) for part, _ in count.parts if isinstance(part, LiteralCount))
     return sorted(found, key=layer_of)
 
 
 def _bits(emitter: Emitter, bits: list[Indicator]) -> tuple[str, list[Indicator]]:
     """[L, N] bool: literals as a block, and the truth values of other nodes."""
-    literals = [bit for bit in bits if isinstance(bit, Condition | Membership)]
+    literals = [bit for bit in bits if isinstance(bit, StrictCondition | Membership)]
     others = [node for node in bits if isinstance(node, Node)]
     block, order = emitter.inputs.literals(literals) if literals else ("", [])
     rows = [block] if block else []
@@ -69,7 +69,7 @@ def _bits(emitter: Emitter, bits: list[Indicator]) -> tuple[str, list[Indicator]
     return emitter.builder.joined(rows), held
 
 
-def enough(builder: Builder, rows: str, held: Sequence[Indicator], group: Sequence[Count]) -> str:
+def enough(builder: OperatorBuilder, rows: str, held: Sequence[Indicator], group: Sequence[LiteralCount]) -> str:
     """[K, N] bool: whether enough of the parts of each count hold, which are some of the rows."""
     place = {indicator: i for i, indicator in enumerate(held)}
     weights = np.zeros((len(group), len(held)), dtype=np.float32)
@@ -85,7 +85,7 @@ def enough(builder: Builder, rows: str, held: Sequence[Indicator], group: Sequen
 # Sums ----------------------------------------------------------------------------------------------------------------
 
 
-def cleaned(builder: Builder, values: str, columns: Sequence[Column]) -> str:
+def cleaned(builder: OperatorBuilder, values: str, columns: Sequence[Column]) -> str:
     """[len(columns), N] in steps, float32: clipped, scaled, rounded half-even, missing replaced.
 
     The scale is a power of two, so that the bounds may come first; every operation but the rounding is exact.
@@ -140,7 +140,7 @@ def _rows(emitter: Emitter, block: SumBlock) -> tuple[str, list[Part]]:
     return builder.joined(rows), parts
 
 
-def _in_width(builder: Builder, values: str, width: Any) -> str:
+def _in_width(builder: OperatorBuilder, values: str, width: Any) -> str:
     return values if width is np.float32 else builder.cast(values, width)
 
 

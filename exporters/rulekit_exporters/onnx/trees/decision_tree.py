@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.leaves import readers
@@ -22,7 +23,7 @@ from rulekit.graph.nodes import LEAVES, Constant, Node
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
-from rulekit.tables.table import Array, Table, encoded_dtype
+from rulekit.tables.table import Table, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.column_intervals import ColumnCells, Test, column_cells
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
 from rulekit_exporters.onnx.conditions import Bit, bit_of
@@ -34,7 +35,7 @@ MOST_EDGES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeLeaf:
     """An outcome: index of a label and its probabilities in the tree's table of outcomes."""
 
     outcome: int
@@ -56,7 +57,7 @@ class DecisionTree:
     leaves: of the tree with every part as often as it is reached.
     """
 
-    nodes: tuple[Leaf | Split, ...]
+    nodes: tuple[TreeLeaf | Split, ...]
     labels: Array
     probabilities: Array
     leaves: int
@@ -189,13 +190,13 @@ def _joined(
     table = Table(tuple(features), arrays, len(boxes))
     labels, chances = decide(graph, table), probabilities(graph, table).astype(np.float32)
     distinct, outcome = np.unique(np.column_stack([labels, chances]), axis=0, return_inverse=True)
-    places: dict[Leaf | Split, int] = {}
+    places: dict[TreeLeaf | Split, int] = {}
     sizes: list[int] = []
     place_of = [0] * len(splits)
     for i in range(len(splits) - 1, -1, -1):
         split = splits[i]
         if isinstance(split, int):
-            node: Leaf | Split = Leaf(int(outcome[split]))
+            node: TreeLeaf | Split = TreeLeaf(int(outcome[split]))
         else:
             node = Split(split[0], place_of[split[1]], place_of[split[2]])
             if node.yes == node.no:
@@ -203,7 +204,7 @@ def _joined(
                 continue
         if node not in places:
             places[node] = len(places)
-            sizes.append(1 if isinstance(node, Leaf) else sizes[node.yes] + sizes[node.no])
+            sizes.append(1 if isinstance(node, TreeLeaf) else sizes[node.yes] + sizes[node.no])
         place_of[i] = places[node]
     leaves = sizes[place_of[0]]
     if leaves > MOST_LEAVES:

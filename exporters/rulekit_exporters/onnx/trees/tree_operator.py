@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
 from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import integer_labels, is_largest, label_texts
 from rulekit_exporters.onnx.operators.emitter import Emitter
-from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, Leaf, decision_tree
+from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, TreeLeaf, decision_tree
 
 
 def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
@@ -43,7 +43,7 @@ def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
             raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
     tree = decision_tree(graph, coded=plan.coded)
     for node in tree.nodes:
-        if not isinstance(node, Leaf) and float32(node.test.bound) != node.test.bound:
+        if not isinstance(node, TreeLeaf) and float32(node.test.bound) != node.test.bound:
             raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
     return tree
 
@@ -91,7 +91,7 @@ def _nodes(tree: DecisionTree, places: dict[str, int], weights: Array) -> dict[s
         node = tree.nodes[place]
         yes.append(0)
         no.append(0)
-        if isinstance(node, Leaf):
+        if isinstance(node, TreeLeaf):
             leaves.append((number, node.outcome))
             columns.append(0)
             bounds.append(0.0)
