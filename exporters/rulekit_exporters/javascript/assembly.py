@@ -11,9 +11,8 @@ from importlib.resources import files
 from rulekit import tokens
 from rulekit.dates import is_dated
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.program.lower import firing_steps
 from rulekit.schema import Feature
-from rulekit.target_kit import Body, Names, context_of, label_texts, lower
+from rulekit.target_kit import Body, Names, context_of, firing_steps, label_texts, lower, reached
 from rulekit_exporters.javascript.spelling import JAVASCRIPT, finished, literal
 
 RESERVED = """
@@ -97,13 +96,8 @@ def _pieces() -> tuple[tuple[str, str], ...]:
 def _runtime_for(code: str) -> Iterator[str]:
     """The pieces that the code needs, directly or by way of one another, and those that a user calls."""
     texts = dict(_pieces())
-    needed: set[str] = set()
-    waiting = ["score", "decide", "predict", *_WORD.findall(code)]
-    while waiting:
-        name = waiting.pop()
-        if name in texts and name not in needed:
-            needed.add(name)
-            waiting += _WORD.findall(texts[name])
+    mentions = {name: _WORD.findall(text) for name, text in texts.items()}
+    needed = reached(["score", "decide", "predict", *_WORD.findall(code)], mentions)
     for name, text in texts.items():
         if name in needed:
             yield ""

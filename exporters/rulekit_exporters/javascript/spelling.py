@@ -9,11 +9,10 @@ from typing import Any
 from rulekit.graph.nodes import Column, Logistic, Node
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import float32, next_float32
-from rulekit.program.expressions import Expression
 from rulekit.program.nodes import RawCompare
-from rulekit.program.spelling import CHOICE, Rule
+from rulekit.program.spelling import Rule
 from rulekit.schema import Feature, Schema
-from rulekit.target_kit import ATOM, LOW, MIDDLE, PRODUCT, Body, Spelling, alike, atom, elementary
+from rulekit.target_kit import CHOICE, LOW, MIDDLE, PRODUCT, Body, Expression, Spelling, alike, atom, elementary
 
 MAX_INLINE = 8
 
@@ -89,4 +88,3 @@ class JavaScript(Spelling):
 
 
 JAVASCRIPT = JavaScript()
-__all__ = ["ATOM", "JAVASCRIPT", "JavaScript", "below", "finished", "literal"]

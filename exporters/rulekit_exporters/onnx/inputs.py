@@ -340,11 +340,6 @@ class ModelInputs:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return builder.joined(parts), compared + missing
 
-    def conditions(self, conditions: list[StrictCondition]) -> tuple[str, list[StrictCondition]]:
-        """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
-        block, order = self.literals(conditions)
-        return block, [bit for bit in order if isinstance(bit, StrictCondition)]
-
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
         if bits and all(bit in self._block_rows for bit in bits):

@@ -26,7 +26,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.table import encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
-from rulekit_exporters.onnx.conditions import StrictCondition, is_wide, next_above
+from rulekit_exporters.onnx.conditions import Bit, StrictCondition, is_wide, next_above
 from rulekit_exporters.onnx.labels import is_largest
 from rulekit_exporters.onnx.operators.emitter import Emitter
 
@@ -147,7 +147,7 @@ def emit_table(emitter: Emitter, table: CellTable) -> tuple[str, str]:
 def _index(emitter: Emitter, table: CellTable) -> str:
     """[N] float: sums of whole numbers below 2^24, exact in any order."""
     builder = emitter.builder
-    steps: dict[StrictCondition, int] = {}
+    steps: dict[Bit, int] = {}
     looked_up: list[str] = []
     stride = len(table.labels)
     for digit in table.digits:
@@ -159,7 +159,7 @@ def _index(emitter: Emitter, table: CellTable) -> str:
             looked_up.append(emitter.inputs.looked_up(digit.feature, entries, np.float32))
     parts, weights = [], []
     if steps:
-        bits, order = emitter.inputs.conditions(list(steps))
+        bits, order = emitter.inputs.literals(list(steps))
         weights += [steps[condition] for condition in order]
         parts.append(builder.cast(bits, np.float32))
     parts += looked_up

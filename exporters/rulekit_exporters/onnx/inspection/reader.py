@@ -29,8 +29,8 @@ from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of, is_bounded
-from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import (
+    READERS,
     Attributes,
     Ids,
     IdsShape,
