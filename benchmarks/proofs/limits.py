@@ -34,10 +34,14 @@ LEARNERS = (
     "adaboost",
     "noisy-or",
     "ltu-tree",
+    "ltu-tree-paper",
     "madaline",
     "mada-winnow",
     "gramression",
     "mcmc",
+    "noisy-or-paper",
+    "noisy-or-gated",
+    "noisy-count",
 )
 
 COMMANDS = {
