@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.learners.binned.binning import bin_column
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
 from rulekit.learners.cnll.models import candidates_of
 from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
-from rulekit.learners.counting.histograms import quantise_by_class
-from rulekit.learners.counting.kernels import numba_runs
-from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.learning import Plan, Run, learn_all
-from rulekit.learners.fitting.rows.folds import Folds
+from rulekit.learners.data.binning import bin_column
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Plan, Run, learn_all
+from rulekit.learners.models.assembly import Prior
+from rulekit.learners.sums_of_rows.histograms import quantise_by_class
+from rulekit.learners.sums_of_rows.kernels import numba_runs
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.schema import Feature

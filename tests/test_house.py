@@ -69,6 +69,9 @@ def _under(name: str, *packages: str) -> bool:
         ("rulekit/tables", ("rulekit.graph", "rulekit.learners")),
         ("rulekit/program", ("rulekit.learners", "rulekit.tables", "rulekit.verification", "rulekit.simplification")),
         ("rulekit/cells", ("rulekit.learners", "rulekit.simplification", "rulekit.verification", "rulekit.audit")),
+        ("rulekit/logic", ("rulekit.search", "rulekit.verification", "rulekit.audit", "rulekit.learners")),
+        ("rulekit/search", ("rulekit.shown", "rulekit.verification", "rulekit.audit", "rulekit.learners")),
+        ("rulekit/shown", ("rulekit.audit", "rulekit.work", "rulekit.learners", "rulekit.notebook")),
         ("exporters", ("rulekit_cli", "rulekit.learners", "rulekit.conformance", "rulekit.simplification")),
         ("cli", ("benchmarks", "rulekit.conformance")),
         ("samples", ("benchmarks",)),
@@ -82,6 +85,7 @@ def test_the_command_asks_the_work_layer_and_the_audit() -> None:
     """It calls what a notebook and a server call and prints the result; of all else it knows the options of reading."""
     known = (
         "rulekit.work",
+        "rulekit.shown",
         "rulekit.audit",
         *(f"rulekit.{page}" for page in ("errors", "limits", "names", "tables.options")),
     )
@@ -108,7 +112,7 @@ def test_only_their_own_tests_import_benchmarks() -> None:
     assert [path for path in others if any(_under(name, "benchmarks") for name in _imports(path))] == []
 
 
-SHARED = ("fitting", "binned", "counting")  # rooms of every learner
+SHARED = ("data", "models", "promises", "sizes", "sums_of_rows")  # rooms of every learner
 FAMILIES = tuple(
     path.name
     for path in (ROOT / "rulekit" / "learners").iterdir()
@@ -129,7 +133,7 @@ def test_no_family_of_learners_knows_another() -> None:
 
 
 EXPORTERS_IMPORT = (
-    *(f"rulekit.{room}" for room in ("graph", "cells", "program", "audit")),
+    *(f"rulekit.{room}" for room in ("graph", "cells", "logic", "program", "shown")),
     *(
         f"rulekit.{page}"
         for page in ("numbers", "exactness", "dates", "schema", "names", "errors", "targets", "tokens")

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, covered, fit_conjunctions
-from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

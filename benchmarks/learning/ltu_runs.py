@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.growing import grow_tree
 from rulekit.learners.ltu.madaline import SHAPES
 from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
@@ -16,6 +15,7 @@ from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
 from rulekit.learners.ltu.network.training import Choice, Keep, Training, train
 from rulekit.learners.ltu.nodes.kinds import NodeKind, node_of
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.synthetic import five_bits
 
 BITS = tuple(range(5, 55, 5))

@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.noisy_or.fitting.coordinate_descent import Certified, coordinate_descent
 from rulekit.learners.noisy_or.fitting.incidence import Incidence, merged
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -24,9 +24,9 @@ from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
 from rulekit.tables.kinds.inference import infer
 
 Array = npt.NDArray[Any]

@@ -30,7 +30,7 @@ from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier, CNLLClassifier
 from rulekit.graph.rules import counts
-from rulekit.learners.fitting.sizes.choice import Curve
+from rulekit.learners.sizes.choice import Curve
 
 Array = npt.NDArray[Any]
 Record = dict[str, Any]

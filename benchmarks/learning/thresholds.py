@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import rulekit.learners.binned.conditions as conditions
+import rulekit.learners.data.conditions as conditions
 from rulekit import CNLLClassifier
 from rulekit.dates import cut_between
 from rulekit.graph.nodes import Compare

@@ -43,7 +43,7 @@ def bounds(
     """
     given = locals()
     from rulekit.audit.guarantees.bounds import bound_lines
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.evaluating import error_bounds
 
     found = error_bounds(model, data, options.reading(given), trained=training, delta=delta, epsilon=epsilon)

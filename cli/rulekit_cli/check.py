@@ -49,7 +49,7 @@ def check(
       rulekit check --sentence "exists x, y, z: E(x, y) and E(y, z) and E(z, x)" --graph E
     """
     from rulekit.audit.checks.check_lines import check_lines
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.models import check, tendency
 
     if (model is None) == (sentence is None) or (graph and sentence is None):

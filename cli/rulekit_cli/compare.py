@@ -49,7 +49,7 @@ def compare(
     """
     given = locals()
     from rulekit.audit.differences.difference_lines import difference_lines
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.comparing import ComparisonRequest
     from rulekit.work.comparing import compare as compared_files
 

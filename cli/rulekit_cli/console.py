@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
 
 _NARROWEST, _WIDEST = 40, 120
 _SPELLED = str.maketrans({"±": "+-", "…": "...", "–": "-", "—": "-", "“": '"', "”": '"', "’": "'"})

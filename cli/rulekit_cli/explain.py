@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import log, result, width, write_json
 from rulekit_cli.progress import shown_search

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rulekit.audit.figures.label_figures import LabelFigures, Rates, macro_average, micro_average
-from rulekit.audit.lines import wrapped
 from rulekit.names import label_text
+from rulekit.shown.lines import wrapped
 from rulekit_cli.console import aligned, log, result, result_json, width
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def monitor(
     given = locals()
     from rulekit.audit.drift.drift_lines import column_rows, drift_lines, rule_rows
     from rulekit.audit.drift.findings import WORD
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.monitoring import MonitoringRequest, monitor
 
     found = monitor(MonitoringRequest(model, data, counts, fail_on, output, options.reading(given)))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json, width
 
@@ -138,7 +138,7 @@ def _list(model: Path, json: bool) -> None:
         return
     if not found:
         result("the model has no override")
-    from rulekit.audit.sections import signature
+    from rulekit.shown.sections import signature
 
     for override, each in zip(graph.overrides, found, strict=True):
         expired = "   EXPIRED" if each["expired"] else ""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rulekit.audit.lines import wrapped
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import log, result_json, width, write
 

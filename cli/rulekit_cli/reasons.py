@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import log, result, result_json, width
 from rulekit_cli.failures import CHECK_FAILED

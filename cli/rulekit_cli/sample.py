@@ -54,7 +54,7 @@ def sample(
       rulekit sample model.json loans.csv --take 2 -o other.json
     """
     given = locals()
-    from rulekit.audit.lines import wrapped
+    from rulekit.shown.lines import wrapped
     from rulekit.work.sampling import SamplingRequest
     from rulekit.work.sampling import sample as walked
     from rulekit_cli.progress import shown_progress

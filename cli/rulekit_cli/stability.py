@@ -49,8 +49,8 @@ def stability(
       rulekit stability model.json loans.csv --resamples 50 -o stability.json
     """
     given = locals()
-    from rulekit.audit.lines import wrapped
     from rulekit.audit.stability.stability_lines import stability_lines
+    from rulekit.shown.lines import wrapped
     from rulekit.work.stability import StabilityRequest
     from rulekit.work.stability import stability as learned_again
     from rulekit_cli.progress import shown_progress

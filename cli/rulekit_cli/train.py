@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.lines import wrapped
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import aligned, log, result, result_json, width
 

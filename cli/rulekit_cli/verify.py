@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulekit.audit.lines import wrapped
 from rulekit.errors import InputError
+from rulekit.shown.lines import wrapped
 from rulekit_cli import options
 from rulekit_cli.console import log, red, result, width, write
 from rulekit_cli.failures import CHECK_FAILED

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.audit.figures.baselines import Baselines
-from rulekit.audit.lines import wrapped
-from rulekit.audit.outline import Words, conditions_of
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.language.readable import counted
 from rulekit.graph.nodes import Hidden, Node
@@ -14,6 +12,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
+from rulekit.shown.outline import Words, conditions_of
 
 _TAKEN, _SMALLEST = "*", "o"
 _SCREEN = 40

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rulekit.audit.lines import wrapped
 from rulekit.dates import is_dated
 from rulekit.graph.language.readable import counted
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
 from rulekit.tables.table import absent
 
 if TYPE_CHECKING:

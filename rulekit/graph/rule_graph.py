@@ -64,7 +64,7 @@ class RuleGraph:
     provenance : mapping
         JSON values on where the model comes from, which stand beside the digest, not in it.
     statistics : mapping
-        JSON values on its rules (rulekit.audit.statistics), likewise.
+        JSON values on its rules (rulekit.shown.statistics), likewise.
     required : tuple of Required
         What the model promises to decide where a condition holds; it decides nothing by itself.
     overrides : tuple of Override

@@ -15,7 +15,6 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import DataWarning
 from rulekit.graph.ladder import Ladder
 from rulekit.graph.language.readable import listed
@@ -26,10 +25,11 @@ from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import left_out, no_rule_notes, rules_of
 from rulekit.graph.traversal import topological
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.faults import blamed
-from rulekit.learners.fitting.rows.inputs import TrainingData, check_rows
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
 from rulekit.tables.kinds.hints import foremost
 from rulekit.tables.near_label import near_label_notes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rulekit.errors import InputError
 from rulekit.learners.faults import GROUP, at_fault, loaded
-from rulekit.learners.fitting.parameters import Allowed
+from rulekit.learners.parameters import Allowed
 from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
-    from rulekit.learners.binned.binning import BinnedColumn
-    from rulekit.learners.binned.codes import Codes
-    from rulekit.learners.binned.problem import Problem
-    from rulekit.learners.counting.histograms import Bools, Floats
-    from rulekit.learners.fitting.rows.in_order import InOrder
-    from rulekit.learners.fitting.sizes.path import SizeLimits
+    from rulekit.learners.data.binning import BinnedColumn
+    from rulekit.learners.data.codes import Codes
+    from rulekit.learners.data.in_order import InOrder
+    from rulekit.learners.data.problem import Problem
     from rulekit.learners.rule_learner import RuleLearner
+    from rulekit.learners.sizes.path import SizeLimits
+    from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
 Stopped = Literal["", "interrupted", "time limit", "cancelled"]

@@ -18,11 +18,6 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
-from rulekit.learners.binned.binning import least_level
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.binned.twins import without_twins
-from rulekit.learners.binned.words import with_words
 from rulekit.learners.contract import (
     Ability,
     Candidate,
@@ -37,17 +32,8 @@ from rulekit.learners.contract import (
     parameters_of,
     refuse_unable,
 )
-from rulekit.learners.counting.histograms import Floats, class_totals, quantise_by_class, share_equal
-from rulekit.learners.counting.kernels import available_threads
-from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
-from rulekit.learners.fitting.assembly import Prior, preference_of, provenance_of
-from rulekit.learners.fitting.given.constraints import named_columns, required_of, under_constraints
-from rulekit.learners.fitting.given.start_schema import under_start
-from rulekit.learners.fitting.given.starts import unmerged
-from rulekit.learners.fitting.learning import Plan, Run, learn_all
-from rulekit.learners.fitting.parameters import check_parameters
-from rulekit.learners.fitting.points.giving_points import give_points
-from rulekit.learners.fitting.rows.classes import (
+from rulekit.learners.data.binning import least_level
+from rulekit.learners.data.classes import (
     class_factors,
     class_index,
     class_order,
@@ -56,12 +42,26 @@ from rulekit.learners.fitting.rows.classes import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.fitting.rows.folds import Folds
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.rows.training_rows import binned, training_data
-from rulekit.learners.fitting.sizes.path import ModelPath, QuestionPath, SizeLimits
-from rulekit.learners.fitting.sizes.sizing import Wanted, sized, sized_jointly
-from rulekit.learners.fitting.watching import watched
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.training_rows import binned, training_data
+from rulekit.learners.data.twins import without_twins
+from rulekit.learners.data.words import with_words
+from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
+from rulekit.learners.learning import Plan, Run, learn_all
+from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
+from rulekit.learners.models.giving_points import give_points
+from rulekit.learners.parameters import check_parameters
+from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
+from rulekit.learners.promises.start_schema import under_start
+from rulekit.learners.promises.starts import unmerged
+from rulekit.learners.sizes.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.sizes.sizing import Wanted, sized, sized_jointly
+from rulekit.learners.sums_of_rows.histograms import Floats, class_totals, quantise_by_class, share_equal
+from rulekit.learners.sums_of_rows.kernels import available_threads
+from rulekit.learners.watching import watched
 from rulekit.schema import Schema
 
 HOOKS = (

@@ -83,7 +83,7 @@ def plain_text(text: str) -> str:
 
 def labelled_rows(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
     """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
-    from rulekit.learners.fitting.rows.inputs import checked_weights
+    from rulekit.learners.data.inputs import checked_weights
 
     require_matplotlib("plot")
     table = graph.table(data)

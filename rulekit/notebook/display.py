@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from rulekit.audit.view import show
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.shown.view import show
 
 
 def notebook() -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from rulekit.audit.sections import sections
 from rulekit.errors import InputError
 from rulekit.graph.language.figures import LARGEST_EXACT_INTEGER, TABLES, RuleFigures, rule_figures
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import label_text
+from rulekit.shown.sections import sections
 
 LIBRARIES = ("polars", "pandas")
 _NOTHING = RuleFigures("", 0)

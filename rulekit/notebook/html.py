@@ -1,6 +1,6 @@
 """Models, sizes and reports as HTML for notebooks: self-contained, without scripts, legible on light and on dark pages.
 
-Every text comes from where the terminal's comes from (rulekit.audit.sections). Names, levels and labels of a table are
+Every text comes from where the terminal's comes from (rulekit.shown.sections). Names, levels and labels of a table are
 foreign text: they are printed on one line (rulekit.names.printable) and escaped.
 """
 
@@ -11,21 +11,21 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.outline import legend
-from rulekit.audit.score_cards.total_lines import total_table
-from rulekit.audit.sections import Section, closing, links, missing_note, reported, sections, summary
 from rulekit.graph.language.readable import percent, weight
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.names import printable
+from rulekit.shown.outline import legend
+from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from rulekit.graph.ladder import Ladder, Rung
     from rulekit.learners.base import RuleClassifier
-    from rulekit.learners.fitting.sizes.path import ModelPath, PathPoint
+    from rulekit.learners.sizes.path import ModelPath, PathPoint
     from rulekit.verification.report import Report
 
 _MOST_SIZES = 60

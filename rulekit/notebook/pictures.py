@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.audit.figures.curves import draw_curve
-from rulekit.audit.score_cards.rule_rows import Row
-from rulekit.audit.sections import sections
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.figures import interval
@@ -33,10 +31,12 @@ from rulekit.notebook.axes import (
     plain_text,
     weights_among,
 )
+from rulekit.shown.score_cards.rule_rows import Row
+from rulekit.shown.sections import sections
 
 if TYPE_CHECKING:
     from rulekit.graph.ladder import Ladder
-    from rulekit.learners.fitting.sizes.path import ModelPath
+    from rulekit.learners.sizes.path import ModelPath
 
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
 _MOST_CLASSES = len(COLOURS)

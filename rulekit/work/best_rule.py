@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
-from rulekit.learners.binned.binning import BinnedColumn, bin_table
-from rulekit.learners.fitting.rule_sets import Clause, clause_node
+from rulekit.learners.data.binning import BinnedColumn, bin_table
+from rulekit.learners.models.rule_sets import Clause, clause_node
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.promises import promises
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, measured
@@ -19,7 +18,6 @@ from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows
-from rulekit.audit.statistics import rule_statistics
 from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
@@ -28,6 +26,8 @@ from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Counts, counts
 from rulekit.graph.traversal import topological
+from rulekit.shown.promises import promises
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.drift.distributions import Distributions
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
+from rulekit.shown.distributions import Distributions
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.hand_edits import with_edits_of

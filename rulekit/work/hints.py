@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.audit.checks.promises import promises
 from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION
 from rulekit.audit.figures.metrics import Figures
-from rulekit.audit.outline import Words
 from rulekit.graph.ladder import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.shown.outline import Words
+from rulekit.shown.promises import promises
 from rulekit.tables.labels import LabelledTable
 from rulekit.work.best_rule import BestRule, best_rule
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
-from rulekit.learners.fitting.parameters import check_parameters, value_for
+from rulekit.learners.parameters import check_parameters, value_for
 from rulekit.names import near_names
 from rulekit.work.choices import OPTIONS
 
 if TYPE_CHECKING:
-    from rulekit.learners.fitting.sizes.path import ModelPath
+    from rulekit.learners.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
     from rulekit.work.start import Start
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from rulekit.audit.lines import wrapped
 from rulekit.limits import Deadline
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
 from rulekit.work.course import Course, Standing
 
 if TYPE_CHECKING:

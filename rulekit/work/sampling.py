@@ -16,7 +16,6 @@ from rulekit.audit.figures.curves import PICTURES, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.figures.pictures import picture_bytes
 from rulekit.audit.reason_codes.adverse import class_of
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load, write_atomically
@@ -25,14 +24,15 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, rules_of
-from rulekit.learners.fitting.assembly import graph_of
-from rulekit.learners.fitting.rule_sets import clause_node
-from rulekit.learners.fitting.sizes.path import ModelPath
 from rulekit.learners.mcmc.learner import MCMCClassifier
 from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
 from rulekit.learners.mcmc.sampled import Sampled
+from rulekit.learners.models.assembly import graph_of
+from rulekit.learners.models.rule_sets import clause_node
+from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
 from rulekit.sampling.walks import Floats, mean_of
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work import learning

@@ -115,7 +115,7 @@ def score(request: ScoringRequest) -> Scores:
         from rulekit.audit.explaining.explanations import explain
         from rulekit.audit.explaining.meanings import meanings_of
         from rulekit.audit.explaining.prediction_columns import explanation_columns, reason_column
-        from rulekit.audit.score_cards.row_points import threshold_words
+        from rulekit.shown.score_cards.row_points import threshold_words
 
         explained = explain(graph, table, _asked(request, graph))
         if request.explain:
@@ -134,7 +134,7 @@ def score(request: ScoringRequest) -> Scores:
 def _asked(request: ScoringRequest, graph: RuleGraph) -> Asked:
     """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
     from rulekit.audit.explaining.explanations import Asked
-    from rulekit.audit.score_cards.row_points import has_scores
+    from rulekit.shown.score_cards.row_points import has_scores
     from rulekit.work.reason_catalogues import catalogue_for
 
     asked = Asked(changes=request.explain and has_scores(graph), sentences=False)

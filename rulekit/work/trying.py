@@ -24,14 +24,14 @@ from rulekit.errors import Cancelled, InputError, RulekitError
 from rulekit.graph.ladder import macro_f1
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.binned.words import with_words
 from rulekit.learners.contract import find_learner, learner_names
-from rulekit.learners.counting.histograms import Floats, Ints, quantise_by_class
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed
-from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.fitting.rows.in_order import InOrder
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints, quantise_by_class
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.labels import LabelledTable
 from rulekit.work.progress import Finishing, Progress, Resample, unseen

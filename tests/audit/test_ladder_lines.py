@@ -9,12 +9,12 @@ import pytest
 from rulekit import RulesClassifier
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
-from rulekit.audit.outline import Words, conditions_of
 from rulekit.graph.decisions import Fires
 from rulekit.graph.ladder import Ladder, Rung
 from rulekit.graph.nodes import And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.shown.outline import Words, conditions_of
 
 
 @pytest.fixture(scope="module", params=[2, 3])

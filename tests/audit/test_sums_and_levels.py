@@ -7,14 +7,14 @@ import pytest
 from rulekit_exporters.text import show
 
 from rulekit.audit.explaining.meanings import meanings_of
-from rulekit.audit.sections import missing_note
-from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.nodes import Column, Compare, LevelPoints, Linear, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.shown.sections import missing_note
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.table import Table
 
 LEVELS = [f"level{i:02}" for i in range(30)]

@@ -133,7 +133,7 @@ def test_quiet_hides_what_the_simplifier_says(run: Run, visits: Path, monkeypatc
         logging.getLogger("rulekit.simplification.passes").warning("over budget")
         return graph
 
-    monkeypatch.setattr("rulekit.learners.fitting.sizes.path.simplify", simplify)
+    monkeypatch.setattr("rulekit.learners.sizes.path.simplify", simplify)
     options = ("train", str(visits), "--target", "label", "-o", "m.json", "--param", "max_rules=2")
 
     assert "note: over budget" in run(*options).err

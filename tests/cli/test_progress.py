@@ -16,7 +16,7 @@ from rulekit.work.progress import Event, Finishing, Learning, Reading, RunProgre
 def test_compiling_is_said_as_progress_is(
     terminal: bool, quiet: bool, said: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    logger = logging.getLogger("rulekit.learners.counting.kernels")
+    logger = logging.getLogger("rulekit.learners.sums_of_rows.kernels")
     before = (logger.level, list(logger.handlers))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with library_heard(), shown_progress(quiet) as progress:

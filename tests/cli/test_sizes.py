@@ -103,7 +103,7 @@ def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: 
         asked.append(graph)
         return graph.with_(decision=Fires(larger))
 
-    monkeypatch.setattr("rulekit.learners.fitting.sizes.path.simplify", simplify)
+    monkeypatch.setattr("rulekit.learners.sizes.path.simplify", simplify)
     assert run("train", str(table), *TRAIN, "--param", "max_clauses=1").status == 0
     assert asked
     assert counts(rulekit.load("m.json")).rules == 1

@@ -27,10 +27,10 @@ from rulekit.learners.contract import (
     refuse_unable,
     setting,
 )
-from rulekit.learners.fitting.additive import ScoreCard
-from rulekit.learners.fitting.parameters import whole
-from rulekit.learners.fitting.rule_sets import RuleSet
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.models.additive import ScoreCard
+from rulekit.learners.models.rule_sets import RuleSet
+from rulekit.learners.parameters import whole
+from rulekit.learners.settings import SizeSettings
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

@@ -12,7 +12,7 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import find_estimator, find_learner, learner_names
-from rulekit.learners.fitting.parameters import check_parameters, value_for
+from rulekit.learners.parameters import check_parameters, value_for
 from samples.pages import command_options, fences, page_paths
 
 FOREIGN = {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier
-from rulekit.learners.binned.binning import bin_table
+from rulekit.learners.data.binning import bin_table
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

@@ -13,7 +13,7 @@ from quick_learners import SMALL
 from sklearn.base import clone
 
 from rulekit.learners.contract import find_estimator
-from rulekit.learners.fitting.sizes.path import rule_count
+from rulekit.learners.sizes.path import rule_count
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 

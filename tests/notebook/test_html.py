@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier, Feature, RulesClassifier, Schema, load
-from rulekit.audit.statistics import rule_statistics
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import InputError
@@ -22,9 +21,10 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.learners.fitting.rows.inputs import Array
+from rulekit.learners.data.inputs import Array
 from rulekit.names import printable
 from rulekit.notebook.html import error_text
+from rulekit.shown.statistics import rule_statistics
 from rulekit.verification.parity import verify
 
 TAGS = {"div", "style", "table", "tr", "th", "td", "span", "details", "summary", "svg", "line", "circle"}

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rulekit import simplify
-from rulekit.audit.statistics import rule_statistics
 from rulekit.conformance.random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
@@ -38,6 +37,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, literals
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
+from rulekit.shown.statistics import rule_statistics
 from rulekit.simplification.passes import PASSES, net_changes, simplify_explained
 from rulekit.simplification.rewriting import Change, context_of
 

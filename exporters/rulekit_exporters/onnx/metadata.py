@@ -12,12 +12,12 @@ from typing import Any
 from onnx import ModelProto
 
 import rulekit
-from rulekit.audit.score_cards.total_lines import total_table
 from rulekit.cells.words import taken_apart
 from rulekit.errors import FormatError, NoModelError, RulekitError
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.shown.score_cards.total_lines import total_table
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import FIRED, Options

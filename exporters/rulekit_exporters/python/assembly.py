@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 
-from rulekit.audit.score_cards.total_lines import total_table
-from rulekit.audit.view import show
 from rulekit.dates import is_dated
 from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
@@ -23,6 +21,8 @@ from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.schema import Feature
+from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.view import show
 from rulekit_exporters.python.functions import body_of, function, functions, reader
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rulekit.audit.score_cards.total_lines import comment_lines
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Node
@@ -24,6 +23,7 @@ from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
+from rulekit.shown.score_cards.total_lines import comment_lines
 from rulekit.targets import option
 from rulekit_exporters.sql.cells import TABLE, CellReading
 from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rulekit.audit.view import show
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import parse_graph, print_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.shown.view import show
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target, option
 from rulekit.verification.proof.prove import reading_of_graph

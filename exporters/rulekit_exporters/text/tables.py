@@ -5,16 +5,16 @@ from __future__ import annotations
 import csv
 import io
 
-from rulekit.audit.checks.promises import promises
-from rulekit.audit.lines import wrapped
-from rulekit.audit.score_cards.rule_rows import Row
-from rulekit.audit.score_cards.total_lines import table_lines, total_table
-from rulekit.audit.sections import closing, missing_note, reported, sections
-from rulekit.audit.view import outlined
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.words import label, number, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
+from rulekit.shown.lines import wrapped
+from rulekit.shown.promises import promises
+from rulekit.shown.score_cards.rule_rows import Row
+from rulekit.shown.score_cards.total_lines import table_lines, total_table
+from rulekit.shown.sections import closing, missing_note, reported, sections
+from rulekit.shown.view import outlined
 
 RULE = ("class", "rule", "conditions", "weight")
 FIGURES = ("table", "n", "coverage", "share", "low", "high", "base_rate")

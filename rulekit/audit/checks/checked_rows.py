@@ -16,9 +16,9 @@ from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.names import printable
 from rulekit.schema import Feature, Schema
+from rulekit.search.row_search import RowSearch, is_known, is_missing
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import RowSearch, is_known, is_missing
 
 _MOST_DIGITS = 17
 

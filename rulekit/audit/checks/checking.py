@@ -27,7 +27,7 @@ from rulekit.audit.checks.rule_findings import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.verification.proof.row_search import RowSearch
+from rulekit.search.row_search import RowSearch
 
 _CLEAR: Mapping[FindingKind, str] = {
     "unreachable": "every rule can be true",

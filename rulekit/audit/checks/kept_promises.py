@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from rulekit.audit.checks.checked_rows import Example, examples
 from rulekit.audit.checks.model_searches import Cells, Searches
-from rulekit.audit.checks.promises import Promise, promises
 from rulekit.audit.checks.statements import only_statements
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.language.words import name
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import Required
 from rulekit.graph.rules import columns_of
-from rulekit.verification.proof.row_search import Claim, RowSearch, Sought
+from rulekit.search.row_search import Claim, RowSearch, Sought
+from rulekit.shown.promises import Promise, promises
 
 Outcome = Literal["proved", "fails", "not proved"]
 

@@ -14,7 +14,7 @@ from rulekit.graph.nodes import Above, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
+from rulekit.search.row_search import Claim, Label, RowSearch, is_known
 
 Cells = tuple[int, ...]
 _DOING: Mapping[FindingKind, str] = {

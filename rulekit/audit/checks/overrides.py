@@ -8,12 +8,12 @@ from rulekit.audit.checks.checked_rows import examples
 from rulekit.audit.checks.findings import Finding, Open
 from rulekit.audit.checks.kept_promises import Verdict
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.promises import Promise
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.overriding import over_anything, with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.verification.proof.row_search import Claim, Label, Sought
+from rulekit.search.row_search import Claim, Label, Sought
+from rulekit.shown.promises import Promise
 
 
 def override_verdicts(model: Searches) -> tuple[Verdict, ...]:

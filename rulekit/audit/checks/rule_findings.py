@@ -13,7 +13,7 @@ from rulekit.audit.checks.statements import Statement, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
-from rulekit.verification.proof.row_search import Claim, Sought
+from rulekit.search.row_search import Claim, Sought
 
 
 def unreachable(model: Searches) -> Iterator[Finding | Open]:

@@ -15,8 +15,8 @@ from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node
 from rulekit.graph.rules import columns_of
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.search.row_search import Claim, RowSearch, Sought
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import Claim, RowSearch, Sought
 
 Relation = Literal["same", "fewer", "more", "other", "unknown"]
 MOST_SEARCHES = 200

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rulekit.audit.checks.promises import promises
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.language.words import label, quoted
 from rulekit.graph.leaves import readers
@@ -15,6 +14,7 @@ from rulekit.graph.nodes import Family, Hidden, Linear, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
+from rulekit.shown.promises import promises
 
 _NOT_COMPARED = ("time_limit", "random_state")
 

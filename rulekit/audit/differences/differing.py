@@ -2,7 +2,7 @@
 
 Where the cells of the columns that decide are few, both models are run on all of them, which settles everything. Where
 they are many, rows of a table and rows beside every threshold are run first, and for each way that they do not show a
-search (`rulekit.verification.proof.row_search`) finds a row or proves that there is none.
+search (`rulekit.search.row_search`) finds a row or proves that there is none.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.logic.meaning import Meaning
+from rulekit.search.row_search import Claim, Label, RowSearch, is_known
 from rulekit.tables.table import Table
-from rulekit.verification.proof.meaning import Meaning
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch, is_known
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 MOST_RUN = 1 << 20

@@ -14,10 +14,10 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.verification.proof.exact_numbers import Sum
-from rulekit.verification.proof.forms import Forms
-from rulekit.verification.proof.meaning import Meaning
-from rulekit.verification.proof.satisfying import satisfying
+from rulekit.logic.exact_numbers import Sum
+from rulekit.logic.forms import Forms
+from rulekit.logic.meaning import Meaning
+from rulekit.logic.satisfying import satisfying
 
 MOST_OWN = 1 << 20
 _BLOCK = 1 << 16

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import Axis
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.verification.proof.row_search import is_known
+from rulekit.search.row_search import is_known
 
 Bools = npt.NDArray[np.bool_]
 Cells = tuple[int, ...]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.drift.distributions import UNITS_OF_GRIDS, on_grid
 from rulekit.audit.drift.findings import Change
 from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords
 from rulekit.audit.drift.observed import Rows, Seen
@@ -20,6 +19,7 @@ from rulekit.graph.language.readable import counted, listed, percent, rounded_am
 from rulekit.graph.language.words import name, quoted
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature, Schema
+from rulekit.shown.distributions import UNITS_OF_GRIDS, on_grid
 
 Alarms = frozenset[str]
 """Which tests of a column found a difference: "missing", "new levels", "gone", "out of range", "distribution", ..."""

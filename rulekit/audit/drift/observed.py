@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.drift.distributions import bin_codes, bin_counts
 from rulekit.audit.drift.known import KnownColumn, KnownLevels, KnownNumbers, KnownWords
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.shown.distributions import bin_codes, bin_counts
 from rulekit.tables.table import Table, absent
 
 Array = npt.NDArray[Any]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.drift.distributions import bin_counts
 from rulekit.audit.drift.known import KnownNumbers
 from rulekit.audit.drift.significance import stability_index
 from rulekit.graph.language.readable import rounded_amount
 from rulekit.schema import Feature
+from rulekit.shown.distributions import bin_counts
 
 Floats = npt.NDArray[Any]
 

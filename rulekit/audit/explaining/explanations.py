@@ -18,12 +18,12 @@ from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
 from rulekit.audit.explaining.turned_conditions import conditions_of_rows
 from rulekit.audit.nearest_change.wishes import ANY, Wishes
 from rulekit.audit.overridden_rows import firing_overrides, override_view
-from rulekit.audit.score_cards.row_points import has_scores, row_scores
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import print_node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:

@@ -40,8 +40,8 @@ class Meaning:
 
 def meanings_of(graph: RuleGraph) -> tuple[Meaning, ...]:
     """What the ids of all rules of a model stand for."""
-    from rulekit.audit.sections import signature
     from rulekit.graph.language.text import print_node
+    from rulekit.shown.sections import signature
 
     signed = {override.id: signature(override) for override in graph.overrides}
     return tuple(

@@ -10,8 +10,6 @@ from rulekit.audit.explaining.meanings import CONTRARY, without_strengths
 from rulekit.audit.explaining.noisy_formulas import Noisy, noisy_formulas
 from rulekit.audit.explaining.phrases import Phrases, conditions
 from rulekit.audit.explaining.turned_conditions import causes_of
-from rulekit.audit.score_cards.cards import Card, card_of
-from rulekit.audit.score_cards.row_points import has_scores, sum_of, threshold_words
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import listed, share, weight
@@ -22,6 +20,8 @@ from rulekit.graph.nodes import Family, Node, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.names import printable
+from rulekit.shown.score_cards.cards import Card, card_of
+from rulekit.shown.score_cards.row_points import has_scores, sum_of, threshold_words
 
 MOST_CONDITIONS = 5
 

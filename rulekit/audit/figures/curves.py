@@ -14,7 +14,7 @@ from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
 
 if TYPE_CHECKING:
-    from rulekit.learners.fitting.sizes.path import PathPoint
+    from rulekit.learners.sizes.path import PathPoint
 
 PICTURES = (".png", ".svg", ".pdf")
 _MOST_PANELS = 12

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rulekit.audit.figures.groups import MEASURES, SMALL, Compared, GroupRate, Parity
-from rulekit.audit.lines import wrapped
 from rulekit.graph.language.words import name, quoted
+from rulekit.shown.lines import wrapped
 
 
 def group_lines(found: Parity, width: int = 80) -> list[str]:

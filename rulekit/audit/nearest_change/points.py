@@ -14,11 +14,11 @@ import numpy as np
 
 from rulekit.audit.nearest_change.moves import Moves
 from rulekit.audit.reason_codes.gains import may_round
-from rulekit.audit.score_cards.cards import Card, card_of
 from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.nodes import Family
+from rulekit.shown.score_cards.cards import Card, card_of
 from rulekit.tables.table import Array, Table
 
 MOST_STATES = 20_000

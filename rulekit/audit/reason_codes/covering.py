@@ -20,7 +20,7 @@ from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missin
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit.verification.proof.row_search import FEW_CELLS, Claim, Either, Label, RowSearch, Sought
+from rulekit.search.row_search import FEW_CELLS, Claim, Either, Label, RowSearch, Sought
 
 MOST_SEARCHES = 40
 MOST_CLAIMS = 100

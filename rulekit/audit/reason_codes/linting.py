@@ -33,8 +33,8 @@ from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
+from rulekit.search.row_search import FEW_CELLS, Claim, Either, Sought
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import FEW_CELLS, Claim, Either, Sought
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 

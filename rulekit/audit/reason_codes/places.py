@@ -18,8 +18,8 @@ from rulekit.cells.space import CellSpace
 from rulekit.graph.leaves import by_code, readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
+from rulekit.search.row_search import RowSearch, is_known
 from rulekit.tables.table import Array, Table, encoded_dtype
-from rulekit.verification.proof.row_search import RowSearch, is_known
 
 
 @dataclass(frozen=True)

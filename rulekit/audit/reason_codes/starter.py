@@ -20,7 +20,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.schema import Feature
-from rulekit.verification.proof.row_search import Claim, Sought
+from rulekit.search.row_search import Claim, Sought
 
 _WAYS: tuple[Direction, ...] = ("up", "down")
 

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from rulekit.audit.figures.groups import Grouping
 from rulekit.audit.figures.intervals import effective_rows
 from rulekit.audit.figures.metrics import class_indices
-from rulekit.audit.sections import Section, sections
-from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, fired, rules_of
+from rulekit.shown.sections import Section, sections
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.row_hashes import Overlap
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import distinct_rows
-from rulekit.learners.counting.histograms import Bools, Floats, Ints, split_cells
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, split_cells
 
 _GRID = 2.0**-20
 _BITS = 51

@@ -14,7 +14,7 @@ import numpy as np
 from rulekit.learners.additive.judging import Asked, Judged, judged
 from rulekit.learners.additive.layout import Block, Layout
 from rulekit.learners.additive.literals import Literal, Literals, Penalties
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import MISSING_CODE
 
 GRADIENT, CURVATURE, WEIGHT = 0, 1, 2

@@ -14,8 +14,8 @@ from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.rows import rows_of
 from rulekit.learners.additive.search import Held, Rule, Slopes, best_rule
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
+from rulekit.learners.data.problem import Problem
 
 _STEPS, _LAST_STEPS = 2, 10
 

@@ -15,14 +15,14 @@ from rulekit.graph.rule_graph import Required
 from rulekit.learners.additive.literals import Literal, Literals
 from rulekit.learners.additive.rows import rows_of
 from rulekit.learners.additive.search import Held, Role, Rule
-from rulekit.learners.binned.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.contract import Question
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.given.constraints import broken_promise, refuse_broken, required_of
-from rulekit.learners.fitting.given.starts import Given, check_classes, given_rules, terms_of_part, with_given
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
+from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.promises.allowed import Allowed
+from rulekit.learners.promises.constraints import broken_promise, refuse_broken, required_of
+from rulekit.learners.promises.starts import Given, check_classes, given_rules, terms_of_part, with_given
+from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.schema import Schema
 
 

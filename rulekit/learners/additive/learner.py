@@ -16,18 +16,18 @@ from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.additive.paths import Plan, best_sums, candidate_of, sums_of
-from rulekit.learners.binned.binning import least_side
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants, setting
-from rulekit.learners.counting.histograms import Floats, exact_sum
-from rulekit.learners.fitting.additive import log_losses, refuse_for_sums
-from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.parameters import number, or_automatic, whole, words_or_list
-from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.settings import PointSettings, StartSettings
+from rulekit.learners.data.binning import least_side
+from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.models.additive import log_losses, refuse_for_sums
+from rulekit.learners.models.assembly import Prior
+from rulekit.learners.parameters import number, or_automatic, whole, words_or_list
+from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.settings import PointSettings, StartSettings
+from rulekit.learners.sums_of_rows.histograms import Floats, exact_sum
 from rulekit.numbers import log_odds
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.graph.nodes import Linear, Logistic
-from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.fitting.additive import Terms, terms_of_rules
-from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.models.additive import Terms, terms_of_rules
+from rulekit.learners.models.rule_sets import Clause, covered
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _BESIDE_OTHERS = 2.0
 """What the sums of several classes are lessened by for their probabilities (docs/additive.md has the measurement)."""

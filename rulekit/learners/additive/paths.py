@@ -16,10 +16,10 @@ from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.models import AdditiveRules
 from rulekit.learners.additive.rows import mask_of, rows_of
 from rulekit.learners.additive.search import Rule
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Watch
-from rulekit.learners.counting.kernels import run_threads
-from rulekit.learners.fitting.rows.folds import drawn
+from rulekit.learners.data.folds import drawn
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _FINEST = 20
 _ON_ALL_ROWS = 4

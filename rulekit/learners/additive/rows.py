@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from rulekit.learners.additive.literals import Literal, Literals
 from rulekit.learners.additive.sums import RowNumbers
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.sums_of_rows.histograms import Bools
+from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

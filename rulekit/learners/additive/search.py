@@ -16,11 +16,11 @@ from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Literals, Penalties, clause_of, with_literal
 from rulekit.learners.additive.rows import all_rows, mark, mask_of, others, parted
 from rulekit.learners.additive.sums import RowNumbers, Values, sums_by_code, values_of
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Ints
-from rulekit.learners.counting.kernels import run_threads
-from rulekit.learners.fitting.rule_sets import Clause
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.sums_of_rows.histograms import Bools, Ints
+from rulekit.learners.sums_of_rows.kernels import run_threads
 
 Role = Literal["free", "stays", "decides"]
 """What becomes of a rule: it may change and leave, it stays, or it stays and outweighs all others."""

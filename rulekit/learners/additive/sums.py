@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from rulekit.learners.additive.corrective import Cells, Weights, probabilities
 from rulekit.learners.additive.layout import Layout
-from rulekit.learners.binned.codes import Codes, columns_in_matrix, groups_of, matrix_of
-from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.data.codes import Codes, columns_in_matrix, groups_of, matrix_of
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 RowNumbers = npt.NDArray[np.uint32]
 

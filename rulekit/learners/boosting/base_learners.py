@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_learner, refuse_unable
-from rulekit.learners.counting.histograms import Ints
-from rulekit.learners.counting.linear_algebra import one_blas_thread
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import blamed
-from rulekit.learners.fitting.learning import Plan, learn_all
-from rulekit.learners.fitting.parameters import Allowed, check_parameters, value_for
-from rulekit.learners.fitting.settings import Settings
+from rulekit.learners.learning import Plan, learn_all
+from rulekit.learners.parameters import Allowed, check_parameters, value_for
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.settings import Settings
+from rulekit.learners.sums_of_rows.histograms import Ints
+from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 from rulekit.names import near_names
 
 STUMP = "stump"

@@ -16,9 +16,9 @@ from rulekit.learners.boosting.learner import AdaBoostStumps
 from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.points.pointed import Pointed
-from rulekit.learners.fitting.rows.inputs import check_rows
+from rulekit.learners.data.inputs import check_rows
+from rulekit.learners.models.pointed import Pointed
+from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.tables.table import Table
 
 

@@ -7,21 +7,21 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.binning import least_side
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.base_learners import STUMP, base_of
 from rulekit.learners.boosting.learned_votes import learned_rounds
 from rulekit.learners.boosting.reported import fit_probabilities, noted_rounds
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.contract import Ability, Learning, Question, Stopped
-from rulekit.learners.fitting.additive import refuse_for_sums
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.rows.classes import refuse_columns
-from rulekit.learners.fitting.rows.folds import Folds
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.data.binning import least_side
+from rulekit.learners.data.classes import refuse_columns
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sizes.path import ModelPath
 
 
 class AdaBoostStumps(RuleLearner):

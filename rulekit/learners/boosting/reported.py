@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.sums import SIGMOID, Boosted
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.fitting.points.pointed import totals_of
-from rulekit.learners.fitting.rows.folds import Folds, fold_of_rows
-from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.data.folds import Folds, fold_of_rows
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.models.pointed import totals_of
+from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.sums_of_rows.histograms import Floats
 
 _Held = Sequence[tuple[Problem, Sequence[Candidate]]]
 _FOLDS = 3

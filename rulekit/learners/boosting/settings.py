@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from rulekit.learners.boosting.base_learners import BASE
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import TRUTH, number, one_of, or_automatic, whole
-from rulekit.learners.fitting.settings import PointSettings
+from rulekit.learners.parameters import TRUTH, number, one_of, or_automatic, whole
+from rulekit.learners.settings import PointSettings
 
 Vote = Literal["adaboost", "multiplicative", "accuracy", "majority"]
 

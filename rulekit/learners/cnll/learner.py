@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.models import candidates_of, path_of
 from rulekit.learners.cnll.records import Account
 from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
 from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, resolved
 from rulekit.learners.cnll.start.continuation import check_start, starts_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
-from rulekit.learners.fitting.assembly import Prior, prefixes
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.assembly import Prior, prefixes
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sizes.path import ModelPath
 
 
 class CNLL(RuleLearner):

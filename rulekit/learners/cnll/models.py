@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import conjuncts, disjuncts, literals
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.search.growth import Grown, GrownStep, GrowthSettings, Snapshot, states
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Frame, Score
-from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.rule_sets import truths_on_cells
-from rulekit.learners.fitting.sizes.path import rule_count
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.models.rule_sets import truths_on_cells
+from rulekit.learners.sizes.path import rule_count
+from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 

@@ -12,13 +12,13 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuit import Algebra, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit
-from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
 from rulekit.learners.cnll.models import LearnedFormula, bit_condition, bit_names
 from rulekit.learners.cnll.search.growth import GrownStep
-from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.fitting.learning import Run
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.learning import Run
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 from rulekit.schema import Schema
 
 MAX_CLAUSES = 10_000

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from rulekit.learners.binned.binning import least_side
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.split_search import Weak
 from rulekit.learners.cnll.search.best_step import SearchSettings
 from rulekit.learners.cnll.search.growth import Algorithm, GrowthSettings
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import count_or_share, number, one_of, or_automatic, whole
-from rulekit.learners.fitting.settings import StartSettings
-from rulekit.learners.fitting.sizes.path import SizeLimits
+from rulekit.learners.data.binning import least_side
+from rulekit.learners.parameters import count_or_share, number, one_of, or_automatic, whole
+from rulekit.learners.settings import StartSettings
+from rulekit.learners.sizes.path import SizeLimits
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 
 @dataclass(frozen=True, slots=True)

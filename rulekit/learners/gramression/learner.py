@@ -14,23 +14,23 @@ from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score, setting
-from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
-from rulekit.learners.fitting.additive import log_losses
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.parameters import Allowed, number, one_of, whole
-from rulekit.learners.fitting.rows.folds import fold_of_rows
-from rulekit.learners.fitting.settings import SizeSettings
-from rulekit.learners.fitting.sizes.path import ModelPath
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.gramression.atoms import Atoms
 from rulekit.learners.gramression.descent import Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
 from rulekit.learners.gramression.search import Chosen, Search
 from rulekit.learners.gramression.sparse import Counts, Fitted
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
+from rulekit.learners.learning import Run
+from rulekit.learners.models.additive import log_losses
+from rulekit.learners.parameters import Allowed, number, one_of, whole
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.settings import SizeSettings
+from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, exact_sum
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _PRICES = (2.0, 0.5, 0.125)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats, Ints
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 _STEPS, _HALVINGS = 100, 30
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from rulekit.graph.evaluation.structures import Structures, Words, unpacked
 from rulekit.graph.language.sentences import FALSE, Sentence
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.gramression.grammar import Grammar, Language
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 MOST_FEATURES = 20_000
 MOST_BYTES = 2**29

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.information import information_gain
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.information import information_gain
 
 Node = Callable[[Floats, Bools, Floats, np.random.Generator], tuple[Floats, float]]
 """How one unit is fitted: inputs [n, d], labels [n], weights [n], a generator -> weights [d] of the unit, its bias.

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
 

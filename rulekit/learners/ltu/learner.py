@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Learning, OutOfTimeError, Question
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.fitting.candidates import description
 from rulekit.learners.ltu.fitting.fit import FitResult, fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions

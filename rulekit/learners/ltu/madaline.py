@@ -12,14 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Learning, Question
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.rows.training_rows import training_data
-from rulekit.learners.fitting.sizes.path import ModelPath
-from rulekit.learners.fitting.watching import watched
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.training_rows import training_data
+from rulekit.learners.learning import Run
 from rulekit.learners.ltu.exact.parts import Seen
 from rulekit.learners.ltu.fitting.fit import fit_tree
 from rulekit.learners.ltu.inputs import Inputs
@@ -35,6 +32,9 @@ from rulekit.learners.ltu.settings import MadalineSettings, MadaWinnowSettings
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
+from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.watching import watched
 
 _STEPS = 4.0
 """Of fixed increments: about how many changes turn the answer of a unit to a row at a mean distance from its plane."""

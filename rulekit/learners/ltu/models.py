@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Candidate, Frame, Question, Score
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.exact.parts import Seen
 from rulekit.learners.ltu.exact.units import exact_units
 from rulekit.learners.ltu.inputs import Inputs
@@ -22,6 +21,7 @@ from rulekit.learners.ltu.settings import UnitSettings
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import Unit
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.simplification.column_terms import join_terms

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats, Ints
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 
 _FEW, _TIMES, _MOST = 100_000, 8, 10_000_000
 """A pass shows 100,000 rows, or each row eight times, and at most 10 million; of more each in proportion."""

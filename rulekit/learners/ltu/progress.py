@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.binned.recoding import recoded
 from rulekit.learners.contract import Frame
-from rulekit.learners.fitting.rows.inputs import checked_labels, classes_of
-from rulekit.learners.fitting.rows.training_rows import Known
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.inputs import checked_labels, classes_of
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.recoding import recoded
+from rulekit.learners.data.training_rows import Known
 from rulekit.learners.ltu.exact.parts import Seen
 from rulekit.learners.ltu.inputs import Inputs, Number
 from rulekit.learners.ltu.network.networks import Network

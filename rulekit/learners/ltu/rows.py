@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Question
-from rulekit.learners.counting.hashes import mix
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.fitting.rows.folds import fold_of_rows, row_hashes
+from rulekit.learners.data.folds import fold_of_rows, row_hashes
+from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _PARTS = 4
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import TEXT, TRUTH, number, one_of, whole
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.parameters import TEXT, TRUTH, number, one_of, whole
+from rulekit.learners.settings import SizeSettings
 
 NodeKind = Literal["moments", "backprop", "perceptron", "logistic", "naive-bayes", "best"]
 Form = Literal["nested", "paths"]

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Ints
+from rulekit.learners.sums_of_rows.histograms import Bools, Ints
 
 NONE = -1
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

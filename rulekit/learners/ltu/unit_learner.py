@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Ability, Question, Stopped
-from rulekit.learners.counting.linear_algebra import one_blas_thread
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.fitting.rows.folds import Folds
-from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.models import UnitTree
+from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 _BITS, _GRID, _STEPS = 5, 2.0**-10, 50
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.graph.nodes import Column, LinearThreshold, Node
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.ltu.inputs import Condition
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

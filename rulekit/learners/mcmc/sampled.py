@@ -12,13 +12,13 @@ from typing import TypeVar
 import numpy as np
 
 from rulekit.graph.nodes import TRUE, Hidden, Or
-from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Question, Score
-from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.rule_sets import Clause, covered_by_some, rule_of
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.mcmc.literals import Literals, RowBits
 from rulekit.learners.mcmc.moves import RuleMoves
 from rulekit.learners.mcmc.posterior import GRID, Clauses, Posterior, WalkedRules
+from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
+from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import short_probability, strength_of
 from rulekit.sampling.walks import Chain, Floats, along, kept
 

@@ -10,15 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import NO_BOUNDS, Problem, with_columns
-from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfTimeError, Question, Variants
-from rulekit.learners.counting.histograms import exact_sum
-from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.rows.folds import drawn, fold_of_rows
-from rulekit.learners.fitting.rows.inputs import TrainingData
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.folds import drawn, fold_of_rows
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.data.words import without_mute_words
+from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.models.counted_model import counts_of
 from rulekit.learners.noisy_or.models.gated_models import Gated, refuse_gated
 from rulekit.learners.noisy_or.models.noisy_or import HALF, NoisyOr, Part
@@ -33,7 +31,9 @@ from rulekit.learners.noisy_or.paths import (
     sums_out,
 )
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
+from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature
 

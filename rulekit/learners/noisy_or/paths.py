@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.binned.binning import least_side
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.binned.words import without_mute_words
 from rulekit.learners.contract import Candidate, Kind, Question
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.fitting.assembly import Prior
-from rulekit.learners.fitting.rows.folds import fold_of_rows
+from rulekit.learners.data.binning import least_side
+from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.words import without_mute_words
+from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.counted.adding import grown_counts
 from rulekit.learners.noisy_or.counted.parity_search import grown_parities
 from rulekit.learners.noisy_or.models.counted_model import NoisyAdd, NoisyParity
@@ -29,6 +28,7 @@ from rulekit.learners.noisy_or.search.joint_causes import Breadth
 from rulekit.learners.noisy_or.search.single_causes import Search, grown
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
 from rulekit.learners.noisy_or.tuning import tuned_bound
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import strength_of
 
 WITHOUT_SUMS = ("add", "parity")

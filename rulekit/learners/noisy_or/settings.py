@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rulekit.learners.contract import setting
-from rulekit.learners.fitting.parameters import number, one_of, whole
-from rulekit.learners.fitting.settings import SizeSettings
+from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.settings import SizeSettings
 
 Family = Literal["auto", "or", "and", "add", "parity"]
 Variant = Literal["general", "or", "dnf", "gated", "gated-dnf"]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Floats, Ints
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.models.gated_models import Gated
 from rulekit.learners.noisy_or.models.noisy_or import NoisyOr
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 from rulekit.numbers import strength_of, threshold_between
 
 Goal = Literal["accuracy", "f1", "break-even"]

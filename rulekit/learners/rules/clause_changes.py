@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled_unless
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
 """What a condition may be: codes to a cut, from a cut, between two, all but the missing, or levels of a category."""

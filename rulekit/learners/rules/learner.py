@@ -12,21 +12,21 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.ladder import RARE
 from rulekit.graph.nodes import Family
-from rulekit.learners.binned.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants, setting
-from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.given.constraints import refuse_broken, required_of
-from rulekit.learners.fitting.given.starts import WHERE, check_classes, clauses_of, given_rules, with_given
-from rulekit.learners.fitting.learning import Run
-from rulekit.learners.fitting.parameters import one_of, whole
-from rulekit.learners.fitting.rows.folds import Folds
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.rule_sets import clause_node
-from rulekit.learners.fitting.settings import StartSettings
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
+from rulekit.learners.learning import Run
+from rulekit.learners.models.rule_sets import clause_node
+from rulekit.learners.parameters import one_of, whole
+from rulekit.learners.promises.allowed import Allowed
+from rulekit.learners.promises.constraints import refuse_broken, required_of
+from rulekit.learners.promises.starts import WHERE, check_classes, clauses_of, given_rules, with_given
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
 from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, rule_path
 from rulekit.learners.rules.score_cards import Cards
+from rulekit.learners.settings import StartSettings
 from rulekit.schema import Schema
 
 _GUIDED = 10_000

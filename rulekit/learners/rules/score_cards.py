@@ -17,16 +17,16 @@ from typing import Any, Literal
 import numpy as np
 
 from rulekit.graph.nodes import Linear, Logistic
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import NO_BOUNDS, Problem, codes_of
 from rulekit.learners.contract import NO_WATCH, Frame, Question, find_learner
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.fitting.additive import Summed, Terms, terms_of
-from rulekit.learners.fitting.rows.inputs import TrainingData
-from rulekit.learners.fitting.rule_sets import Clause, clause_node, covered
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import NO_BOUNDS, Problem, codes_of
+from rulekit.learners.models.additive import Summed, Terms, terms_of
+from rulekit.learners.models.rule_sets import Clause, clause_node, covered
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.rule_paths import Rules, evenly_spread
+from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 
 _MOST, _MOST_OF_ALL = 12, 20

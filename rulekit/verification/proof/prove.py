@@ -29,13 +29,13 @@ from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Ste
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
+from rulekit.logic.meaning import Meaning
+from rulekit.logic.satisfying import satisfying
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Reading, Target
 from rulekit.verification.guarantee import guarantee
-from rulekit.verification.proof.meaning import Meaning
-from rulekit.verification.proof.satisfying import satisfying
 from rulekit.verification.proof.thresholds import threshold_differences
 from rulekit.verification.report import MAX_GAP
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -32,10 +31,11 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import Counts, Rule, counts, firing, rule_values, rules_of
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.schema import Feature, Schema
+from rulekit.search.row_search import Claim, Label, RowSearch
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import Claim, Label, RowSearch
 from rulekit.work.changes.refitting import formulas_reported
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.changes.typed_points import inexact_numbers

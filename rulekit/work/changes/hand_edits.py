@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rulekit.audit.hand_made import hand_made
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.shown.hand_made import hand_made
 
 
 def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:

@@ -16,8 +16,6 @@ from rulekit.audit.checks.checking import unproved
 from rulekit.audit.checks.kept_promises import Verdict
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.overrides import override_verdicts
-from rulekit.audit.checks.promises import promises
-from rulekit.audit.sections import signature
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.files.model_files import decode, load, read_bounded
@@ -27,9 +25,11 @@ from rulekit.graph.overrides import Override
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import Counts, Rule, counts
-from rulekit.learners.fitting.given.constraints import parse_rule
+from rulekit.learners.promises.constraints import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema
+from rulekit.shown.promises import promises
+from rulekit.shown.sections import signature
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
 from rulekit.work.changes.expiry import expired_notes, today

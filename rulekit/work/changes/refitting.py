@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.figures.metrics import Figures, measured
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
@@ -19,8 +18,9 @@ from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
 from rulekit.graph.sides import on_the_side_of_the_label
-from rulekit.learners.fitting.points.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced

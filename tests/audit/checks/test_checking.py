@@ -25,8 +25,8 @@ from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.limits import Deadline
 from rulekit.schema import Constraints, Feature, Schema
+from rulekit.search.row_search import RowSearch
 from rulekit.tables.table import encoded_dtype
-from rulekit.verification.proof.row_search import RowSearch
 
 BY_SOLVER = partial(RowSearch, few=0, many=0)
 MOST = 40_000

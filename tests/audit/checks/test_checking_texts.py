@@ -18,8 +18,8 @@ from rulekit.graph.language.text import parse_graph
 from rulekit.graph.nodes import And, Compare, Contains, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.schema import Constraints, Feature, Schema
+from rulekit.search.row_search import RowSearch
 from rulekit.tables.kinds.encoding import encode
-from rulekit.verification.proof.row_search import RowSearch
 
 BY_SOLVER = partial(RowSearch, few=0, many=0)
 WORDS = ("corn", "rye", "wheat")

@@ -11,7 +11,7 @@ from rulekit.audit.checks.checking import check_model, unproved
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.checks.overrides import override_verdicts
 from rulekit.graph.language.text import parse_graph
-from rulekit.verification.proof.row_search import RowSearch
+from rulekit.search.row_search import RowSearch
 
 BY_SOLVER = partial(RowSearch, few=0, many=0)
 RULES = """rulekit rules 1

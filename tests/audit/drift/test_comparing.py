@@ -13,13 +13,13 @@ from rulekit.audit.drift.comparing import LEAST_ROWS, compare, compare_counts
 from rulekit.audit.drift.counted import read_counts
 from rulekit.audit.drift.drift_lines import drift_line, drift_lines
 from rulekit.audit.drift.findings import RATE, Drift
-from rulekit.audit.statistics import rule_statistics
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, IsTrue, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
+from rulekit.shown.statistics import rule_statistics
 
 SCHEMA = Schema(
     (

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.drift import distributions
-from rulekit.audit.drift.distributions import MOST_BINS, Distributions, cuts_of, grid_of
 from rulekit.audit.drift.known import known_of
-from rulekit.audit.statistics import rule_statistics
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.shown import distributions
+from rulekit.shown.distributions import MOST_BINS, Distributions, cuts_of, grid_of
+from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.table import Store, StoredArrays, Table
 
 X, C = Feature("x"), Feature("c", "categorical", ("a", "b", "c"))

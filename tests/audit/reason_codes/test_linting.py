@@ -33,8 +33,8 @@ from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
+from rulekit.search.row_search import RowSearch
 from rulekit.tables.table import Table
-from rulekit.verification.proof.row_search import RowSearch
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 MOST = 6_000

@@ -27,11 +27,11 @@ from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Column, Compare, IsTrue, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.logic.forms import FALSE, TRUE
+from rulekit.logic.meaning import Meaning
 from rulekit.numbers import float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
-from rulekit.verification.proof.forms import FALSE, TRUE
-from rulekit.verification.proof.meaning import Meaning
 
 SCHEMA = Schema(
     (

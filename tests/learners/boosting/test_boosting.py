@@ -13,9 +13,9 @@ from rulekit import AdaBoostStumpClassifier
 from rulekit.conformance.learners import learner_checks, rows_of
 from rulekit.exactness import SINGLE_BITS, span_of_sum
 from rulekit.graph.nodes import Above, Linear
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

@@ -12,13 +12,13 @@ from rulekit import AdaBoostStumpClassifier
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import AtLeast
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.boosting.rounds import rounds
 from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.boosting.sums import FINE, Boosted, Votes
 from rulekit.learners.contract import NO_WATCH, Candidate, Question
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.learners.boosting import row_passes
 from rulekit.learners.boosting.row_passes import add_votes, multiply, parts_of, weigh
-from rulekit.learners.counting.histograms import lead_by_code
+from rulekit.learners.sums_of_rows.histograms import lead_by_code
 
 N = 2 * row_passes._PART + 5
 

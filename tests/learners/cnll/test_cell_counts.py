@@ -10,12 +10,12 @@ from cnll_cases import with_numba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.binned.codes import MemoryCodes
 from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.cnll.formula import cell_counts
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
 from rulekit.learners.cnll.formula.gradient_sums import FixedPoint, add_code_sums, fixed_lines
-from rulekit.learners.counting.histograms import Rows, count_dense
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.sums_of_rows.histograms import Rows, count_dense
 
 N_CODES = [3, 5, 2]
 

@@ -21,7 +21,7 @@ from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
 from rulekit.learners.cnll.formula.noisy_formula import probability_of_codes
 from rulekit.learners.cnll.models import LearnedFormula
-from rulekit.learners.fitting.learning import Run
+from rulekit.learners.learning import Run
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.encoding import encode
@@ -316,7 +316,7 @@ def test_class_weights_move_the_errors() -> None:
 
 def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the rows of weight zero."""
-    import rulekit.learners.fitting.rows.folds as module
+    import rulekit.learners.data.folds as module
 
     X, y = loan_rows(60)
     given: list[Any] = []

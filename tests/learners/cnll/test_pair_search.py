@@ -12,7 +12,6 @@ from cnll_cases import grow, problem_of, random_problem
 from rulekit import CNLLClassifier, simplify
 from rulekit.graph.check import check
 from rulekit.graph.nodes import Hidden
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.noisy_formula import Formula, PairBit, contrary
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, ReadOnceTree, growth_moves
@@ -20,6 +19,7 @@ from rulekit.learners.cnll.search import pair_search
 from rulekit.learners.cnll.search.best_step import SearchSettings, best_step
 from rulekit.learners.cnll.search.growth import GrowthSettings
 from rulekit.learners.cnll.search.pair_search import best_with_pairs
+from rulekit.learners.data.problem import Problem
 
 BRIER = SearchSettings(Objective(0, 1, 2.0), "pairs")
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.binned.binning import BinnedColumn, bin_column
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.cnll.formula.split_search import code_orders, complete, log_likelihood_ratios
+from rulekit.learners.data.binning import BinnedColumn, bin_column
 from rulekit.schema import Feature
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier
 from rulekit.learners.ltu.growing import grow_tree
 from rulekit.learners.ltu.inputs import Inputs

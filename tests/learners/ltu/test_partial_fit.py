@@ -10,8 +10,8 @@ import pytest
 
 from rulekit import MadalineClassifier, MadaWinnowClassifier
 from rulekit.errors import InputError
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.madaline import shape_named
 from rulekit.learners.ltu.network import training
 from rulekit.learners.ltu.network.networks import Network

@@ -27,7 +27,7 @@ from rulekit.graph.nodes import (
     Probability,
     Strength,
 )
-from rulekit.learners.binned.binning import bin_column
+from rulekit.learners.data.binning import bin_column
 from rulekit.learners.noisy_or.search.causes import Causes
 from rulekit.schema import Feature
 

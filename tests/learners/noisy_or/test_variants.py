@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from rulekit import NoisyOrClassifier, simplify
-from rulekit.audit.sections import reported, sections
-from rulekit.audit.view import show
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, Node, Not, Or
 from rulekit.graph.traversal import topological
+from rulekit.shown.sections import reported, sections
+from rulekit.shown.view import show
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 

@@ -21,7 +21,7 @@ from rulekit.graph.nodes import Linear, Logistic, Sided
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, inner_sum
 from rulekit.learners.contract import Watch
-from rulekit.learners.fitting.learning import Run
+from rulekit.learners.learning import Run
 from rulekit.learners.rules.learner import PlainRules
 from rulekit.synthetic import write_csv
 from rulekit.work.changes.refitting import refit

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.binned.binning import bin_table
-from rulekit.learners.fitting.given.allowed import Allowed
-from rulekit.learners.fitting.rule_sets import Clause, covered
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.models.rule_sets import Clause, covered
+from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.rules.clause_growth import purest_cover
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, clause_price, condition_price
 from rulekit.schema import Constraints

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.fitting.rule_sets import covered
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.models.rule_sets import covered
 from rulekit.learners.rules.rule_paths import level_orders, without_holes
 from rulekit.schema import Feature
 

@@ -30,15 +30,15 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.logic.exact_numbers import number
+from rulekit.logic.meaning import Meaning
+from rulekit.logic.roundings import ZERO, Roundings
+from rulekit.logic.satisfying import satisfying
 from rulekit.numbers import strength_of
 from rulekit.program.nodes import Arithmetic, Choice, Greater, Labels, Lookup, Number
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
-from rulekit.verification.proof.exact_numbers import number
-from rulekit.verification.proof.meaning import Meaning
-from rulekit.verification.proof.roundings import ZERO, Roundings
-from rulekit.verification.proof.satisfying import satisfying
 
 SCHEMA = Schema((*(Feature(f"x{i}") for i in range(6)), Feature("flag", "boolean")), target="y")
 X = [Compare(f"x{i}", ">", 0.5 * i) for i in range(6)]

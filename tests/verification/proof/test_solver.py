@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.verification.proof.satisfying import NO_SOLVER, TOO_LARGE, Answer, solve
+from rulekit.logic.satisfying import NO_SOLVER, TOO_LARGE, Answer, solve
 
 Clauses = list[list[int]]
 

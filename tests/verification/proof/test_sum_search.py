@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rulekit.verification.proof.exact_numbers import Sum, add, number, table
-from rulekit.verification.proof.forms import Forms
-from rulekit.verification.proof.sum_search import separated
+from rulekit.logic.exact_numbers import Sum, add, number, table
+from rulekit.logic.forms import Forms
+from rulekit.logic.sum_search import separated
 
 
 def _at(value: Sum, cells: tuple[int, ...]) -> Fraction:

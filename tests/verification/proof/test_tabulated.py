@@ -12,11 +12,11 @@ from rulekit.cells.space import cell_space
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.nodes import And, Compare, Hidden, Linear, Node, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.logic.meaning import Meaning
 from rulekit.numbers import strength_of
 from rulekit.program.nodes import Arithmetic, Choice, Greater, Lookup, Number
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
-from rulekit.verification.proof.meaning import Meaning
 from rulekit.verification.proof.prove import prove, read_artifact
 
 SCHEMA = Schema(tuple(Feature(f"x{i}") for i in range(6)), target="y")

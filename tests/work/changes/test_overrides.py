@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.audit.hand_made import hand_made
 from rulekit.audit.threshold import Purpose
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.language.text import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.shown.hand_made import hand_made
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.editing import edit
 from rulekit.work.changes.overrides import OverrideRequest, Written, listed_overrides, override, read_written

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
-from rulekit.audit.boosting_rounds import WORDS, rounds_tables
 from rulekit.audit.report.blocks import Block, Column, Heading, Items, Section, Table, Text, cells
 from rulekit.audit.report.numbers import rows_text
 from rulekit.audit.report.sections.edited_rules import edits_of, is_learned, overrides_of
@@ -15,6 +14,7 @@ from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted
 from rulekit.graph.nodes import Node
+from rulekit.shown.boosting_rounds import WORDS, rounds_tables
 
 MARKED = "Rules that were written or changed by hand are marked in the table of rules."
 

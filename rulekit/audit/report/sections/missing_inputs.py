@@ -10,10 +10,10 @@ from rulekit.audit.checks.statements import only_statements, statements
 from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
 from rulekit.audit.report.numbers import share_text
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.sections import missing_note
 from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
+from rulekit.shown.sections import missing_note
 
 _POLICIES = {
     "unseen": "belongs to no set, but where a rule names unseen levels",

@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rulekit.audit.figures.intervals import exact_bounds
-from rulekit.audit.outline import legend
 from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
 from rulekit.audit.report.numbers import bounded_share, finite, interval_text, rows_text, share_text
 from rulekit.audit.report.sections.edited_rules import marks_of, overrides_of
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.score_cards.rule_rows import SEVERAL, Row
-from rulekit.audit.score_cards.total_lines import total_table
-from rulekit.audit.sections import Section as Part
-from rulekit.audit.sections import closing, links, reported
 from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
+from rulekit.shown.outline import legend
+from rulekit.shown.score_cards.rule_rows import SEVERAL, Row
+from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.sections import Section as Part
+from rulekit.shown.sections import closing, links, reported
 
 FEW_ROWS = 30
 WEIGHTED = (

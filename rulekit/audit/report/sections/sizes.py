@@ -9,7 +9,7 @@ from rulekit.audit.figures.kept_figures import kept_baselines
 from rulekit.audit.report.blocks import Block, Cell, Column, Section, Table, Text, cells
 from rulekit.audit.report.numbers import NONE, rows_text
 from rulekit.audit.report.subject import Subject
-from rulekit.audit.sections import sections
+from rulekit.shown.sections import sections
 
 
 def sizes_section(subject: Subject) -> Section:

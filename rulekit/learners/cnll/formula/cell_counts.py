@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.codes import Codes, MemoryCodes
-from rulekit.learners.counting.histograms import Histogram, Ints, Rows, dense_histogram
-from rulekit.learners.counting.kernels import compiled, numba_runs, run_threads
+from rulekit.learners.data.codes import Codes, MemoryCodes
+from rulekit.learners.sums_of_rows.histograms import Histogram, Ints, Rows, dense_histogram
+from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 
 _ROWS_FOR_A_COUNT = 4
 _WORTH_KEEPING = 1 << 21

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.histograms import Floats, Ints, Rows
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints, Rows
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

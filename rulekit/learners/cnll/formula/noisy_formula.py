@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import distinct_rows
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.cell_counts import CellCounts
 from rulekit.learners.cnll.formula.gradient_sums import FixedPoint
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, cell_lines
 from rulekit.learners.cnll.formula.split_search import Orders
-from rulekit.learners.counting.histograms import Bools, Floats, Ints, Rows, count_cells, split_cells
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, Rows, count_cells, split_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)

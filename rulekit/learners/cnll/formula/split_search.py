@@ -25,10 +25,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from rulekit.learners.binned.binning import BinnedColumn
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
-from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Histogram, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 Weak = Literal["threshold", "llr", "pairs"]
 

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import matrix_of, side_by_side
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums, add_code_sums, fixed_lines, sums_of_entries
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective, allowed_intervals
@@ -29,8 +26,11 @@ from rulekit.learners.cnll.formula.split_search import (
     scan_splits,
 )
 from rulekit.learners.contract import NO_WATCH, Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Histogram, Ints, count, count_dense
-from rulekit.learners.counting.kernels import run_threads
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import matrix_of, side_by_side
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Histogram, Ints, count, count_dense
+from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _BLOCK = 1 << 21
 _CACHED = 1 << 18

@@ -13,8 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import FixedColumn, Problem
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula
 from rulekit.learners.cnll.formula.objectives import Objective
 from rulekit.learners.cnll.formula.read_once import FIRST, Move, ReadOnceTree, growth_moves
@@ -23,7 +21,9 @@ from rulekit.learners.cnll.search.pair_search import best_with_pairs
 from rulekit.learners.cnll.search.refitting import sweep
 from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Question
-from rulekit.learners.fitting.sizes.path import NO_LIMITS, SizeLimits
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.problem import FixedColumn, Problem
+from rulekit.learners.sizes.path import NO_LIMITS, SizeLimits
 
 
 def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:

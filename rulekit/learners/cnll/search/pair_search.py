@@ -23,8 +23,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.problem import NO_BOUNDS, FixedColumn, codes_of, with_columns
 from rulekit.learners.cnll.formula.gradient_sums import CodeSums
 from rulekit.learners.cnll.formula.noisy_formula import Bit, Formula, Junction, PairBit, contrary
 from rulekit.learners.cnll.formula.read_once import Move
@@ -37,7 +35,9 @@ from rulekit.learners.cnll.search.best_step import (
     steps_by_column,
     sums_by_code,
 )
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.problem import NO_BOUNDS, FixedColumn, codes_of, with_columns
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import Feature
 
 _Sums = TypeVar("_Sums", Floats, Ints)

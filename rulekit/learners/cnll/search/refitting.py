@@ -15,7 +15,7 @@ from rulekit.learners.cnll.formula.noisy_formula import Formula
 from rulekit.learners.cnll.formula.objectives import allowed_strengths
 from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
 from rulekit.learners.cnll.search.best_step import SearchSettings
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 _FALL = 1e-12
 

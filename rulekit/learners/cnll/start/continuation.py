@@ -33,18 +33,18 @@ from rulekit.graph.nodes import (
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts
-from rulekit.learners.binned.problem import HOLDS, KNOWN, Problem, with_fixed
 from rulekit.learners.cnll.formula.noisy_formula import Bit
 from rulekit.learners.cnll.formula.read_once import Operator, ReadOnceTree
 from rulekit.learners.cnll.start.first_formula import Start
-from rulekit.learners.counting.histograms import Bools
-from rulekit.learners.fitting.given.starts import (
+from rulekit.learners.data.problem import HOLDS, KNOWN, Problem, with_fixed
+from rulekit.learners.promises.starts import (
     WHERE,
     Freeze,
     check_classes,
     clauses_of,
     staying,
 )
+from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -200,7 +200,7 @@ def starts_of(
     None stands for a formula without any clause.
 
     classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
-    (rulekit.learners.fitting.given.start_schema). Raises InputError where the graph is none that growth can go on from,
+    (rulekit.learners.promises.start_schema). Raises InputError where the graph is none that growth can go on from,
     or has more free literals than `n_units`.
     """
     schema = Schema(table.features)

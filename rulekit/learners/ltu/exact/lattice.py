@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from rulekit.exactness import DOUBLE_BITS, ZERO_GRID, grid_of, span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit
 from rulekit.learners.ltu.units import ConditionTerm, NumberTerm, Term, Unit
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import MISSING_CODE
 
 

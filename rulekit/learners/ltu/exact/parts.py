@@ -13,9 +13,9 @@ from typing import Self
 
 import numpy as np
 
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.ltu.inputs import Condition, Inputs, Number
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE
 
 ROUNDING = 2.0**-48  # of the largest size of a sum: differences below it are those of the order of adding up

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.counting.histograms import Bools, Ints
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.ltu.exact.lattice import ComingRows, Lattice, NearRows, SidedRows, fits, gap
 from rulekit.learners.ltu.exact.parts import NumberPart, RealUnit, Seen, real_unit
 from rulekit.learners.ltu.inputs import Condition, Inputs
 from rulekit.learners.ltu.shape import NONE
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.units import ConditionTerm, NumberTerm, Unit
+from rulekit.learners.sums_of_rows.histograms import Bools, Ints
 from rulekit.schema import MISSING_CODE
 
 _TURN = 0.125  # of the length of the weights

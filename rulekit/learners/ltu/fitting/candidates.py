@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.fitting.lbfgs import Numbers, minimise
 from rulekit.learners.ltu.fitting.loss import TreeLoss
 from rulekit.learners.ltu.fitting.moments import directions
@@ -19,6 +18,7 @@ from rulekit.learners.ltu.fitting.refining import Training, tree_of
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True)

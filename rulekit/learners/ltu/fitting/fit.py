@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.candidates import Candidate, Judges, best_of
 from rulekit.learners.ltu.fitting.chains import chains_of
 from rulekit.learners.ltu.fitting.growing import grown
@@ -19,6 +18,7 @@ from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.fitting.unit import best_unit, polished
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def linear(judges: Judges, inputs: Ints, options: FitOptions, check: Callable[[], None]) -> Candidate:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.ltu.fitting.options import FitOptions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
@@ -19,6 +18,7 @@ from rulekit.learners.ltu.fitting.unit import best_unit, entropies, split_entrop
 from rulekit.learners.ltu.growing import PAPER_GROWTH
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

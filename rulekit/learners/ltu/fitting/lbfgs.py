@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 Numbers = npt.NDArray[np.floating]
 Function = Callable[[Numbers, Ints], tuple[Floats, Numbers]]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.lbfgs import Numbers
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.shape import NONE, Shape
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _BLOCK_NUMBERS = 1 << 16
 _LEAST = 1e-6

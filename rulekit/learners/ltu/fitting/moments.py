@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats, Ints
 from rulekit.learners.ltu.fitting.rows import Rows
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 
 _BLOCK = 1 << 16
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.lbfgs import minimise
 from rulekit.learners.ltu.fitting.loss import TreeLoss
 from rulekit.learners.ltu.fitting.moments import directions
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.shape import Shape
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _DEVIATION = 3.0
 

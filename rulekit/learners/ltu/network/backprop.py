@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.ltu.nodes.conditions import are_conditions, of_complements, with_complements
 from rulekit.learners.ltu.presenting import random_orders
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 _START = 0.1
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 
 class Wiring(NamedTuple):

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.network.kernels import State, Steps, Wiring, margins_of
 from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
 from rulekit.learners.ltu.nodes.conditions import as_signs, of_complements, of_signs, with_complements
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _NO_TABLE = np.ones(1)
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.network.kernels import margins_of
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def useless_unit(

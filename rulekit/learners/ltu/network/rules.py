@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.sums_of_rows.histograms import Floats
 
 _LARGEST = 1e60
 """No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""

@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.network.kernels import present
 from rulekit.learners.ltu.network.networks import Network
 from rulekit.learners.ltu.network.pruning import pruned, without_useless
 from rulekit.learners.ltu.network.rules import FixedIncrement
 from rulekit.learners.ltu.presenting import random_orders
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 Choice = Literal["least", "closest"]
 Keep = Literal["last", "averaged", "pocket"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 def are_conditions(inputs: Floats) -> Bools:

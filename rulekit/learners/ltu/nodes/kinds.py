@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.ltu.growing import Node
 from rulekit.learners.ltu.nodes.conditions import are_conditions, as_signs, of_complements, of_signs, with_complements
 from rulekit.learners.ltu.presenting import random_orders
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.counted.counting import FittedCounts, fit_counts
 from rulekit.learners.noisy_or.counted.hidden_bits import NO_CHANCE, Chances, DistinctRows
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Method
 from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search, sums_of_causes
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
 """The probabilities that a further cause is tried with."""

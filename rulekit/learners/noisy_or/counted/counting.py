@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Floats
-from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.noisy_or.counted.hidden_bits import LARGEST, DistinctRows, chances_of, has_settled
+from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import distinct_rows
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.noisy_or.search.causes import Cause
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 LARGEST = 1.0 - 1e-12
 """No probability is above it."""

@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.counted.adding import weight_by_code, worths
 from rulekit.learners.noisy_or.counted.hidden_bits import (
     LARGEST,
@@ -40,6 +39,7 @@ from rulekit.learners.noisy_or.fitting.strengths import exact_gains
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Method
 from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.kernels import compiled
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, objective, violation
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 LEAK_FLOOR = 1e-9
 """The leak is never below it, so that every positive row has a likelihood; it costs so much a negative row."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Bools, Floats
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.strengths import Strengths, log_likelihood, penalty
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _LARGEST = 1.0 - 1e-12
 """No probability is above it, as no strength is above STRONGEST."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.linear_algebra import one_blas_thread
 from rulekit.learners.noisy_or.fitting.incidence import merged
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, log_positive
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 _FIRST = 1e-3
 _LEAST = 1e-9

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import InputError
-from rulekit.learners.counting.histograms import Floats, Ints, exact_sum
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.sums_of_rows.histograms import Floats, Ints, exact_sum
 
 
 @dataclass(frozen=True, slots=True, eq=False)

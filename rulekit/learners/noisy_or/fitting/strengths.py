@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, exact_sum
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.row_cells import RowCells
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, exact_sum
 
 STRONGEST = -float(np.log1p(-(1.0 - 1e-12)))
 """No strength is above that of the probability 1 - 1e-12: every algorithm stops there."""

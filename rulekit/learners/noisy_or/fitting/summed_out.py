@@ -15,9 +15,9 @@ from typing import Self
 
 import numpy as np
 
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
 from rulekit.learners.noisy_or.fitting.strengths import STRONGEST, Strengths, log_likelihood
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _LARGEST = 1.0 - 1e-12
 _SETTLED = 1e-4

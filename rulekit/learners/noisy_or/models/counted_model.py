@@ -11,14 +11,14 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Odd, Probability
 from rulekit.graph.probability.deciding import parity_decision
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.noisy_or.counted.counting import at_least
 from rulekit.learners.noisy_or.counted.hidden_bits import Chances
 from rulekit.learners.noisy_or.models.noisy_or import HALF
 from rulekit.learners.noisy_or.search.causes import Cause
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import probability_of, short_probability, strength_of
 
 MOST_BITS = 200

@@ -9,13 +9,13 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.gated_deciding import WITHIN, Curve, denied, gated_decision
-from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Kind, Score
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.noisy_or.models.noisy_or import HALF, Part, short
 from rulekit.learners.noisy_or.search.gains import log_likelihoods, log_negative
 from rulekit.learners.noisy_or.search.gated_search import GatedFit
 from rulekit.learners.noisy_or.settings import NoisyOrSettings
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import log_of, probability_of
 from rulekit.schema import Constraints
 

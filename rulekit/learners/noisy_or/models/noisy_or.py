@@ -9,13 +9,13 @@ import numpy as np
 
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Missing, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
-from rulekit.learners.binned.codes import Codes
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.noisy_or.fitting.strengths import log_positive
 from rulekit.learners.noisy_or.search.causes import Cause
 from rulekit.learners.noisy_or.search.fits import Fit
 from rulekit.learners.noisy_or.search.joint_causes import JointCause
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import short_probability, strength_of
 
 HALF = strength_of(0.5)

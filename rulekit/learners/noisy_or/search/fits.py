@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.fitting.em import expectation_maximisation, start_of
 from rulekit.learners.noisy_or.fitting.incidence import Incidence
@@ -18,6 +17,7 @@ from rulekit.learners.noisy_or.fitting.strengths import Strengths, log_likelihoo
 from rulekit.learners.noisy_or.fitting.summed_out import Unknown, summed_out
 from rulekit.learners.noisy_or.search.causes import Cause
 from rulekit.learners.noisy_or.search.joint_causes import JointCause
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _NO_GAIN = 1e-7
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
-from rulekit.learners.counting.histograms import Bools, Floats
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains, log_positive
 from rulekit.learners.noisy_or.search.causes import Cause
 from rulekit.learners.noisy_or.search.fits import Fit, Rows
 from rulekit.learners.noisy_or.search.joint_causes import TRIED
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import MISSING_CODE
 
 _RISES = np.concatenate([[0.0], 2.5 * 2.0 ** np.arange(-12.0, 1.0)])

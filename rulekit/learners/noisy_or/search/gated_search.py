@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Floats
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.fitting.gated import fit_gated
 from rulekit.learners.noisy_or.fitting.strengths import Strengths
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
@@ -29,6 +28,7 @@ from rulekit.learners.noisy_or.search.joint_causes import (
     ordered_columns,
 )
 from rulekit.learners.noisy_or.search.single_causes import LEAST_GAIN, Search
+from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.schema import FIRST_LEVEL_CODE
 
 PRIOR_OF_INHIBITORS = 0.25

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.nodes import And, Node
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import Codes
-from rulekit.learners.binned.conditions import condition_node
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
-from rulekit.learners.counting.kernels import compiled
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 
 TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])
 """The strengths that a further cause is tried with, from a probability of .1 to one of 92 %: causes of a rare class act

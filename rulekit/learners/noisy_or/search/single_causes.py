@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.binned.problem import Problem
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats
-from rulekit.learners.counting.information import information_gain
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.search.causes import Cause, Causes
 from rulekit.learners.noisy_or.search.fits import Fit, Method, Rows, fitted
 from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_missing, gains_of_positive, innocent_shares
@@ -29,6 +27,8 @@ from rulekit.learners.noisy_or.search.joint_causes import (
     add_by_code,
     best_joint_cause,
 )
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.sums_of_rows.information import information_gain
 from rulekit.schema import MISSING_CODE
 
 LEAST_GAIN = 0.01

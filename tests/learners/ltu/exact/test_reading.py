@@ -6,7 +6,7 @@ import pytest
 from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, IsTrue, LinearThreshold, Not, Or
-from rulekit.learners.binned.binning import BinnedColumn
+from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.ltu.inputs import Condition
 from rulekit.learners.ltu.models import unit_node
 from rulekit.learners.ltu.units import ConditionTerm, Unit

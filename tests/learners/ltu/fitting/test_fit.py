@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from rulekit.learners.contract import Watch
-from rulekit.learners.counting.histograms import Bools, Floats, Ints
 from rulekit.learners.ltu.fitting.fit import FitResult, fit_tree
 from rulekit.learners.ltu.fitting.options import FitOptions
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def held_out(n: int, seed: int = 0) -> Bools:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rulekit import NoisyOrClassifier
 from rulekit.graph.nodes import Among, Hidden, IsTrue
-from rulekit.learners.binned.binning import bin_column
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import Problem
+from rulekit.learners.data.binning import bin_column
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.fitting.strengths import exact_gains, log_positive
 from rulekit.learners.noisy_or.fitting.summed_out import Unknown
 from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_missing, gains_of_positive

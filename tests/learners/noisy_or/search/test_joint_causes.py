@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.binned.binning import BinnedColumn
-from rulekit.learners.binned.codes import MemoryCodes
-from rulekit.learners.binned.problem import NO_BOUNDS, Problem
 from rulekit.learners.contract import NO_WATCH
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.problem import NO_BOUNDS, Problem
 from rulekit.learners.noisy_or.search.causes import causes_of
 from rulekit.learners.noisy_or.search.gains import gains_of_cause, gains_of_inhibitor
 from rulekit.learners.noisy_or.search.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause

@@ -1,1 +1,0 @@
-"""Binned columns as small integer codes, and conditions on them as nodes."""

@@ -1,1 +1,0 @@
-"""Counting kernels: histograms of integer weights, on several threads, with or without numba."""

@@ -1,0 +1,1 @@
+"""The rows of a training table: binned codes, folds, classes and problems of two classes."""

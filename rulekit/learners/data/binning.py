@@ -1,0 +1,341 @@
+"""Binning: the columns of a table as small integer codes, 0 for missing.
+
+A numeric column gets one code per distinct value, or at most `max_bins` by capped quantiles: a value's weight is capped
+at the mean weight of a bin, repeatedly, before the weights are cut at equal steps, so that a column heavy at one value
+keeps fine cuts elsewhere. A Boolean column has 1 for false and 2 for true.
+
+A category has 2.. for the levels that stand for themselves. The levels of an unordered one with few rows share code 1
+with a level never seen (section 2 of the same): a condition that names a level of one row has learned that row by
+heart, and a category with a level for each row would fit everything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless, numba_runs, run_threads
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.tables.table import Table, gathered
+
+_CAPPINGS = 8
+_WORTH_A_THREAD = 50_000
+_MOST_SMALL = 256
+_TOGETHER = 2  # columns that are copied together
+_PART = 1 << 16  # values that whole arrays hold between their steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedColumn:
+    """The codes of one feature, below n_codes; `low`, `high` [n_codes]: the training values a numeric bin spans.
+
+    `index` is the position of the feature in the table.
+    levels: what the codes 2.. of a category stand for; the feature's other levels have code 1, like unseen ones.
+    """
+
+    feature: Feature
+    index: int
+    n_codes: int
+    low: Floats
+    high: Floats
+    levels: tuple[str, ...] = ()
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbouring codes are neighbouring values."""
+        return self.feature.kind != "categorical" or self.feature.ordered
+
+
+def least_level(rows: float | None, weights: npt.NDArray[np.int64], unit: float) -> int:
+    """The least weight, in units, with which a level stands for itself.
+
+    By default 10 rows, or a hundredth of them where that is less, but 2 at least.
+    """
+    rows = max(2.0, min(10.0, float(weights.sum()) * unit / 100.0)) if rows is None else rows
+    return int(np.ceil(rows / unit - 1e-9))
+
+
+def least_side(rows: float) -> float:
+    """The default least weight of rows on either side of a condition, for rows of so much weight."""
+    return max(1.0, min(5.0, rows / 40.0))
+
+
+def bin_table(
+    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0, n_threads: int = 1
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
+    """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
+    used = binned_features(table)
+    together = bool(used) and max_bins is not None and max_bins < _MOST_SMALL
+    matrix = np.empty((table.n_rows, len(used) if together else 0), dtype=np.uint8)
+    alone: dict[int, npt.NDArray[Any]] = {}
+
+    def put(first: int) -> list[BinnedColumn]:
+        few, found = used[first : first + _TOGETHER], list[BinnedColumn]()
+        small: dict[int, npt.NDArray[Any]] = {}
+        for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
+            index, feature = used[place]
+            column, codes = bin_column(feature, index, array, weights, max_bins, least_level)
+            found.append(column)
+            (small if together and codes.dtype == np.uint8 else alone)[place] = codes
+        for rows in _parts(len(matrix) if small else 0):  # which stay in the processor's cache
+            for place, codes in small.items():
+                matrix[rows, place] = codes[rows]
+        return found
+
+    threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
+    groups = run_threads(put, range(0, len(used), _TOGETHER), threads)
+    columns = tuple(column for group in groups for column in group)
+    if together and not alone:
+        return columns, MemoryCodes.of_matrix(matrix)
+    # then there is no matrix, and kernels take columns that lie together
+    return columns, MemoryCodes(
+        tuple(alone[i] if i in alone else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
+    )
+
+
+def binned_features(table: Table) -> list[tuple[int, Feature]]:
+    """The columns that are binned, each with its place; the words of a text are conditions of their own."""
+    return [(i, f) for i, f in enumerate(table.features) if f.role == "use" and f.kind != "text"]
+
+
+def bin_column(
+    feature: Feature,
+    index: int,
+    array: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    max_bins: int | None,
+    least_level: int = 0,
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """One encoded column [n], binned by the weights [n] of its values, and its codes [n].
+
+    Levels of a category that weigh less than least_level are pooled.
+    """
+    none = np.full(1, np.nan)
+    if feature.kind == "categorical":
+        return _bin_levels(feature, index, array, weights, least_level)
+    if feature.kind == "boolean":
+        codes = (array > 0.5).view(np.uint8) + np.uint8(1)
+        codes[np.isnan(array)] = MISSING_CODE
+        return BinnedColumn(feature, index, 3, none, none), codes
+    # A column of a matrix is gathered once, and not kept.
+    array = array + array.dtype.type(0)  # minus zero is zero
+    column, high = bin_values(feature, index, *_distinct(array, weights), max_bins)
+    codes = np.empty(len(array), dtype=code_type(column.n_codes))
+    assign_bins(array, high, codes)
+    return column, codes
+
+
+def bin_values(
+    feature: Feature,
+    index: int,
+    values: npt.NDArray[Any],
+    counts: Floats,
+    max_bins: int | None,
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
+    first = first_of_bins(counts, max_bins)
+    low = values[first]
+    high = values[np.append(first[1:], len(values)) - 1] if len(values) else values
+    return numeric_column(feature, index, low, high), high
+
+
+def numeric_column(feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> BinnedColumn:
+    """A numeric column whose bins have these first and last values."""
+    none = np.full(1, np.nan)
+    bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
+    return BinnedColumn(feature, index, 1 + len(low), bottoms, tops)
+
+
+def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
+
+    The first bits of a float tell its place among the bins but for the few values near an end, which pays where there
+    are more values than such places.
+    """
+    if not numba_runs() or len(array) < 1 << _LOOKED_UP_BITS or not 0 < len(high) < _MOST_LOOKED_UP:
+        for part in _parts(len(array)):
+            codes[part] = np.where(np.isnan(array[part]), 0, np.searchsorted(high, array[part]) + 1)
+        return
+    bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
+    shift = 8 * bits.itemsize - _LOOKED_UP_BITS
+    high = np.append(high, high.dtype.type(np.inf)) + high.dtype.type(0)  # minus zero is zero
+    ends = _rising(high[:-1].view(bits)) >> shift
+    place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
+    first = np.searchsorted(ends, place).astype(np.uint16)
+    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, high, codes)
+
+
+_LOOKED_UP_BITS = 15
+_MOST_LOOKED_UP = 1 << 15
+
+
+def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Bits of floats, without minus zero and NaN, as integers in the order of the floats."""
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+@compiled
+def _assign_bins(array: Any, bits: Any, shift: int, first: Any, high: Any, codes: Any) -> None:
+    middle = len(first) // 2
+    for i in range(len(array)):
+        x = array[i]
+        b = np.int64(bits[i]) >> shift
+        # All bits of a negative float but the sign run the other way.
+        place = middle + (b if b >= 0 else -middle - 1 - b)
+        at = np.int64(first[place])
+        at += high[at] < x  # one step without a branch, which would often be guessed wrong
+        while high[at] < x:
+            at += 1
+        codes[i] = at + 1 if x == x else 0
+
+
+def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
+    """The distinct values of a numeric column in ascending order, and their weights."""
+    values = np.sort(array)
+    values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
+    counts = np.empty(len(values))
+    m = _runs(values, counts)
+    values, counts = values[:m], counts[:m]
+    if weights.strides == (0,):
+        counts *= float(weights[0])
+    else:
+        known = ~np.isnan(array)
+        counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
+    return values, counts
+
+
+def _runs_at_once(values: Any, counts: Any) -> int:
+    m, begun = 0, 0
+    for part in _parts(len(values)):
+        some = values[part]
+        new = np.concatenate([[m == 0 or values[m - 1] != some[0]], some[1:] != some[:-1]])
+        starts = part.start + np.flatnonzero(new)
+        if not len(starts):
+            continue
+        if m:
+            counts[m - 1] = starts[0] - begun
+        counts[m : m + len(starts)] = np.diff(starts, append=starts[-1])
+        values[m : m + len(starts)] = some[new]
+        m, begun = m + len(starts), starts[-1]
+    if m:
+        counts[m - 1] = len(values) - begun
+    return m
+
+
+@compiled_unless(_runs_at_once)
+def _runs(values: Any, counts: Any) -> int:
+    """Keep the first of equal neighbours, in place, and count them; says how many are left."""
+    m = 0
+    for i in range(len(values)):
+        if m > 0 and values[m - 1] == values[i]:
+            counts[m - 1] += 1.0
+        else:
+            values[m] = values[i]
+            counts[m] = 1.0
+            m += 1
+    return m
+
+
+def _bin_levels(
+    feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], least_level: int
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+    totals = np.bincount(array, weights, FIRST_LEVEL_CODE + len(feature.levels))
+    column, codes = bin_levels(feature, index, totals, least_level)
+    return column, codes[array]
+
+
+def bin_levels(
+    feature: Feature, index: int, totals: npt.NDArray[Any], least_level: int
+) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    """A category by the weights of its encoded codes, and the bin of each of these codes."""
+    n_levels = len(feature.levels)
+    kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
+    n_codes = FIRST_LEVEL_CODE + int(kept.sum())
+    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=code_type(n_codes))
+    codes[MISSING_CODE] = MISSING_CODE
+    codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
+    levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
+    none = np.full(1, np.nan)
+    return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
+
+
+def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
+    """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
+    m = len(counts)
+    if max_bins is None or m <= max_bins:
+        return np.arange(m, dtype=np.int64)
+    counts = counts.astype(np.float64, copy=False)
+    whole = float(counts.sum())
+
+    def below(cap: float) -> tuple[float, int]:
+        heavy = counts[counts > cap]
+        return whole - float(heavy.sum()), len(heavy)
+
+    cap, total = capped_total(below, max_bins)
+    first = np.empty(max_bins, dtype=np.int64)
+    return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
+
+
+def _first_of_bins_at_once(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
+    bins, last, reached = 0, np.full(1, -1), np.zeros(1)
+    for part in _parts(len(counts)):
+        capped = np.minimum(counts[part], cap)
+        reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
+        middle = (reached - capped / 2) / total * max_bins
+        own = np.minimum(middle, max_bins - 1.0).astype(np.int64)
+        last = np.maximum.accumulate(np.concatenate([last[-1:], own]))
+        begins = part.start + np.flatnonzero(own > last[:-1])
+        first[bins : bins + len(begins)] = begins
+        bins += len(begins)
+    return bins
+
+
+@compiled_unless(_first_of_bins_at_once)
+def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
+    bins, last, reached = 0, -1, 0.0
+    for i in range(len(counts)):
+        capped = min(counts[i], cap)
+        reached += capped
+        middle = (reached - capped / 2) / total * max_bins
+        own = int(min(middle, max_bins - 1.0))
+        if own > last:
+            first[bins] = i
+            bins += 1
+            last = own
+    return bins
+
+
+def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:
+    """The weight at which the weights of distinct values are capped, and their sum then.
+
+    below(cap): the sum of the weights of at most `cap`, which are whole numbers, and how many are above it; so the
+    result does not depend on the order in which they are added.
+    """
+    cap = math.inf
+    total, _ = below(cap)
+    for _ in range(_CAPPINGS):
+        # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
+        cap = total / max_bins
+        within, above = below(cap)
+        if above == 0:
+            break  # nothing is heavier than the cap, and so it stays
+        total = within + above * cap
+    return cap, total
+
+
+def _parts(n: int) -> list[slice]:
+    """All of n values in their order, some at a time."""
+    return [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
+
+
+def code_type(n_codes: int) -> np.dtype[Any]:
+    """The smallest type that holds the codes below n_codes."""
+    return np.dtype(np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.uint32)

@@ -1,0 +1,119 @@
+"""The words of text columns as binned columns, so that every learner can make conditions of them.
+
+Of each text the words are taken that tell most of some class: by their expected information gain, each class against
+the rest, of at least LEAST_GAIN nats, and in rows of enough weight. A word is a column like a Boolean one: code 1 where
+the text has it not, 2 where it has, 0 where the text is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.graph.nodes import Contains, Node, Not
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_codes, with_columns
+from rulekit.learners.sums_of_rows.information import gain_of_each_class, word_counts
+from rulekit.schema import Feature
+from rulekit.tables.table import StoredArrays, Table
+from rulekit.tables.text.token_sets import TokenSets
+
+LEAST_GAIN = 0.005
+MOST_WORDS = 200
+"""Words of one text column, each of which takes a byte a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WordColumn(BinnedColumn):
+    """Whether a text has a word; its feature is a Boolean one with the name of the text."""
+
+    word: str = ""
+
+    def holds(self, present: bool, missing: bool) -> Node:
+        """The node of the rows that have the word (or have it not), `missing` where the text is missing."""
+        if present:
+            return Contains(self.feature.name, (self.word,), missing)
+        return Not(Contains(self.feature.name, (self.word,), not missing))
+
+
+def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -> Problem:
+    """The problem with a column more for each word of the texts of a table that is worth a condition.
+
+    The labels of the problem are class indices; least: the least weight, in units, of the rows with a word.
+    """
+    columns = [
+        _column(feature, index, feature.levels[word])
+        for index, feature, sets in _texts(table)
+        for word in telling_words(sets, problem.labels, n_classes, problem.weights, least)
+    ]
+    return with_word_columns(problem, table, columns)
+
+
+def with_word_columns(problem: Problem, table: Table, columns: Sequence[WordColumn]) -> Problem:
+    """The problem with columns of words, ordered by the column of their text, behind its own; table: the rows."""
+    if not columns:
+        return problem
+    codes, texts = list[npt.NDArray[np.uint8]](), np.zeros(len(problem.labels), dtype=np.uint64)
+    for index, feature, sets in _texts(table):
+        number_of = {word: number for number, word in enumerate(feature.levels)}
+        codes += _codes(sets, [number_of[column.word] for column in columns if column.index == index])
+        # columns ask for few of the words, and rows are equal where all of them are
+        mix(texts, sets.hashes())
+    return with_columns(replace(problem, texts=texts), columns, codes)
+
+
+def without_mute_words(problem: Problem, labels: npt.NDArray[Any]) -> Problem:
+    """The problem in which a word that tells too little of every class is as if no text had it.
+
+    labels [n]: the class index of each row. Of the rows of a fold words are left out that only the others speak for.
+    """
+    n_classes, codes = int(labels.max(initial=0)) + 1, problem.codes
+    own = [k for k, column in enumerate(problem.columns) if isinstance(column, WordColumn)]
+    tables = [
+        np.bincount(codes[k] * n_classes + labels, problem.weights, 3 * n_classes).reshape(3, n_classes) for k in own
+    ]
+    # A missing text has no word, as in `word_counts`.
+    counts = np.array([[table[0] + table[1], table[2]] for table in tables]).reshape(len(own), 2, n_classes)
+    mute = [k for k, gain in zip(own, gain_of_each_class(counts), strict=True) if gain.max() < LEAST_GAIN]
+    if not mute:
+        return problem
+    return with_codes(problem, {k: np.minimum(codes[k], 1) for k in mute})
+
+
+def telling_words(
+    sets: TokenSets, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[Any], least: int = 0
+) -> list[int]:
+    """The words, by their numbers in the order of the vocabulary, that tell most of some class; at most MOST_WORDS."""
+    counts = word_counts(sets, labels, n_classes, weights)
+    gain = gain_of_each_class(counts).max(axis=-1, initial=0.0)
+    gain[counts[:, 1].sum(axis=-1) < least] = 0.0
+    best = np.argsort(-gain, kind="stable")[:MOST_WORDS]
+    return sorted(best[gain[best] >= LEAST_GAIN].tolist())
+
+
+def _texts(table: Table) -> Iterator[tuple[int, Feature, TokenSets]]:
+    """The texts that may be used, each with its place."""
+    held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
+    for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
+        if isinstance(sets, TokenSets) and feature.role == "use":
+            yield index, feature, sets
+
+
+def _column(feature: Feature, index: int, word: str) -> WordColumn:
+    return WordColumn(replace(feature, kind="boolean", levels=()), index, 3, NO_BOUNDS, NO_BOUNDS, word=word)
+
+
+def _codes(sets: TokenSets, words: list[int]) -> list[npt.NDArray[np.uint8]]:
+    starts, rows = sets.by_token()
+    absent = np.where(sets.missing, 0, 1).astype(np.uint8)
+    found = []
+    for word in words:
+        codes = absent.copy()
+        codes[rows[starts[word] : starts[word + 1]]] = 2
+        found.append(codes)
+    return found

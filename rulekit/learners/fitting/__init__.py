@@ -1,1 +1,0 @@
-"""What every learner needs around its algorithm: rows, classes, folds, sizes, provenance."""

@@ -1,1 +1,0 @@
-"""What a model must keep: constraints, and rules to start from."""

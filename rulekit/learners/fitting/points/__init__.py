@@ -1,1 +1,0 @@
-"""Whole points for the terms of a sum, and the probability that a total stands for."""

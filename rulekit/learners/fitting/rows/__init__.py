@@ -1,1 +1,0 @@
-"""What is learned from: rows, classes and their weights, folds."""

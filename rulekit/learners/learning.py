@@ -1,0 +1,390 @@
+"""The loop around a learner: its candidates as they come, held-out errors beside them, limits of time, Ctrl-C.
+
+A question's first fold is learned in step with the question itself, a candidate of each in turn, so that whatever ends
+the learning, the sizes that were reached have been checked on rows that they were not learned from. With several
+questions each gets a candidate before one gets a second. Where the rows are too many for that (or on disk), questions
+and folds are learned one after the other, each in its share of the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from rulekit.errors import LearnerError
+from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.words import without_mute_words
+from rulekit.learners.faults import candidates_of, check_candidate
+from rulekit.learners.sizes.choice import Curve
+from rulekit.learners.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
+from rulekit.learners.sums_of_rows.histograms import Ints
+
+_IN_STEP = 1 << 27
+"""Codes of all questions together up to which they are learned in step."""
+
+_FEWEST_FOLDS, _PLENTY = 3, 16384.0
+"""Folds that are looked at in any case, and the held-out rows after which there are no more."""
+
+_MOST = 10_000
+"""Candidates beyond the sizes that were asked for after which a learning is taken for one without an end."""
+
+_AT_ONCE = ("interrupted", "cancelled")
+
+Callback = Callable[[Mapping[str, Any]], object]
+
+
+class Learner(Protocol):
+    """What the loop asks of a learner; see rulekit.learners.rule_learner.RuleLearner."""
+
+    def learn(self, question: Question) -> Learning: ...
+
+    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
+
+    def nothing(self, question: Question) -> Candidate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How sizes are checked: on which folds (None: not at all), the report, and until when.
+
+    size: the place on the path that was asked for; joint: sizes are chosen for all questions together, afterwards;
+    questions: how many there are.
+    """
+
+    folds: Folds | None
+    parsimony: float
+    n_units: int
+    callback: Callback | None
+    deadline: float
+    size: int | None = None
+    joint: bool = False
+    questions: int = 1
+
+
+@dataclass(slots=True, eq=False)
+class Course:
+    """A learning under way: the candidates so far, and whether it has ended by itself; left: how many may follow."""
+
+    question: Question
+    learning: Iterator[Candidate]
+    left: int
+    candidates: list[Candidate] = field(default_factory=list)
+    ended: bool = False
+
+    def advance(self) -> bool:
+        """Take the next candidate; False where there is none."""
+        if self.ended:
+            return False
+        try:
+            candidate = next(self.learning)
+        except StopIteration as end:
+            self.candidates = self.candidates if end.value is None else self.checked(end.value)
+            self.ended = True
+            return False
+        check_candidate(candidate, self.candidates[-1] if self.candidates else None, self._total, self._columns)
+        self.left -= 1
+        if self.left < 0:
+            raise LearnerError(f"learn does not end: its last candidate is of size {candidate.size}")
+        if self.candidates and self.candidates[-1].size == candidate.size:
+            self.candidates.pop()
+        self.candidates.append(candidate)
+        return True
+
+    def checked(self, path: Iterable[Candidate]) -> list[Candidate]:
+        """The candidates of a path that ends the learning; raises LearnerError for the first that is none."""
+        found = list(candidates_of(path, "finish or learn ended with"))
+        for before, candidate in zip((None, *found), found, strict=False):
+            check_candidate(candidate, before, self._total, self._columns)
+        return found
+
+    @property
+    def _total(self) -> float:
+        return self.question.problem.total
+
+    @property
+    def _columns(self) -> Sequence[BinnedColumn]:
+        return self.question.problem.columns
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A question with what was learned: the candidates of its path, of which `chosen` (from 1; 0: none) was taken.
+
+    grown: the candidates before `finish`; nothing: what stands where none does (None: as the learner says); folds: what
+    was learned without each; curve: of the held-out errors; checked: whether it has chosen; all_stay: each of its units
+    has already had to pay for its size; longest: the place up to which it goes where all questions share one size,
+    where its own held-out error is least, or of a rare class the macro F1 largest.
+    """
+
+    question: Question
+    course: Course
+    first: Course | None = None
+    folds: list[Fold] = field(default_factory=list)
+    path: tuple[Candidate, ...] = ()
+    nothing: Candidate | None = None
+    curve: Curve | None = None
+    chosen: int = 0
+    checked: bool = False
+    all_stay: bool = False
+    longest: int = 0
+    last: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def grown(self) -> list[Candidate]:
+        return self.course.candidates
+
+
+def learn_all(learner: Learner, questions: Sequence[Question], plan: Plan) -> tuple[list[Run], Stopped]:
+    """Learn every question; says what stopped the learning early."""
+    runs: list[Run] = []
+    stopped: Stopped = ""
+    together = _together(questions)
+    for start in range(0, len(questions), together):
+        group = questions[start : start + together]
+        share = len(group) / (len(questions) - start)
+        now = time.monotonic()
+        until = plan.deadline if share == 1.0 else now + (plan.deadline - now) * share
+        if stopped in _AT_ONCE:
+            until = -np.inf  # what is left keeps its prior probability
+        found, why = _Group(learner, group, replace(plan, deadline=until), _in_step(questions)).learn()
+        runs += found
+        stopped = stopped or why
+    return runs, stopped
+
+
+def _in_step(questions: Sequence[Question]) -> bool:
+    problem = questions[0].problem
+    in_memory = isinstance(problem.codes, MemoryCodes)
+    return in_memory and len(problem.labels) * max(1, len(problem.columns)) <= _IN_STEP
+
+
+def _together(questions: Sequence[Question]) -> int:
+    """How many questions are learned in step."""
+    problem = questions[0].problem
+    cells = len(problem.labels) * max(1, len(problem.columns))
+    return max(1, min(len(questions), _IN_STEP // cells)) if _in_step(questions) else 1
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Questions that are learned in step."""
+
+    learner: Learner
+    questions: Sequence[Question]
+    plan: Plan
+    in_step: bool
+    runs: list[Run] = field(default_factory=list)
+    until: float = np.inf
+
+    def learn(self) -> tuple[list[Run], Stopped]:
+        plan = self.plan
+        self.runs = [Run(question, self._course(question, plan.deadline)) for question in self.questions]
+        stopped: Stopped = ""
+        try:
+            stopped = self._grow()
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        except OutOfTimeError:
+            stopped = "time limit"
+        for number, run in enumerate(self.runs):
+            if isinstance(run.course.learning, Generator):
+                run.course.learning.close()
+            # each question gets its share of the time that is left, so that the first does not take all of it
+            now = time.monotonic()
+            self.until = now + (plan.deadline - now) / (len(self.runs) - number)
+            try:
+                stopped = self._choose(run, stopped)
+            except KeyboardInterrupt:
+                self._take(run, stopped := "interrupted")
+            except OutOfTimeError:
+                self._take(run, stopped := "time limit")
+        return self.runs, stopped
+
+    def _course(self, question: Question, until: float) -> Course:
+        question = replace(question, watch=Watch(until))
+        return Course(question, candidates_of(self.learner.learn(question)), _MOST + 2 * (self.plan.n_units or 0))
+
+    def _variants(self, course: Course) -> Variants | None:
+        """What the learner makes of the candidates; its paths are checked when they are made."""
+        variants = self.learner.finish(course.question, tuple(course.candidates))
+        if variants is None:
+            return None
+        return replace(variants, paths=[partial(self._path, course, make) for make in variants.paths])
+
+    @staticmethod
+    def _path(course: Course, make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
+        return course.checked(make())
+
+    # Candidates ----------------------------------------------------------------------------------------------------
+
+    def _grow(self) -> Stopped:
+        """Advance every question by a candidate in turn."""
+        if self.in_step and self.plan.folds is not None:
+            for run in self.runs:
+                self._begin_folds(run)
+        elif self.plan.folds is not None and self.plan.deadline < np.inf:
+            now = time.monotonic()
+            half = now + (self.plan.deadline - now) / 2
+            self.runs = [replace(run, course=self._course(run.question, half)) for run in self.runs]
+        live = list(self.runs)
+        while live:
+            for run in list(live):
+                run.course.question.watch.check()
+                if run.first is not None:
+                    run.first.advance()
+                size = len(run.grown)
+                if not run.course.advance():
+                    live.remove(run)
+                elif len(run.grown) > size and self._report(run):
+                    return "cancelled"
+        return ""
+
+    def _report(self, run: Run) -> bool:
+        """Tell the callback of the newest candidate; says whether it cancels."""
+        made, question = run.grown[-1], run.question
+        if made.start:
+            return False
+        run.last = {**self._told(run), "objective": made.objective, "error": made.error / question.problem.total}
+        run.last["unit"] = made.size
+        return self.plan.callback is not None and bool(self.plan.callback(dict(run.last)))
+
+    # Sizes ---------------------------------------------------------------------------------------------------------
+
+    def _begin_folds(self, run: Run) -> None:
+        if int(self._fold().max()) > 0:
+            run.first = self._fold_course(run, 0, self.plan.deadline)
+
+    def _fold(self) -> Ints:
+        assert self.plan.folds is not None
+        return self.plan.folds.of_rows()
+
+    def _fold_course(self, run: Run, k: int, until: float) -> Course:
+        assert self.plan.folds is not None
+        kept = np.asarray(self._fold() != k)
+        training = without_mute_words(run.question.problem.take(kept), self.plan.folds.problem.labels[kept])
+        return self._course(replace(run.question, problem=training, groups=None, fold=True), until)
+
+    def _choose(self, run: Run, over: Stopped) -> Stopped:
+        """Check the sizes of a path on held-out rows and take one; over: what has stopped the learning already."""
+        why = over
+        variants = self._variants(run.course)
+        several = len(run.grown) > 1 or (variants is not None and variants.by_error)  # sizes, or ways to none and one
+        if self.plan.folds is not None and several:
+            if run.first is None and over not in _AT_ONCE:
+                self._begin_folds(run)
+            if run.first is not None:
+                why = self._check(run, over)
+        run.first = None
+        self._take(run, why)
+        return why
+
+    def _check(self, run: Run, over: Stopped) -> Stopped:
+        """The curve of all folds that can be finished, of the first as far as it has come; says what stopped."""
+        assert run.first is not None
+        fold, weights = self._fold(), list[float]()
+        asked: Sequence[int] | None = None
+        course, cut = run.first, over if over in _AT_ONCE else ""
+        run.first = None
+        for k in range(int(fold.max()) + 1):
+            if k:
+                del course  # the rows of one fold at a time
+                course = self._fold_course(run, k, self.until)
+            cut = cut or self._to_the_end(course)
+            held = run.question.problem.take(fold == k)
+            found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
+            if found is None:
+                break
+            run.folds.append(found)
+            weights.append(float(found.totals.sum()))  # of the rows that were looked at
+            asked = still_asked(run.folds, weights, asked)
+            cut = cut or self._tell_fold(run, k + 1)
+            if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
+                break
+        if run.folds:
+            short = len(run.folds) == 1 and not course.ended
+            run.curve = best_curve(curves_of(run.folds, weights, short), run.folds)
+        return over or cut
+
+    def _to_the_end(self, course: Course) -> Stopped:
+        try:
+            while True:
+                course.question.watch.check()
+                if not course.advance():
+                    return ""
+        except OutOfTimeError:
+            return "time limit"
+        except KeyboardInterrupt:
+            return "interrupted"
+
+    def _told(self, run: Run) -> dict[str, Any]:
+        """What the callback is told of a question, with or without a candidate."""
+        return {
+            "class": run.question.label,
+            "n_units": self.plan.n_units,
+            "unit": 0,
+            "questions": self.plan.questions,
+            "folds": 0 if self.plan.folds is None else self.plan.folds.n_folds,
+        }
+
+    def _tell_fold(self, run: Run, number: int) -> Stopped:
+        try:
+            step = {**(run.last or self._told(run)), "fold": number}
+            cancels = self.plan.callback is not None and self.plan.callback(step)
+        except KeyboardInterrupt:
+            return "interrupted"
+        return "cancelled" if cancels else ""
+
+    def _held_out(self, course: Course, held: Problem, places: int, asked: Sequence[int] | None) -> Fold | None:
+        """What the rows of a fold say of the candidates, of all variants or those asked for; None: none was reached.
+
+        A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.
+        """
+        variants = self._variants(course)
+        if not course.ended and (variants is not None or not course.candidates):
+            return None
+        nothing = self.learner.nothing(course.question)
+        least = 1 if variants is not None else max(1, places) if course.ended else 0
+        return fold_of(course.question, course.candidates, nothing, variants, held, least, asked)
+
+    def _take(self, run: Run, why: Stopped) -> None:
+        """End a path and choose the size; where sizes are chosen together, up to which it goes then."""
+        variants = self._variants(run.course)
+        if variants is None:
+            run.path = tuple(run.grown)
+        else:
+            variant = run.curve.variant if run.curve is not None else 0 if why else variants.preferred()
+            if variant not in range(len(variants.paths)):
+                raise LearnerError(f"preferred of finish is {variant!r}, and there are {len(variants.paths)} paths")
+            run.path = tuple(run.course.checked(self._final(variants, variant, why)))
+            run.nothing = None if variants.nothing is None else variants.nothing()
+            run.all_stay = not (variants.least or variants.shared or variants.by_error)
+        run.longest = run.chosen = len(run.path)
+        alone = variants is None or not variants.shared
+        if run.curve is not None and self.plan.joint and alone and (run.curve.rare or not run.all_stay):
+            run.longest = min(run.longest, run.curve.finds_most()[0] if run.curve.rare else run.curve.best())
+        if self.plan.joint or self.plan.size is not None:
+            run.chosen = min(run.longest, run.chosen if self.plan.size is None else self.plan.size)
+        elif run.curve is not None:
+            nothing = run.nothing or self.learner.nothing(run.course.question)
+            training = np.array([(each.objective, each.error) for each in (nothing, *run.path)]).T
+            taken = run.curve.taken(run.chosen, self.plan.parsimony, all_stay=run.all_stay, training=training)
+            run.chosen = min(run.chosen, taken)
+            run.checked = not run.all_stay or run.chosen < run.longest
+
+    @staticmethod
+    def _final(variants: Variants, variant: int, why: Stopped) -> Sequence[Candidate]:
+        """The path of the variant that is taken; as it was compared where there is no time for more."""
+        if variants.final is not None and not why:
+            with suppress(OutOfTimeError):
+                return variants.final(variant)
+        return variants.paths[variant]()

@@ -1,0 +1,1 @@
+"""What learners build models of: rule sets, additive sums, whole points."""

@@ -1,0 +1,161 @@
+"""Points that are added up: a score card as a model, exact because its points lie on a grid of a power of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from rulekit.errors import InputError, LearnerError
+from rulekit.exactness import SINGLE_BITS, finest_unit
+from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.conditions import condition_node, cut_of
+from rulekit.learners.data.problem import FixedColumn, Problem
+from rulekit.learners.faults import check_codes
+from rulekit.learners.models.rule_sets import Clause, clause_node
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """What a sum is made of: the weights of rules, the points of columns by code [n_codes], and a bias.
+
+    scale: the logistic of the sum times that is what is reported of it. fitted: that was fitted to the labels, with a
+    penalty, so that to fit it anew would only make it too sure of itself.
+    """
+
+    rules: tuple[tuple[Clause, float], ...]
+    columns: Mapping[int, Floats]
+    bias: float
+    scale: float = 1.0
+    fitted: bool = False
+
+
+@runtime_checkable
+class Summed(Protocol):
+    """A model that is a sum."""
+
+    def terms(self) -> Terms:
+        """What is added up."""
+
+
+class Scored(Protocol):
+    """A model whose sum is the log odds of yes."""
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+
+
+def log_losses(model: Scored, problem: Problem) -> Floats:
+    """The log loss [n] that the model has on each row."""
+    losses = np.empty(len(problem.labels))
+    for rows, codes in problem.codes.parts(len(losses)):
+        labels = problem.labels[rows]
+        scores = model.scores(codes, len(labels))
+        losses[rows] = np.logaddexp(0.0, np.where(labels == 1, -scores, scores))
+    return losses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCard:
+    """Says yes where bias + the points of the columns' codes is above 0.
+
+    The probability of a sum z is 1 / (1 + exp(-(scale z + offset))). points: by column [n_codes]. They and the bias are
+    multiples of one power of two (see `on_grid`).
+    """
+
+    points: Mapping[int, Floats]
+    bias: float
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        total = np.full(n_rows, self.bias)
+        for column, points in self.points.items():
+            total += points[codes[column]]
+        return np.asarray(total > 0.0)
+
+    def check(self, columns: Sequence[BinnedColumn]) -> None:
+        """Raise LearnerError where a column has not one finite number for each of its codes, or the bias is none."""
+        for column, points in self.points.items():
+            check_codes(points, columns[column], float)
+        if not np.isfinite([self.bias, self.scale, self.offset]).all():
+            raise LearnerError(f"the bias of a score card is {self.bias}, its scale {self.scale}")
+
+    def terms(self) -> Terms:
+        """The points of all columns."""
+        return Terms((), self.points, self.bias, self.scale)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum of the points of all columns."""
+        terms = [
+            term for column, points in sorted(self.points.items()) for term in terms_of(frame.columns[column], points)
+        ]
+        total = Linear(terms, self.bias)
+        scaled = total if (self.scale, self.offset) == (1.0, 0.0) else Linear([(self.scale, total)], self.offset)
+        silent = not terms and self.bias <= 0.0
+        # Ranked classes are reported by differences, several by sums that are compared: there is no side to be kept to.
+        sided = bool(self.offset) and frame.kind == "two" and not frame.unreported
+        return Score(total, probability=Logistic(scaled), silent=silent, sided=sided)
+
+
+def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
+    """Points and bias rounded to the finest power of two with which every sum has at most 24 bits."""
+    unit = finest_unit([bias, *(float(np.abs(values).max(initial=0.0)) for values in points.values())], SINGLE_BITS)
+    return {column: np.rint(values / unit) * unit for column, values in points.items()}, round(bias / unit) * unit
+
+
+def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:
+    """The terms of a sum that give each code its points: a step function, points by level, or a weighted condition."""
+    if column.feature.kind == "numeric" and column.n_codes > 2 and len(np.unique(points)) > 1:
+        jumps = [code for code in range(1, column.n_codes - 1) if points[code] != points[code + 1]]
+        values = [float(points[code]) for code in (1, *(code + 1 for code in jumps))]
+        cuts = [cut_of(column, code) for code in jumps]
+        return [(1.0, Step(column.feature.name, tuple(cuts), tuple(values), float(points[0])))]
+    weights = [value for value in np.unique(points).tolist() if value != 0.0]
+    if column.feature.kind == "categorical" and len(weights) > 1 and not isinstance(column, FixedColumn):
+        unseen = float(points[UNSEEN_CODE])  # of the levels too that no training row has
+        known = dict(zip(column.levels, points[FIRST_LEVEL_CODE:].tolist(), strict=True))
+        by_level = tuple((level, known.get(level, unseen)) for level in column.feature.levels)
+        return [(1.0, LevelPoints(column.feature.name, by_level, float(points[MISSING_CODE]), unseen))]
+    return [(value, condition_node(column, points == value)) for value in weights]
+
+
+def terms_of_rules(
+    rules: Iterable[tuple[Clause, float]], columns: Sequence[BinnedColumn]
+) -> tuple[list[tuple[float, Node]], float]:
+    """The terms of weighted rules, and what is to be added to the bias.
+
+    A rule that speaks of all levels but a few, of missing and of unseen ones is said of these few, against the class:
+    so the bias is what is true of most rows, and only what is special about a row adds to it.
+    """
+    terms, constant = list[tuple[float, Node]](), 0.0
+    for clause, weight in rules:
+        if weight == 0.0:
+            continue
+        if len(clause) == 1 and _but_a_few(columns[next(iter(clause))], *clause.values()):
+            clause, weight, constant = {j: ~held for j, held in clause.items()}, -weight, constant + weight
+        terms.append((weight, clause_node(clause, columns)))
+    return terms, constant
+
+
+def _but_a_few(column: BinnedColumn, held: Bools) -> bool:
+    """Whether a condition has the larger part of the levels of a category, and missing and unseen ones."""
+    named = held[FIRST_LEVEL_CODE:]
+    if column.ordered or isinstance(column, FixedColumn) or not (held[MISSING_CODE] and held[UNSEEN_CODE]):
+        return False
+    return 0 < int(np.count_nonzero(~named)) <= int(np.count_nonzero(named))
+
+
+def refuse_for_sums(settings: Any, classes: Sequence[Any]) -> None:
+    """Raise InputError where sums of several classes are to promise that missing values never help."""
+    if settings.missing_never_helps and len(classes) > 2 and settings.ordered is None:
+        why = "of several classes the largest sum decides, which a missing value may always turn to some class"
+        raise InputError(why, where="missing_never_helps", fix="leave it out, or take another learner")

@@ -1,0 +1,1 @@
+"""What a model must keep: a start, allowed changes, promises."""

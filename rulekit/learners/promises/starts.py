@@ -1,0 +1,160 @@
+"""What a start is to any learner: whether it fits the labels, its rules, which of them stay, and these as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rulekit.errors import InputError
+from rulekit.graph.decisions import Part
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import FALSE, TRUE, Among, Column, Family, Hidden, LevelPoints, Linear, Missing, Node, Step
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import conjuncts, disjuncts, rules_of, rules_of_parts
+from rulekit.graph.traversal import topological
+from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
+from rulekit.learners.models.rule_sets import Clause
+from rulekit.names import suggestion
+from rulekit.schema import Schema
+from rulekit.tables.table import Table
+
+WHERE = "start"
+
+Freeze = Literal["all", "none"] | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The rules of one question: those that stay as they are, and those to begin with."""
+
+    kept: tuple[Node, ...]
+    begun: tuple[Node, ...]
+
+
+def check_classes(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool) -> None:
+    """Raise InputError unless the graph decides between these classes, in this order where the order counts."""
+    same = set(map(repr, graph.classes)) == set(map(repr, classes))
+    if not same:
+        raise InputError(
+            f"it decides between {_listed(graph.classes)}, the data between {_listed(classes)}",
+            where=WHERE,
+            fix="give a start with the classes of the data",
+        )
+    if ordered != graph.decision.ordered:
+        has, wants = ("no order of the classes", "ordered") if ordered else ("ordered classes", "not ordered")
+        raise InputError(f"it has {has}, the labels are {wants}", where=WHERE, fix="declare both or neither")
+    if len(classes) == 2 and len(graph.decision.roots) > 1:
+        fix = "give one whose positive class has the rules"
+        raise InputError("it compares the scores of two classes", where=WHERE, fix=fix)
+    if len(graph.decision.roots) < len(classes) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
+        what = "ranks its classes" if ordered else "is about the class"
+        one = _listed(graph.classes) if ordered else repr(graph.classes[1])
+        other = _listed(classes) if ordered else repr(classes[1])
+        raise InputError(f"it {what} {one}, the learner {other}", where=WHERE, fix="say the same")
+
+
+def _listed(classes: Sequence[ClassLabel]) -> str:
+    return ", ".join(map(str, classes))
+
+
+def staying(graph: RuleGraph, freeze: Freeze) -> frozenset[Node] | None:
+    """The nodes of the rules that stay, None for all; raises InputError for an unknown id."""
+    if freeze == "all":
+        return None
+    rules = {rule.id: rule for rule in rules_of(graph)}
+    ids = () if freeze == "none" else tuple(freeze)
+    for name in ids:
+        if name not in rules:
+            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, rules, "its rules"))
+        if rules[name].connective not in ("or", "sum"):
+            raise InputError(
+                f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"
+            )
+    return frozenset(rules[name].node for name in ids)
+
+
+def unmerged(graph: RuleGraph, freeze: Freeze) -> tuple[Node, ...]:
+    """The hidden bits of rules, and those of a sum that stay: simplification does not merge them with new ones."""
+    bits = tuple(node for node in graph.nodes() if isinstance(node, Hidden))
+    return (*bits, *(rule.node for rule in rules_of(graph) if freeze == "all" or rule.id in freeze))
+
+
+def clauses_of(root: Node) -> tuple[Node, ...]:
+    """The rules that a formula joins by or."""
+    return () if root is FALSE else disjuncts(root)
+
+
+def terms_of_part(part: Part) -> tuple[Node, ...]:
+    """The conditions that a sum gives weights, or the rules that are joined by or.
+
+    A step function is a condition for each of its segments, points by level for each group of levels, and either for
+    missing and unseen values that have points. Raises InputError for another form.
+    """
+    if part.score.family is Family.BOOLEAN:
+        return tuple(rule for rule in clauses_of(part.score) if rule is not TRUE)
+    below = list(topological([part.score]))
+    if part.score.family is not Family.REAL or not all(
+        isinstance(node, Linear | Step | LevelPoints | Column) or node.family is Family.BOOLEAN for node in below
+    ):
+        raise InputError("it is neither rules nor a sum", where=WHERE, fix="give rules joined by or, or weighted rules")
+    numbers = next((node for node in below if isinstance(node, Column)), None)
+    if numbers is not None:
+        raise InputError(f"it adds up the numbers of {numbers.feature!r}", where=WHERE, fix="give conditions on them")
+    found: list[Node] = []
+    for node in _summands(part.score):
+        if node.family is Family.BOOLEAN:
+            found.append(node)
+            continue
+        found += [rule.node for rule in rules_of_parts([Part(part.class_index, node, None)])]
+        assert isinstance(node, Step | LevelPoints)
+        if node.missing:
+            found.append(Missing(node.feature))
+        if isinstance(node, LevelPoints) and node.unseen:
+            found.append(Among(node.feature, (), unseen=True))
+    return tuple(node for node in dict.fromkeys(found) if any(readers([node])))
+
+
+def _summands(score: Node) -> list[Node]:
+    """The terms of a sum that have a weight; of a sum within it its terms."""
+    if not isinstance(score, Linear):
+        return [score]
+    return [each for weight, node in score.terms if weight for each in _summands(node)]
+
+
+def given_rules(
+    graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], rules: Sequence[Sequence[Node]]
+) -> list[Given]:
+    """What stays and what is begun with, by class as the learner lists them; rules: by part of the decision."""
+    stays = staying(graph, freeze)
+    found = [
+        Given(
+            tuple(rule for rule in own if stays is None or rule in stays),
+            tuple(rule for rule in own if not (stays is None or rule in stays)),
+        )
+        for own in rules
+    ]
+    return [found[list(graph.classes).index(label)] for label in classes] if len(found) == len(classes) else found
+
+
+def with_given(
+    problem: Problem, found: Sequence[Given], table: Table, *, whole: bool = False
+) -> tuple[Problem, list[tuple[tuple[Clause, ...], tuple[Clause, ...]]]]:
+    """The problem with given rules as columns of their own, and by question these and those to begin with, as clauses.
+
+    A rule that need not stay is one clause of its conditions, or (whole) of itself.
+    """
+
+    def parts(rule: Node) -> tuple[Node, ...]:
+        return (rule,) if whole else conjuncts(rule)
+
+    nodes = [node for own in found for node in (*own.kept, *(part for rule in own.begun for part in parts(rule)))]
+    column = {node: len(problem.columns) + i for i, node in enumerate(dict.fromkeys(nodes))}
+    clauses = [
+        (
+            tuple({column[rule]: HOLDS} for rule in own.kept),
+            tuple({column[part]: HOLDS for part in parts(rule)} for rule in own.begun),
+        )
+        for own in found
+    ]
+    return with_fixed(problem, list(column), table, Schema(table.features)), clauses

@@ -1,0 +1,1 @@
+"""Integer sums over rows: histograms and the kernels that count them."""

@@ -1,0 +1,1 @@
+"""Find a row with a property, or prove that there is none."""

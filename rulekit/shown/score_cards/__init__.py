@@ -1,0 +1,1 @@
+"""Score cards: points of rules and columns, and their totals."""

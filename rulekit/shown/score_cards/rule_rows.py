@@ -1,0 +1,124 @@
+"""The rules of a model as rows for a reader: single ones, and the lines of a score card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rulekit.graph.language.figures import RuleFigures
+from rulekit.graph.language.readable import chance
+from rulekit.graph.language.words import name
+from rulekit.graph.leaves import column_of, levels_of_leaf
+from rulekit.graph.nodes import TRUE, Among, Family, Hidden, Node
+from rulekit.graph.rules import INHIBITS, Rule
+from rulekit.shown.outline import ALWAYS, Line, Words, conditions_of, outline
+from rulekit.shown.score_cards.cards import Card, Entry
+from rulekit.shown.score_cards.value_words import UNSEEN, is_unseen, value_words
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A rule as a reader sees it.
+
+    conditions: joined by "and". outline: the lines of a rule that is no plain conjunction, else empty. weight: its part
+    of a sum, or None; a term with a negative weight speaks against its class. figures: what each table says of it, the
+    training rows first; empty where nothing is known, and of a condition that must hold beside others. group: in a sum
+    what the row stands under, a column or "several columns"; under: the conditions as they read there.
+    inhibits: it keeps the rules before it from acting. signed: of an override, and of a rule that was changed by hand,
+    who answers for it, and why.
+    """
+
+    id: str
+    class_index: int
+    conditions: tuple[str, ...]
+    weight: float | None = None
+    figures: tuple[RuleFigures, ...] = ()
+    outline: tuple[Line, ...] = ()
+    group: str = ""
+    under: tuple[str, ...] = ()
+    inhibits: bool = False
+    signed: str = ""
+
+    @property
+    def text(self) -> str:
+        return " and ".join(self.conditions)
+
+
+def rule_row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) -> Row:
+    return Row(
+        rule.id,
+        rule.class_index,
+        _sentence(rule.node, words, "inhibits" if rule.connective == INHIBITS else "fires"),
+        rule.weight if rule.connective == "sum" else None,
+        figures,
+        _outline(rule, words),
+        inhibits=rule.connective == INHIBITS,
+    )
+
+
+def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
+    if rule.node.family is Family.BOOLEAN and not any(child.children for child in rule.node.children):
+        return ()
+    lines = outline(rule.node, words)
+    return lines if len(lines) > 1 or lines[0].weight else ()
+
+
+def _sentence(node: Node, words: Words, verb: str = "fires") -> tuple[str, ...]:
+    """A rule in words: its literals, or the whole condition as one text."""
+    if isinstance(node, Hidden):
+        cause = conditions_of(node.cause, words)
+        if node.cause is TRUE:
+            return (f"{verb} with probability {chance(node.on)} on every row",)
+        beside = f" (else {chance(node.off)})" if node.off else ""
+        return (f"{verb} with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
+    if is_unseen(node):
+        return (f"{name(str(column_of(node)))} is {UNSEEN}",)
+    if node.family is Family.REAL:
+        return (f"times {words.text(node)}",)
+    return conditions_of(node, words)
+
+
+# Score cards ---------------------------------------------------------------------------------------------------------
+
+SEVERAL = "several columns"
+
+
+def card_rows(
+    card: Card,
+    k: int,
+    rules: Mapping[Node, Rule],
+    words: Words,
+    figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]],
+) -> tuple[Row, ...]:
+    """What counts for every row, then the lines of a sum, column by column; a line that is no rule has no id."""
+    rows = [Row("", k, (ALWAYS,), card.bias)] * (card.bias != 0)
+    for group in card.groups:
+        title = name(group.column) if group.column else SEVERAL
+        under = _under(group.entries, words) if group.column else {}
+        for entry in group.entries:
+            rule = rules.get(entry.node)
+            row = rule_row(rule or _line(entry, k), words, figures.get((k, rule.id), ()) if rule else ())
+            short = under.get(entry.node)
+            own = row.conditions if short is None else (short,)
+            rows.append(replace(row, weight=entry.points, group=title, under=own))
+    return tuple(rows)
+
+
+def _line(entry: Entry, k: int) -> Rule:
+    return Rule("", k, entry.node, 1, connective="sum")
+
+
+def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
+    """How lines on one column read below its name; of two long sets that share all levels one is the rest."""
+    found = {entry.node: text for entry in entries if (text := value_words(entry.node, words)) is not None}
+    sets = sorted({entry.node for entry in entries if isinstance(entry.node, Among)}, key=_size_of_set)
+    if len(sets) == 2 and words.most_levels is not None and len(sets[1].levels) > words.most_levels:
+        shorter, longer = map(levels_of_leaf, sets)
+        if set(words.schema[sets[1].feature].levels) - set(longer) == set(shorter):
+            markers = " or missing" * sets[1].missing + " or unseen" * sets[1].unseen
+            found[sets[1]] = f"any other level{markers}"
+    return found
+
+
+def _size_of_set(node: Among) -> tuple[int, tuple[str, ...]]:
+    return len(node.levels), node.levels

@@ -1,0 +1,99 @@
+"""Counting is exact: the same for any order or block of rows, with numba and without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cnll_cases import grow, quantise, random_problem, with_numba
+
+from rulekit.learners.cnll.formula.objectives import Objective
+from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.search.growth import GrowthSettings
+from rulekit.learners.sums_of_rows import histograms as counting
+from rulekit.learners.sums_of_rows import kernels
+from rulekit.learners.sums_of_rows.histograms import count, group_rows
+
+
+def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return rng.integers(0, 7, n).astype(np.uint8), rng.integers(0, 10, n), rng.integers(1, 2**20, n)
+
+
+def dense(histogram: counting.Histogram, n_codes: int, n_keys: int) -> np.ndarray:
+    result = np.zeros((n_codes, n_keys), dtype=np.int64)
+    code = np.repeat(np.arange(n_codes), np.diff(histogram.starts))
+    result[code, histogram.keys] = histogram.weights
+    return result
+
+
+def test_whole_weights_stay_whole() -> None:
+    quantised, unit = quantise([1.0, 2.0, 0.0, 5.0])
+    assert (quantised * unit).tolist() == [1.0, 2.0, 0.0, 5.0]
+
+
+def test_a_row_of_weight_two_counts_like_two_rows() -> None:
+    once, unit = quantise([2.0, 3.0])
+    apart, same = quantise([1.0, 1.0, 1.0, 2.0])
+    assert unit == same
+    assert once.tolist() == [apart[:2].sum(), apart[2:].sum()]
+
+
+def test_fractions_keep_forty_bits() -> None:
+    weights = 1 + np.random.default_rng(0).random(1000)
+    quantised, unit = quantise(weights)
+    assert np.abs(quantised * unit - weights).max() <= weights.sum() * 2.0**-39
+    assert quantised.sum() < 2**53
+
+
+def counted(codes: np.ndarray, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    grouped = group_rows((keys // 2).astype(np.int32), (keys % 2).astype(np.uint8), 5)
+    return dense(count(codes, grouped, weights, 7), 7, 10)
+
+
+def test_blocks_add_up() -> None:
+    codes, keys, weights = random_rows(np.random.default_rng(1), 500)
+    whole = counted(codes, keys, weights)
+    assert np.array_equal(whole, sum(counted(codes[b], keys[b], weights[b]) for b in np.array_split(range(500), 3)))
+
+
+def test_compiled_and_numpy_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, keys, weights = random_rows(np.random.default_rng(2), 300)
+    weights[::7] = 0
+    for given in (weights, np.broadcast_to(np.int64(3), weights.shape)):
+        expected = np.zeros((7, 10), dtype=np.int64)
+        np.add.at(expected, (codes, keys), given)
+        for off in ("0", "1"):
+            monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
+            assert np.array_equal(counted(codes, keys, given), expected)
+
+
+@with_numba
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("zero_beta", [False, True])
+def test_growth_is_the_same_bits_without_numba(seed: int, zero_beta: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(np.random.default_rng(seed), n=300, values=6)
+    objective = [Objective(1, 0), Objective(1, 1), Objective(0, 1, 8), Objective(1, 0.3, 1)][seed]
+    settings = GrowthSettings(
+        SearchSettings(objective, zero_beta=zero_beta), ("I", "II", "tree", "tree")[seed], 8, 1, 3
+    )
+    found = []
+    for off in "01":
+        monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
+        found.append(
+            [(s.claimed, s.bit.alpha, s.bit.beta, s.bit.column, s.move) for s in grow(problem, settings).steps]
+        )
+    assert found[0] == found[1]
+
+
+def test_only_one_file_imports_numba() -> None:
+    from pathlib import Path
+
+    import rulekit
+
+    found = [path.name for path in Path(rulekit.__file__).parent.rglob("*.py") if "import numba" in path.read_text()]
+    assert found == ["kernels.py"]
+
+
+def test_compiled_code_goes_to_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
+    monkeypatch.setattr("sys.platform", "linux")
+    assert kernels.cache_folder().parts == ("somewhere", "rulekit")

@@ -1,0 +1,164 @@
+"""Statistics of rules and columns, against figures worked out by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rulekit.graph.decisions import ArgMax, Fires, Median
+from rulekit.graph.language.figures import interval
+from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.schema import Feature, Schema
+from rulekit.shown import statistics
+from rulekit.shown.score_cards.score_table import score_table
+from rulekit.shown.statistics import rule_statistics
+from rulekit.tables.table import Table
+
+SCHEMA = Schema(
+    (Feature("x"), Feature("b", "boolean"), Feature("c", "categorical", ("red", "blue")), Feature("unused"))
+)
+TABLE = Table(
+    SCHEMA.features,
+    (
+        np.array([-1.0, 1.0, 3.0, np.nan, 5.0], dtype=np.float32),
+        np.array([1.0, 0.0, 1.0, np.nan, 1.0], dtype=np.float32),
+        np.array([2, 3, 1, 0, 2], dtype=np.int32),
+        np.zeros(5, dtype=np.float32),
+    ),
+    5,
+)
+Y = np.array([1, 0, 1, 1, 0])
+X, B, C = Compare("x", ">", 0.0), IsTrue("b"), Among("c", ("red",))
+
+
+def test_table_4_of_the_paper():
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, And((B, C))))))
+    entries = rule_statistics(model, TABLE, Y)["rules"]
+    first, second = rules_of(model)
+    assert entries[0] == {
+        "id": first.id,
+        "class": "yes",
+        "n": 3,  # rows 1, 2, 4
+        "coverage": 0.6,
+        "precision": pytest.approx(1 / 3),
+        "base_rate": 0.6,  # rows 0, 2, 3
+        "true_positive": pytest.approx(1 / 3),  # row 2 of 0, 2, 3
+        "error": 0.8,  # rows 0, 1, 3, 4
+        "cumulative_true_positive": pytest.approx(1 / 3),
+        "cumulative_error": 0.8,
+    }
+    assert entries[1] == {
+        "id": second.id,
+        "class": "yes",
+        "n": 2,  # rows 0 and 4
+        "coverage": 0.4,
+        "precision": 0.5,
+        "base_rate": 0.6,
+        "true_positive": pytest.approx(1 / 3),
+        "error": 0.6,
+        "cumulative_true_positive": pytest.approx(2 / 3),
+        "cumulative_error": 0.6,
+    }
+
+
+def test_weights_count_instead_of_rows():
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(X))
+    (entry,) = rule_statistics(model, TABLE, Y, np.array([4.0, 1.0, 2.0, 1.0, 0.0]))["rules"]
+    assert (entry["n"], entry["coverage"], entry["precision"]) == (3, 0.375, pytest.approx(2 / 3))
+    assert entry["true_positive"] == pytest.approx(2 / 7)
+    assert entry["effective_n"] == pytest.approx((1 + 2) ** 2 / (1 + 4))  # rows 1, 2 and 4, of no weight
+
+
+def test_conjoined_rules_accumulate_by_conjunction():
+    formula = And((Or((X, Hidden("h", TRUE, 0.1))), Or((B, Hidden("g", TRUE, 0.1)))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(Probability(formula), 0.5)))
+    first, second = rule_statistics(model, TABLE, Y)["rules"]
+    assert (first["n"], second["n"]) == (3, 3)
+    assert second["cumulative_true_positive"] == pytest.approx(1 / 3)  # row 2
+    assert second["cumulative_error"] == pytest.approx(3 / 5)  # rows 0, 3, 4
+
+
+def test_classes_accumulate_apart():
+    model = RuleGraph(SCHEMA, ("no", "yes"), ArgMax((X, Or((B, C))), (0.5, 0.5), (0, 1)))
+    entries = rule_statistics(model, TABLE, Y)["rules"]
+    assert [entry["class"] for entry in entries] == ["no", "yes", "yes"]
+    assert entries[1]["cumulative_error"] == entries[1]["error"]
+
+
+def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
+    """It was counted against the one class next above its cut, so a perfect rule looked half right."""
+    schema = Schema(SCHEMA.features, ordered_classes=True)
+    above = (Compare("x", ">", 0.0), Compare("x", ">", 4.0))
+    model = RuleGraph(schema, ("low", "mid", "high"), Median(above))
+    first, second = rule_statistics(model, TABLE, np.array([0, 1, 2, 0, 2]))["rules"]  # x: -1, 1, 3, missing, 5
+    assert (first["class"], first["n"], first["coverage"]) == ("mid", 3, 0.6)
+    assert (first["precision"], first["true_positive"], first["error"]) == (1.0, 1.0, 0.0)
+    assert (first["cumulative_true_positive"], first["cumulative_error"]) == (1.0, 0.0)
+    assert (second["class"], second["precision"], second["true_positive"]) == ("high", 1.0, 0.5)
+    assert second["error"] == pytest.approx(0.2)  # row 2
+
+
+def test_columns_have_ranges_levels_and_missing_shares():
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    assert rule_statistics(model, TABLE, Y)["columns"] == {
+        "x": {
+            "missing": 0.2,
+            "low": -1.0,
+            "high": 5.0,
+            "spread": 4.0,  # of -1, 1, 3, 5 the second and the fourth
+            "cuts": [0.0, 2.0, 4.0],
+            "shares": [0.2, 0.2, 0.2, 0.2],
+            "grid": {"1": 1.0},
+        },
+        "b": {"missing": 0.2, "low": 0.0, "high": 1.0, "spread": 1.0, "cuts": [0.5], "shares": [0.2, 0.6]},
+        "c": {"missing": 0.2, "unseen": 0.2, "levels": {"red": 0.4, "blue": 0.2}},
+    }
+
+
+@pytest.mark.parametrize(("right", "n"), [(0, 1), (1, 7), (66, 75), (75, 75), (499_999, 500_000)])
+def test_the_interval_of_a_share_is_that_of_wilson(right, n):
+    low, high = interval(right / n, n)
+    for bound in {low, high} - {0.0, 1.0}:  # the bounds are the shares from which the one seen is 1.96 errors away
+        assert abs(right / n - bound) == pytest.approx(1.959963984540054 * (bound * (1 - bound) / n) ** 0.5)
+    assert 0.0 <= low <= right / n <= high <= 1.0
+
+
+def test_no_rows_give_no_rates_and_everything_is_json():
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    empty = rule_statistics(model, TABLE.take(np.zeros(0, dtype=np.int64)), Y[:0])
+    assert empty["rules"][0]["precision"] is None
+    assert json.loads(json.dumps(empty, allow_nan=False)) == empty
+    full = rule_statistics(model, TABLE, Y)
+    assert json.loads(json.dumps(full, allow_nan=False)) == full
+
+
+def test_totals_of_a_sum_are_counted_in_any_blocks_and_by_weight() -> None:
+    schema = Schema((Feature("x"), Feature("y")))
+    total = Linear([(2.0, Compare("x", ">", 0.5)), (-1.0, Compare("y", ">", 0.5))], 0.0)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Above(total, 0.5)), (Logistic(total),))
+    rows = graph.table({"x": [0.0, 1.0, 1.0, 1.0], "y": [1.0, 1.0, 0.0, 0.0]})
+
+    found = rule_statistics(graph, rows, np.array([0, 1, 1, 0]), np.array([1.0, 1.0, 1.0, 5.0]))["totals"]
+
+    assert found == [
+        {"total": -1.0, "share": 1 / 8, "observed": 0.0},
+        {"total": 1.0, "share": 1 / 8, "observed": 1.0},
+        {"total": 2.0, "share": 6 / 8, "observed": 1 / 6},
+    ]
+    table = score_table(graph.with_(statistics={"totals": found}))
+    assert table is not None
+    broken = graph.with_(statistics={"totals": [3, {"total": "x"}]})
+    assert score_table(broken) == score_table(graph.with_(statistics={}))
+    assert [(row.total, row.share) for row in table] == [(-1.0, 1 / 8), (0.0, 0.0), (1.0, 1 / 8), (2.0, 6 / 8)]
+
+
+def test_blocks_of_rows_say_what_all_rows_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    weights = np.linspace(0.1, 3.0, len(Y))
+    whole = rule_statistics(model, TABLE, Y, weights)
+    monkeypatch.setattr(statistics, "_TOGETHER", 3)
+    assert rule_statistics(model, TABLE, Y, weights) == whole
