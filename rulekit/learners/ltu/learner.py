@@ -21,6 +21,7 @@ from rulekit.learners.ltu.rows import Rows
 from rulekit.learners.ltu.settings import LTUTreeSettings
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
+from rulekit.learners.sizes.contest import of_rate
 
 _FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
 
@@ -61,7 +62,7 @@ def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[fl
         found, part = _fitted(question, rows)
         held = float(rows.weights[rows.held(part)].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
-            yield tree, (error, float(np.sqrt(error * (1.0 - error) / max(1.0, held))))
+            yield tree, (error, of_rate(error, held))
         if not found.complete:
             raise OutOfTimeError  # what was found so far is kept, and the model says that it was stopped
         return

@@ -32,6 +32,7 @@ from rulekit.learners.ltu.settings import MadalineSettings, MadaWinnowSettings
 from rulekit.learners.ltu.shape import NONE, Shape
 from rulekit.learners.ltu.trees import LTUTree
 from rulekit.learners.ltu.unit_learner import UnitLearner
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.watching import watched
@@ -323,8 +324,7 @@ def best_of_several(
     best = int(errors.argmin())
     if as_begun:
         wrong = [tree.decides(inputs[out]) != labels[out] for tree in (network.tree, found[best].tree)]
-        gains = weights[out] * (wrong[0].astype(float) - wrong[1])
-        if gains.sum() <= np.sqrt((gains**2).sum()):
+        if Contest.over_rows(wrong[0].astype(np.float64) - wrong[1], weights[out]).within(1.0):
             return Chosen(Trained(network.tree, network, (), ()), best, errors)
     return Chosen(found[best], best, errors)
 

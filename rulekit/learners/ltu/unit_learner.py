@@ -19,6 +19,7 @@ from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.models import UnitTree
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 _BITS, _GRID, _STEPS = 5, 2.0**-10, 50
@@ -39,10 +40,9 @@ def compare_units(runs: Sequence[Run]) -> None:
     by_rules = np.full(n, int(np.argmax(totals)))
     for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
         by_rules[trees[k].decides(problem.codes, n)] = k
-    weights = problem.weights * problem.weight_unit
     better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
-    saved, spread = float(weights @ better), float(np.sqrt(weights @ better**2))
-    if saved <= spread:
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    if Contest.over_rows(better, weights).within(1.0):
         return
     for run in runs:
         run.path = tuple(

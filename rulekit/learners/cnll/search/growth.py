@@ -23,6 +23,7 @@ from rulekit.learners.cnll.start.first_formula import Start
 from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import FixedColumn, Problem
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sizes.path import NO_LIMITS, SizeLimits
 
 
@@ -152,7 +153,7 @@ def grown_freer(grown: Grown, settings: GrowthSettings) -> Grown | None:
     for _ in states(freer, own):
         settings.search.watch.check()
     fewer = freer.formula.measure(objective)[1]
-    return freer if errors - fewer >= _FIRM * math.sqrt(errors) else None
+    return None if Contest.of_counts(errors, fewer).within(_FIRM) else freer
 
 
 def _with_ridge(settings: GrowthSettings, ridge: float) -> GrowthSettings:

@@ -17,6 +17,7 @@ import numpy as np
 from rulekit.learners.ltu.fitting.refining import Training
 from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sums_of_rows.histograms import Bools
 
 
@@ -38,8 +39,8 @@ class Judges:
     def allowed(self, candidate: Candidate, best: Candidate, margin: float) -> bool:
         """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
         total = max(self.held.total, 1.0)
-        differ, more = self.held.weights @ (candidate.yes != best.yes) / total, candidate.error - best.error
-        return bool(more <= margin * np.sqrt(max(differ - more * more, 0.0) / total) + 1e-12)
+        differ = float(self.held.weights @ (candidate.yes != best.yes)) / total
+        return Contest.of_decisions(candidate.error - best.error, differ, total).within(margin)
 
     def chosen(self, candidates: Sequence[Candidate], margin: float) -> Candidate:
         """The one of the shortest description of those that are allowed beside the best."""

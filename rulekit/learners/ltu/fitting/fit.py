@@ -18,6 +18,7 @@ from rulekit.learners.ltu.fitting.rows import Rows
 from rulekit.learners.ltu.fitting.unit import best_unit, polished
 from rulekit.learners.ltu.shape import Shape
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
@@ -40,9 +41,13 @@ def linear(judges: Judges, inputs: Ints, options: FitOptions, check: Callable[[]
         found.append((tree, training, losses))
         if losses @ held.weights < least @ held.weights:
             least = losses
-        if not _about(losses, least, held, options.linear_margin + _HOPELESS):
+        if not Contest.over_rows(losses - least, held.weights).within(options.linear_margin + _HOPELESS):
             break
-    good = [tree for tree, _, losses in found if _about(losses, least, held, options.linear_margin)]
+    good = [
+        tree
+        for tree, _, losses in found
+        if Contest.over_rows(losses - least, held.weights).within(options.linear_margin)
+    ]
     sparsest = min(good, key=lambda tree: np.count_nonzero(tree.weights))
     return judges.judge(sparsest.over(inputs, judges.fit.inputs.shape[1]), training)
 
@@ -51,14 +56,6 @@ def _log_losses(tree: LTUTree, rows: Rows) -> Floats:
     """Minus the log likelihood of each row [n]."""
     margins = tree.margins(rows.inputs)[:, 0]
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
-
-
-def _about(losses: Floats, least: Floats, rows: Rows, margin: float) -> bool:
-    """Whether the losses exceed the least ones by at most this number of standard errors of the difference."""
-    more, total = losses - least, max(rows.total, 1.0)
-    mean = float(more @ rows.weights) / total
-    variance = float((more - mean) ** 2 @ rows.weights) / total
-    return mean <= margin * float(np.sqrt(variance / total)) + 1e-12
 
 
 _SHARE, _FEW = 0.2, 30
