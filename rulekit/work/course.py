@@ -31,7 +31,7 @@ class Standing:
 
 
 @dataclass(slots=True, eq=False)
-class Course:
+class LearningCourse:
     """The standing after each step of a learner, as its callback is told of them.
 
     A question (a class against the rest) is grown beside its first fold, which are two parts of equal work, and then

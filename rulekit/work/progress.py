@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rulekit.limits import Deadline
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
-from rulekit.work.course import Course, Standing
+from rulekit.work.course import LearningCourse, Standing
 
 if TYPE_CHECKING:
     from rulekit.audit.table_summary import TableSummary
@@ -21,7 +21,7 @@ MOST_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingShare:
     """The share of the file that was read, from 0 to 1; only said of files that are read in blocks."""
 
     share: float
@@ -92,7 +92,7 @@ class Resample:
     total: int
 
 
-Event = Reading | Read | Noticed | Learning | Finishing | Searching | Resample
+Event = ReadingShare | Read | Noticed | Learning | Finishing | Searching | Resample
 Progress = Callable[[Event], object]
 
 
@@ -129,7 +129,7 @@ class RunProgress:
     label: str = "reading"
     share: float = 0.0
     _began: float = field(init=False)
-    _course: Course | None = None
+    _course: LearningCourse | None = None
     _part: Resample = field(default_factory=lambda: Resample(1, 1))
 
     def __post_init__(self) -> None:
@@ -143,14 +143,14 @@ class RunProgress:
         if isinstance(event, Resample):
             self._part, self._course = event, None
             self._reach("learning", 0.0)
-        elif isinstance(event, Reading):
+        elif isinstance(event, ReadingShare):
             self._reach("reading", _READ * event.share)
         elif isinstance(event, Read):
             self._reach("learning", _READ)
         elif isinstance(event, Finishing):
             self._reach(event.what, _LEARNED if self._part.total > 1 else max(_LEARNED, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
-            self._course = self._course or Course(event.learner, self.clock)
+            self._course = self._course or LearningCourse(event.learner, self.clock)
             now = self._course.after(event.step)
             first, last = (_READ, _PREPARED) if "stage" in event.step else (_PREPARED, _LEARNED)
             self._reach(now.label, first + (last - first) * (now.share or 0.0))

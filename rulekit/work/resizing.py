@@ -9,8 +9,8 @@ from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.ladder import resized
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, counts
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.graph.rules import ModelSize, counts
+from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,7 +18,7 @@ class Resized:
     """The model of another row, and its rules and literals."""
 
     model: RuleGraph
-    size: Counts
+    size: ModelSize
 
 
 def resize(
@@ -37,9 +37,7 @@ def resize(
     """
     if (rules is not None) + (size is not None) + smallest != 1:
         raise InputError("which size?", fix="give one of --rules N, --size N and --smallest")
-    check_outputs([output])
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], model=output)
     graph = load(model)
     if graph.ladder is not None and rules is not None:
         size = graph.ladder.within(rules).size
