@@ -14,7 +14,7 @@ from samples.pages import ROOT, command_options, page_paths
 OBLIQUE = {
     r"ways\b": "methods, forms, or name them",
     r"anew\b": "again",
-    r"(?:is|are) no\b(?! (?:longer|better|worse|more|less|shorter))": "is not a",
+    r"(?<!there )(?:is|are) no\b(?! (?:longer|better|worse|more|less|shorter))": "is not a",
     r"of which\b": "two sentences",
     r"says? so\b": "name what it prints",
     r"(?:is|are|was) (?:only )?said\b": "prints",
@@ -30,6 +30,7 @@ OBLIQUE = {
 LONG = 22  # words
 # The share of longer sentences that a page may have, in percent; background pages with derivations have more.
 SHARE = {"noisy-or-derivation.md": 30, "cnll-notes.md": 50, "onnx.md": 45, "numbers.md": 30}
+SHARE |= {"architecture.md": 45, "format.md": 30, "runtimes.md": 35}
 
 
 def prose(text: str) -> str:
