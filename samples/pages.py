@@ -286,7 +286,7 @@ def parameters_table(learner: str) -> str:
 
 @cache
 def shared_parameters() -> dict[str, Any]:
-    """The parameters that more than half of the learners declare alike, in the order of the default learner."""
+    """The parameters that more than half of the learners declare alike: those without a group first, in the order of the default one."""
     from rulekit.learners.contract import find_learner, learner_names
 
     learners = [find_learner(name) for name in learner_names()]
@@ -296,7 +296,7 @@ def shared_parameters() -> dict[str, Any]:
         for name, parameter in learner.parameters.items():
             if 2 * seen[_declared((name, parameter))] > len(learners):
                 found.setdefault(name, parameter)
-    return found
+    return dict(sorted(found.items(), key=lambda pair: pair[1].group))
 
 
 def _declared(parameter: Any) -> tuple[str, ...]:
@@ -306,7 +306,8 @@ def _declared(parameter: Any) -> tuple[str, ...]:
 
 def _parameter_row(name: str, parameter: Any) -> str:
     words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
-    return f"| `{name}` | `{parameter.default!r}` | {parameter.help} | {words} |"
+    shown = f"`{name}` in `{parameter.group}`" if parameter.group else f"`{name}`"
+    return f"| {shown} | `{parameter.default!r}` | {parameter.help} | {words} |"
 
 
 def refreshed(text: str) -> str:

@@ -102,5 +102,5 @@ def _written(text: str) -> tuple[RuleLearner, dict[str, Any]]:
 
 def _given(learner: RuleLearner) -> tuple[RuleLearner, dict[str, Any]]:
     """The parameters of an unfitted learner that are not as they are by default."""
-    values = {name: getattr(learner, name) for name in learner.parameters}
+    values = learner.given_parameters()
     return learner, {name: value for name, value in values.items() if value is not learner.parameters[name].default}

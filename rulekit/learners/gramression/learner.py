@@ -87,7 +87,9 @@ class GramressionSettings(SizeSettings):
         None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
     )
     feature_length: int = setting(3, whole(1), "most atoms of a feature")
-    stopping: Any = setting("none", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
+    stopping: Any = setting(
+        "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
+    )
     penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights")
     n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
     eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")

@@ -143,8 +143,8 @@ class Madaline(UnitLearner):
         refuse_whole(settings, self.estimator_name())
         known = known_rows(self._progress, classes)
         with watched(self.word, settings.verbose, settings.callback) as callback:
-            data = training_data(self, callback, X, y, sample_weight, known=known)
             settings = replace(settings, callback=callback)
+            data = training_data(self, settings, X, y, sample_weight, known=known)
             return self.learn_rows(self._progress.settings(settings) if self._progress else settings, begun, data)
 
     def binned(self, settings: Any, rows: Problem, data: TrainingData) -> Problem:

@@ -28,7 +28,9 @@ class UnitSettings(SizeSettings):
         "nested", one_of("nested", "paths"), "how the rule is written: as the tree is, or as one rule for each path"
     )
     stopping: Literal["cv", "none"] = setting(
-        "none", one_of("cv", "none"), "none: the size is chosen on a quarter of the rows; cv: by cross-validation"
+        "none",
+        one_of("cv", "none"),
+        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
     )
 
 
