@@ -286,7 +286,7 @@ def parameters_table(learner: str) -> str:
 
 @cache
 def shared_parameters() -> dict[str, Any]:
-    """The parameters that more than half of the learners declare alike: those without a group first, in the order of the default one."""
+    """The parameters that more than half of the learners declare alike, those without a group first."""
     from rulekit.learners.contract import find_learner, learner_names
 
     learners = [find_learner(name) for name in learner_names()]
