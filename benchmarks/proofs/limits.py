@@ -34,6 +34,7 @@ LEARNERS = (
     "adaboost",
     "noisy-or",
     "ltu-tree",
+    "ltu-tree-paper",
     "madaline",
     "mada-winnow",
     "gramression",

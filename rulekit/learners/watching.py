@@ -16,7 +16,7 @@ def watched(learner: str, verbose: bool | int, callback: Callback) -> Iterator[C
         yield callback
         return
     from rulekit.notebook.bars import bar
-    from rulekit.work.course import LearningCourse
+    from rulekit.work.progress import LearningCourse
 
     course = LearningCourse(learner)
     with bar() as show:

@@ -1,4 +1,4 @@
-"""What is done to one model file: show, check, export, import, simplify."""
+"""What is done to one model file: show, check, export, import, simplify, resize."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
+from rulekit.graph.ladder import resized
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.limits import NO_LIMIT, Deadline
@@ -157,3 +158,40 @@ def simplify(model: Path, output: Path | None = None) -> Simplified:
         simpler.save(output)
     changes = tuple(LawApplied(step.law, str(step.before), str(step.after)) for step in applied)
     return Simplified(simpler, changes, counts(graph), counts(simpler))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resized:
+    """The model of another row, and its rules and literals."""
+
+    model: RuleGraph
+    size: ModelSize
+
+
+def resize(
+    model: Path,
+    *,
+    rules: int | None = None,
+    size: int | None = None,
+    smallest: bool = False,
+    output: Path | None = None,
+) -> Resized:
+    """The model of another row of the ladder, written where `output` says; the ladder stays with it.
+
+    rules: the largest row in which no class has more rules. size: the row of this size. smallest: the smallest row
+    within one standard error of the best. Raises InputError where there is no such row, or not one of the three is
+    given.
+    """
+    if (rules is not None) + (size is not None) + smallest != 1:
+        raise InputError("which size?", fix="give one of --rules N, --size N and --smallest")
+    check_outputs([], model=output)
+    graph = load(model)
+    if graph.ladder is not None and rules is not None:
+        size = graph.ladder.within(rules).size
+    if graph.ladder is not None and smallest and (size := graph.ladder.smallest) is None:
+        fix = "give --size N: --smallest compares held-out errors, which training did not measure"
+        raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
+    other = resized(graph, size or 0)
+    if output is not None:
+        other.save(output)
+    return Resized(other, counts(other))

@@ -12,7 +12,7 @@ import pytest
 from cnll_cases import loan_rows
 
 from rulekit import RulesClassifier
-from rulekit.work.course import LearningCourse, Standing
+from rulekit.work.progress import LearningCourse, Standing
 
 
 def _rich(X: Any) -> np.ndarray:

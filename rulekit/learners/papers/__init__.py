@@ -1,0 +1,1 @@
+"""Learners that follow a published paper to the letter, each with the parameters that its paper names."""
