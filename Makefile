@@ -43,7 +43,7 @@ serve: $(STAMP)  ## the sample page, which scores a model in the browser
 
 docs: $(STAMP)  ## the site in build/site, with search and an API reference; a broken link is an error
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)  ## accuracy and speed, peers in the same run
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
