@@ -100,7 +100,7 @@ class SqlOptions:
     table: str = option("rows", "the table that holds the rows; a schema before a dot, or dbt's {{ ref('rows') }}")
     keep: str = option("", "columns of the table that stand in the result too, such as a key, with commas between them")
     fired: bool = option(False, "a column `rules` with the ids of the rules that fired")
-    counts: bool = option(False, "one row for each rule and class, with how many rows it has, in the place of the rows")
+    counts: bool = option(False, "one row for each rule and class, with its number of rows, instead of the rows")
 
     def __post_init__(self) -> None:
         if not f"{self.table}{self.keep}".isprintable():  # a line of a name could pass for one of the rules
