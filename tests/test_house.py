@@ -134,7 +134,18 @@ EXPORTERS_IMPORT = (
     *(f"rulekit.{room}" for room in ("graph", "cells", "logic", "program", "shown")),
     *(
         f"rulekit.{page}"
-        for page in ("numbers", "exactness", "dates", "schema", "names", "errors", "targets", "tokens")
+        for page in (
+            "arrays",
+            "numbers",
+            "exactness",
+            "dates",
+            "schema",
+            "names",
+            "errors",
+            "target_kit",
+            "targets",
+            "tokens",
+        )
     ),
     "rulekit.tables.table",
     # what a proof and a self-test still need beside these
