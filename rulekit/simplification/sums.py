@@ -35,7 +35,7 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.graph.probability.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
+from rulekit.logic.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
 from rulekit.numbers import canonical_threshold
 from rulekit.simplification.rewriting import Context, formula
 

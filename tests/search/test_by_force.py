@@ -13,7 +13,7 @@ from nearest_by_force import force_of
 
 from rulekit.conformance.models import MODELS, SMALL
 from rulekit.conformance.random_graphs import random_legal_graph
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.search.moves import Direction, Wishes, has_order
 from rulekit.search.nearest import nearest_changes

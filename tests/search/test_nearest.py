@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rulekit.search.nearest as search
+from rulekit import explain
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.search.moves import ANY, Wishes
 from rulekit.search.nearest import nearest_changes
@@ -73,7 +74,7 @@ def test_a_row_in_words() -> None:
         "decide yes when sum(0, 3 if age > 30, -2 if (income <= 2.5 or missing), 2 if town in {c}) exceeds score 2.5\n"
     )
     data = {"age": [20, 40, None], "income": [1.0, 9.0, None], "owner": [True] * 3, "town": ["a", "a", "zzz"]}
-    rows = graph.explain(data)
+    rows = explain(graph, data)
     assert [row["change"]["text"] for row in rows] == [
         "age: 20 -> 31, income: 1 -> above 2.5",
         "age: 40 -> 30",
@@ -89,12 +90,12 @@ def test_rules_on_several_columns_are_searched_up_to_a_bound(monkeypatch: pytest
         "decide yes when sum(-1, 3 if age > 30 and owner and town in {c}) exceeds score 0\n"
     )
     data = {"age": [20.0], "income": [1.0], "owner": [False], "town": ["a"]}
-    change = graph.explain(data)[0]["change"]
+    change = explain(graph, data)[0]["change"]
     assert change["text"] == "age: 20 -> 31, owner: false -> true, town: a -> c"
     assert change["proved"]
     monkeypatch.setattr(search, "MOST_LOOKED_AT", 0)
     monkeypatch.setattr(search, "_FEWEST_LOOKED_AT", 0)
-    change = graph.explain(data)[0]["change"]
+    change = explain(graph, data)[0]["change"]
     assert change["text"] == "age: 20 -> 31, owner: false -> true, town: a -> c (a smaller change may do)"
     assert not change["proved"]
 
@@ -103,7 +104,7 @@ def test_a_sum_that_no_values_turn_says_so() -> None:
     graph = parse_graph(
         COLUMNS + "label y: {no, yes}\ndefault no\ndecide yes when sum(0, 1 if owner) exceeds score 2\n"
     )
-    assert graph.explain({"owner": [True]})[0]["change"]["text"] == "no change of values turns it"
+    assert explain(graph, {"owner": [True]})[0]["change"]["text"] == "no change of values turns it"
 
 
 def test_predictions_say_points_and_the_nearest_change(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_predictions_say_points_and_the_nearest_change(tmp_path: Path) -> None:
     assert list(scores.columns)[-6:] == ["rules", "total(p)", "total(q)", "total(r)", "points", "change"]
     for row, explanation in zip(
         scores.as_rows(),
-        graph.explain({"age": [30, None], "income": [1.5, None], "owner": [True, None], "town": ["a", None]}),
+        explain(graph, {"age": [30, None], "income": [1.5, None], "owner": [True, None], "town": ["a", None]}),
         strict=True,
     ):
         assert row["explanation"].items() <= explanation.items()  # it has sentences too
@@ -237,7 +238,7 @@ def test_words_are_added_and_removed() -> None:
 
 def test_every_decision_is_explained_with_its_change() -> None:
     graph = parse_graph(RULES)
-    row = graph.explain({"age": [20], "income": [1.0], "owner": [True], "town": ["a"]})[0]
+    row = explain(graph, {"age": [20], "income": [1.0], "owner": [True], "town": ["a"]})[0]
     assert row["change"] == {
         "to": "yes",
         "columns": [{"column": "town", "from": "a", "to": "c"}],

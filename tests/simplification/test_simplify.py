@@ -15,7 +15,8 @@ from rulekit.conformance.random_graphs import random_boolean, random_graph, rand
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.text import parse_condition, parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_condition, parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,

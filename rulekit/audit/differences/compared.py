@@ -1,4 +1,4 @@
-"""Comparing two models: `compare_models` (docs/compare.md)."""
+"""Comparing two models: `compare` (docs/compare.md)."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class Compared:
         return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
 
 
-def compare_models(
+def compare(
     first: RuleGraph,
     second: RuleGraph,
     data: Any = None,
@@ -220,11 +220,36 @@ def compare_models(
     most_run: int = RUN_CELLS,
     deadline: Deadline = NO_LIMIT,
 ) -> Compared:
-    """Compare what two models decide, and their rules.
+    """Tell two models apart, or prove that they decide every row alike.
 
-    data: rows on which both are run, whatever a model can predict. by: columns of the data by whose values flips are
-    counted too. most_run: cells that are all run. deadline: what is not settled by then is open. Raises InputError
-    where the models cannot be compared (another kind of column, no class in common) or the rows cannot be read.
+    Parameters
+    ----------
+    first : RuleGraph
+        The old model.
+    second : RuleGraph
+        The new model, of any kind, with at least one class in common.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table, or None
+        Rows that both decide; columns that neither reads may be among them.
+    by : sequence of str
+        Columns of the data by whose values flips are counted as well.
+    names : pair of str
+        How the text calls the two models.
+    most_run : int
+        The number of cells of the columns up to which all are run.
+    deadline : Deadline
+        What is not settled by then is open.
+
+    Returns
+    -------
+    Compared
+        `equal`, `outcome`, `flips` (each with a row and the conditions), `rules`, `declared`; printed, it is what
+        `rulekit compare` prints (rulekit.audit.differences.compared).
+
+    Raises
+    ------
+    InputError
+        Where no row means the same to both, no class is common, or the data cannot be read.
+
     """
     both = joint(first, second)
     rows = None if data is None else row_flips(both, raw_table(data), by)

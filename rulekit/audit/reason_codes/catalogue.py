@@ -210,7 +210,7 @@ def meant(catalogue: Catalogue, graph: RuleGraph) -> tuple[ResolvedReason, ...]:
 
 
 def _condition(reason: Reason, graph: RuleGraph) -> Node:
-    from rulekit.graph.language.text import parse_condition
+    from rulekit.graph.language.parsing import parse_condition
 
     where = f"reason {reason.code}, when"
     try:

@@ -20,7 +20,7 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.limits import Deadline

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from model_pairs import KINDS, all_rows, random_pair
 
-from rulekit.audit.differences.compared import Compared, compare_models
+from rulekit.audit.differences.compared import Compared, compare
 from rulekit.audit.differences.differing import Differing
 from rulekit.audit.differences.joint import joint
 from rulekit.audit.differences.row_flips import row_flips
@@ -52,7 +52,7 @@ def agrees(first: RuleGraph, second: RuleGraph, kind: str, compared: Compared, r
 def look_at(seed: int, most_run: int) -> None:
     first, second, kind = random_pair(seed)
     rows = all_rows(first, second)
-    agrees(first, second, kind, compare_models(first, second, rows if seed % 2 else None, most_run=most_run), rows)
+    agrees(first, second, kind, compare(first, second, rows if seed % 2 else None, most_run=most_run), rows)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
