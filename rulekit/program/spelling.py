@@ -108,7 +108,8 @@ class Spelling(ABC):
     def chosen(self, body: Any, node: Choice) -> Expression:
         """The result of the first condition that holds."""
         pairs, last = cases(node)
-        value = body.expression(last)
+        value: Expression = body.expression(last)
         for condition, result in reversed(pairs):
             value = self.choose(body.expression(condition), body.text(result, LOW), parenthesised(value, CHOICE).text)
-        return replace(value, comment=body.expression(pairs[0][0]).comment)
+        comment: str = body.expression(pairs[0][0]).comment
+        return replace(value, comment=comment)
