@@ -37,6 +37,7 @@ from rulekit.tables.raw.columns import in_dress
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.row_order import order_note
 from rulekit.tables.table import Table
+from rulekit.views import notebook
 
 if TYPE_CHECKING:
     from rulekit.learners.contract import Parameter
@@ -363,9 +364,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return decision_values(graph.predict_proba(rows)[:, self._places], order[graph.decide(rows)], threshold)
 
     def _repr_html_(self) -> str:
-        from rulekit.notebook.html import estimator_html
-
-        return estimator_html(self)
+        return notebook().html_of(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """What a notebook shows: the rules, or text where scikit-learn's option `display` asks for that."""

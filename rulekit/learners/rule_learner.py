@@ -57,7 +57,8 @@ from rulekit.learners.models.giving_points import give_points
 from rulekit.learners.parameters import check_parameters, within_group
 from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
 from rulekit.learners.promises.starts import under_start, unmerged
-from rulekit.learners.sizes.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.learners.sizes.path import ModelPath, QuestionPath
 from rulekit.learners.sizes.sizing import Wanted, sized, sized_jointly
 from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads

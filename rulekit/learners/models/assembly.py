@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import rulekit
 from rulekit.arrays import Bools, Floats
 from rulekit.errors import LearnerError
 from rulekit.graph.check import check
@@ -31,7 +30,6 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
 )
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.learners.contract import Frame, Model, Score
@@ -39,10 +37,12 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.models.rule_sets import truths_on_cells
 from rulekit.learners.settings import ReadingSettings
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
+from rulekit.version import __version__
 
 _FLOOR = 0.51
 _BESIDE = 0.002
@@ -285,7 +285,7 @@ def provenance_of(
         "rows": data.table.n_rows,
         "data": data_hash(labelled),
         "row_hashes": row_hashes(labelled).as_json(),
-        "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
+        "versions": {"rulekit": __version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }
 
