@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.rule_matching.rule_parts import Columns, RuleParts
+from rulekit.audit.rule_matching.alike import Columns, RuleParts
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node

@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.audit.differences.differing import Differing, Found
 from rulekit.audit.differences.regions import Bools, Box
-from rulekit.audit.rule_matching.rule_parts import rule_parts
+from rulekit.audit.rule_matching.alike import rule_parts
 from rulekit.cells.places import Places
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rulekit.audit.differences.covering import Covering, Relation
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.rule_matching.rule_parts import Columns, RuleParts, rule_parts
+from rulekit.audit.rule_matching.alike import Columns, RuleParts, rule_parts
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph

@@ -14,7 +14,7 @@ from rulekit.audit.differences.differing import MOST_RUN, Differing
 from rulekit.audit.differences.joint import joint
 from rulekit.audit.differences.row_flips import row_flips
 from rulekit.audit.differences.rule_changes import rule_changes
-from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
+from rulekit.audit.rule_matching.alike import RuleParts, rule_parts
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.rule_graph import RuleGraph
