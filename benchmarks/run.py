@@ -119,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of " + ", ".join(BENCHMARKS))
     parser.add_argument("--small", action="store_true", help="smaller runs where there are some")
-    parser.add_argument("--write", action="store_true", help="write the sections of docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write the sections of docs/benchmarks/")
     parser.add_argument("--list", action="store_true", help="print the commands and their minutes, run nothing")
     arguments = parser.parse_args()
     names = arguments.names or list(BENCHMARKS)

@@ -15,6 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from rulekit.arrays import Array
 from rulekit.errors import InputError
 from rulekit.learners.faults import GROUP, at_fault, loaded
 from rulekit.learners.parameters import Allowed
@@ -22,8 +23,6 @@ from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
     from rulekit.learners.data.binning import BinnedColumn
@@ -148,7 +147,7 @@ class Question:
     n_threads: int
     watch: Watch
     plan: Any = None
-    groups: npt.NDArray[Any] | InOrder | None = None
+    groups: Array | InOrder | None = None
     fold: bool = False
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.nearest_change.wishes import Direction, Wishes
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
+from rulekit.search.moves import Direction, Wishes
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
@@ -95,7 +95,7 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
     """
     from rulekit.audit.explaining.explanations import explain as explained
     from rulekit.audit.explaining.options import ExplainOptions
-    from rulekit.audit.reason_codes.adverse import class_of
+    from rulekit.audit.reason_codes.catalogue import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)
     graph = load(request.model)

@@ -21,7 +21,7 @@ from rulekit.graph.rules import rules_of
 from rulekit.shown.score_cards.totals import total_table
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
-from rulekit_exporters.onnx.options import FIRED, Options
+from rulekit_exporters.onnx.options import FIRED, OnnxOptions
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"
@@ -31,7 +31,7 @@ PRODUCER = "rulekit"
 _LEFT_BEHIND = ("row_hashes", "measured", "baselines")
 
 
-def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> dict[str, str]:
+def describe(graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str]) -> dict[str, str]:
     """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text.
 
     The models of other sizes stay behind, the artifact is this one; so do the hashes of the rows that trained it, which

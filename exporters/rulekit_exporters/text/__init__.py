@@ -32,12 +32,12 @@ FORMATS: Mapping[str, Callable[[RuleGraph, int], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class TextOptions:
     format: str = option("rules", "rules (the rule language, can be read back), or a form for people", tuple(FORMATS))
     width: int = option(100, "columns of text of show, full and c50")
 
 
-def write(graph: RuleGraph, options: Options) -> Artifact:
+def write(graph: RuleGraph, options: TextOptions) -> Artifact:
     """The text of a graph in the format that the options name."""
     form = options.format
     text = FORMATS[form](graph, options.width)
@@ -79,5 +79,5 @@ TARGET = Target(
     runs=(Runtime("rulekit", run),),
     read=read,
     inspect=inspect,
-    options=Options,
+    options=TextOptions,
 )

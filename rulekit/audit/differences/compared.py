@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import said_of_value, shown_row, table_of
+from rulekit.audit.checks.findings import row_as_json, said_of_value, shown_row, table_of
 from rulekit.audit.differences.declared import Declared, declared
-from rulekit.audit.differences.differing import MOST_RUN, Differing, Found
+from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
 from rulekit.audit.differences.region_words import Region, regions
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
@@ -42,11 +42,7 @@ class Witness:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values; an infinity is a text."""
-        shown = {
-            column: repr(value) if isinstance(value, float) and math.isinf(value) else value
-            for column, value in self.row.items()
-        }
-        found = {"row": shown, "before": self.before, "after": self.after}
+        found = {"row": row_as_json(self.row), "before": self.before, "after": self.after}
         return (
             found
             | ({"data_row": self.data_row} if self.data_row else {})
@@ -60,7 +56,7 @@ def witness_of_data(joint: Joint, rows: Table, number: int) -> Witness | None:
     return _run(joint, values, number + 1)
 
 
-def witness_of(differing: Differing, found: Found) -> Witness | None:
+def witness_of(differing: Differing, found: WayFound) -> Witness | None:
     """The row that shows a way in which models differ; None where they do not differ on it."""
     joint = differing.joint
     empty = dict.fromkeys(joint.columns)
@@ -221,7 +217,7 @@ def compare(
     by: Sequence[str] = (),
     *,
     names: tuple[str, str] = ("A", "B"),
-    most_run: int = MOST_RUN,
+    most_run: int = RUN_CELLS,
     deadline: Deadline = NO_LIMIT,
 ) -> Compared:
     """Tell two models apart, or prove that they decide every row alike.
@@ -285,7 +281,7 @@ def compare(
 def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[FlipSaid, ...]:
     """The ways in which the models differ, those of most rows first."""
     of_rows = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips}
-    found: dict[tuple[ClassLabel, ClassLabel], Found | None] = {
+    found: dict[tuple[ClassLabel, ClassLabel], WayFound | None] = {
         (both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found
     }
     said = []

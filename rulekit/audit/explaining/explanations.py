@@ -14,13 +14,13 @@ import numpy as np
 from rulekit.arrays import Ints
 from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
 from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
-from rulekit.audit.nearest_change.nearest import NearestChange
-from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import print_node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
+from rulekit.search.moves import ANY
+from rulekit.search.nearest import NearestChange
 from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
 
@@ -65,7 +65,7 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the values of the row: those
     `in_the_way` and those `holding`.
 
-    `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
+    `change` is the nearest change that turns the decision (rulekit.search.nearest): `to` (the class
     then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
     does it) and `text`. `reasons`, where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
 
@@ -142,7 +142,7 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
 
 def _changes(graph: RuleGraph, table: Table, asked: ExplainOptions) -> list[NearestChange] | None:
     from rulekit.audit.explaining.nearest_rules import SURELY
-    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.search.nearest import nearest_changes
 
     if not asked.changes:
         return None
@@ -156,8 +156,8 @@ def _reasons(
     graph: RuleGraph, table: Table, asked: ExplainOptions, changes: Sequence[NearestChange] | None
 ) -> list[dict[str, Any]]:
     """Of rows with an adverse decision the reasons, and the columns that count."""
-    from rulekit.audit.nearest_change.nearest import nearest_changes
     from rulekit.audit.reason_codes.giving import reasons_of
+    from rulekit.search.nearest import nearest_changes
 
     ordering: list[NearestChange | None] = [None] * table.n_rows
     if changes is not None and asked.wishes == ANY and asked.to is None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rulekit.audit.nearest_change.wishes import ANY, Wishes
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.search.moves import ANY, Wishes
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.adverse import Meant
+    from rulekit.audit.reason_codes.catalogue import ResolvedReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ExplainOptions:
     to: int | None = None
     changes: bool = True
     sentences: bool = True
-    reasons: Sequence[Meant] = ()
+    reasons: Sequence[ResolvedReason] = ()
     adverse: Sequence[int] = ()
     most: int = 4
     deadline: Deadline = NO_LIMIT

@@ -11,8 +11,6 @@ from rulekit.audit.explaining.nearest_rules import SURELY, NearRule
 from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas
 from rulekit.audit.explaining.options import ExplainOptions
 from rulekit.audit.explaining.phrases import Phrases, conditions, unknown
-from rulekit.audit.nearest_change.nearest import ColumnChange, NearestChange
-from rulekit.audit.nearest_change.wishes import ANY
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import counted, listed, share, weight
@@ -23,6 +21,8 @@ from rulekit.graph.nodes import Family, Node, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.names import column_title, printable
+from rulekit.search.moves import ANY
+from rulekit.search.nearest import ColumnChange, NearestChange
 from rulekit.shown.score_cards.cards import Card, card_of
 from rulekit.shown.score_cards.row_points import has_scores, sum_of, threshold_words
 

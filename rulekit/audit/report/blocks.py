@@ -97,9 +97,10 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class ScoringForm:
-    """The form that scores a row; program: what its script computes, as JSON values."""
+    """The form that scores a row. fields: what it shows, as JSON values; code: the module that its script asks."""
 
-    program: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    code: str
 
 
 Block = Text | Heading | Items | Facts | ReportTable | Picture | ScoringForm

@@ -10,7 +10,7 @@ from typing import Any
 
 from rulekit.audit.checks.checking import check_model
 from rulekit.audit.report.blocks import ReportSection
-from rulekit.audit.report.scoring.steps import score_section
+from rulekit.audit.report.scoring.row_form import score_section
 from rulekit.audit.report.sections.attached import KINDS, attached_section
 from rulekit.audit.report.sections.column_table import columns_section
 from rulekit.audit.report.sections.coverage import coverage_section

@@ -80,7 +80,7 @@ def export(graph: RuleGraph, path: AnyPath, to: str, **options: Any) -> Artifact
     path : str or path
         The file to write.
     to : str
-        The export target: onnx, python, sql, text, or one of another package.
+        The export target: javascript, onnx, python, sql, text, or one of another package.
     **options
         Those of `rulekit export --to TARGET`.
 

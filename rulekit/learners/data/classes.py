@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.contract import Able, Kind
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, class_totals
+from rulekit.learners.sums_of_rows.histograms import class_totals
 from rulekit.tables.labels import parse_cost
 from rulekit.tables.table import absent
 
@@ -63,7 +63,7 @@ def _of_matrix(learner: str, matrix: Floats, k: int) -> Floats:
 def class_order(
     learner: str,
     classes: tuple[ClassLabel, ...],
-    rows: npt.NDArray[Any],
+    rows: Array,
     positive: Any,
     ordered: Sequence[Any] | None,
     default: Any,
@@ -175,7 +175,7 @@ def _mean(factors: Floats, totals: Floats, among: Bools) -> float:
     return float(f"{mean:.6g}")
 
 
-def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, npt.NDArray[Any]]]:
+def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, Array]]:
     """What each question is to tell from the rest: (label, 0 or 1 [n]).
 
     Of two classes the second; of ranked ones, for each but the lowest, whether the label is at least it.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import LearnerError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
@@ -37,7 +37,6 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.models.rule_sets import truths_on_cells
 from rulekit.learners.settings import ReadingSettings
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
@@ -260,7 +259,7 @@ def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]
     return [Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1])]
 
 
-def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
+def preference_of(weights: Floats) -> tuple[int, ...]:
     """Classes by falling training weight, then in their order."""
     return tuple(int(k) for k in np.lexsort((np.arange(len(weights)), -weights)))
 

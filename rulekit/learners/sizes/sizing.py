@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
 from rulekit.graph.ladder_models import macro_f1
@@ -20,7 +21,6 @@ from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold
 from rulekit.learners.sizes.limits import NO_LIMITS
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import Ints
 from rulekit.tables.table import Table
 
 MOST_ROWS = 12

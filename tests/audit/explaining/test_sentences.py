@@ -10,7 +10,6 @@ from rulekit.audit.explaining.nearest_rules import nearest_rules
 from rulekit.audit.explaining.options import ExplainOptions
 from rulekit.audit.explaining.phrases import Phrases, conditions, relation
 from rulekit.audit.explaining.sentences import override_sentences
-from rulekit.audit.nearest_change.wishes import Wishes
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.random_graphs import random_legal_graph, random_table
 from rulekit.graph.decisions import ArgMax, Median
@@ -20,6 +19,7 @@ from rulekit.graph.nodes import Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.schema import Feature, Schema
+from rulekit.search.moves import Wishes
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 LOANS = parse_graph(

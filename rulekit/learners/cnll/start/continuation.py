@@ -200,7 +200,7 @@ def starts_of(
     None stands for a formula without any clause.
 
     classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
-    (rulekit.learners.promises.start_schema). Raises InputError where the graph is none that growth can go on from,
+    (rulekit.learners.promises.starts). Raises InputError where the graph is none that growth can go on from,
     or has more free literals than `n_units`.
     """
     schema = Schema(table.features)
