@@ -74,7 +74,7 @@ OVER_SHOWN = ("learners", "verification", "notebook", "conformance")
         ("rulekit/program", (*ROOMS[1:], *OVER_SHOWN, "tables", "simplification")),
         ("rulekit/simplification", (*ROOMS[3:], *OVER_SHOWN)),
         ("rulekit/verification", ("audit", "work", "learners", "notebook", "conformance")),
-        ("rulekit/learners", ("work", "notebook", "conformance")),
+        ("rulekit/learners", ("work", "audit", "notebook", "conformance")),
         ("rulekit/audit", ("work", "learners", "notebook", "conformance")),
         ("rulekit/work", ("notebook",)),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
@@ -186,14 +186,9 @@ def _circles(arrows: dict[str, set[str]]) -> list[list[str]]:
     return sorted((sorted(circle) for circle in circles), key=len, reverse=True)
 
 
-CIRCLES = 15
-"""The modules of all circles that are left; the number only falls, to 0."""
-
-
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Not inside functions either, nor for types: a room that needs a higher one to be understood is no room."""
-    circles = _circles(_arrows())
-    assert sum(map(len, circles)) <= CIRCLES, circles
+    assert _circles(_arrows()) == []
 
 
 SHIPPED = ("rulekit", "exporters", "cli")
