@@ -74,7 +74,7 @@ OVER_SHOWN = ("learners", "verification", "notebook", "conformance")
         ("rulekit/program", (*ROOMS[1:], *OVER_SHOWN, "tables", "simplification")),
         ("rulekit/simplification", (*ROOMS[3:], *OVER_SHOWN)),
         ("rulekit/verification", ("audit", "work", "learners", "notebook", "conformance")),
-        ("rulekit/learners", ("work", "audit", "notebook", "conformance")),
+        ("rulekit/learners", ("work", "notebook", "conformance")),
         ("rulekit/audit", ("work", "learners", "notebook", "conformance")),
         ("rulekit/work", ("notebook",)),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
