@@ -131,8 +131,6 @@ def test_no_family_of_learners_knows_another() -> None:
 
 
 EXPORTERS_IMPORT = (
-    "rulekit.arrays",
-    "rulekit.target_kit",
     *(f"rulekit.{room}" for room in ("graph", "cells", "logic", "program", "shown")),
     *(
         f"rulekit.{page}"
