@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.model import StrongCauses, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
 from rulekit.learners.papers.noisy_or.single_causes import sums_of_causes
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _NO_CHANCE = 1e-7
 """What acts less often is no cause."""

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
+from rulekit.arrays import Floats, Ints
 
 Potentials = npt.NDArray[np.complex128] | Floats
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.codes import Codes
@@ -32,7 +33,6 @@ from rulekit.learners.papers.noisy_or.counted import (
     em_of_chances,
     worths,
 )
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.numbers import probability_of
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
