@@ -59,7 +59,7 @@ class CountedCauses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctRows:
+class CountedRows:
     """held [n, k]: whether each cause holds; labels, weights [n]; place: of each row of a table its distinct row."""
 
     held: Bools
@@ -68,7 +68,7 @@ class DistinctRows:
     place: Ints
 
     @classmethod
-    def of(cls, held: Sequence[Bools], labels: Ints, weights: npt.NDArray[Any], unit: float = 1.0) -> DistinctRows:
+    def of(cls, held: Sequence[Bools], labels: Ints, weights: npt.NDArray[Any], unit: float = 1.0) -> CountedRows:
         """The rows [n] of a table; weights are whole numbers of units."""
         n = len(labels)
         matrix = np.stack(held, axis=1) if held else np.zeros((n, 0), dtype=bool)
@@ -91,7 +91,7 @@ class Expected:
     likely: Floats
 
 
-Expectation = Callable[[DistinctRows, Floats, float], Expected]
+Expectation = Callable[[CountedRows, Floats, float], Expected]
 """The E-step of rows, the probabilities [k] of causes and that of the leak."""
 
 
@@ -112,7 +112,7 @@ class FittedChances:
 
 
 def em_of_chances(
-    rows: DistinctRows,
+    rows: CountedRows,
     expectation: Expectation,
     start: Floats,
     leak: float,
@@ -125,7 +125,7 @@ def em_of_chances(
 
     Parameters
     ----------
-    rows : DistinctRows
+    rows : CountedRows
         The rows.
     expectation : callable
         Of the family: the E-step.

@@ -27,8 +27,8 @@ from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
+    CountedRows,
     CountedSearch,
-    DistinctRows,
     Expected,
     em_of_chances,
     worths,
@@ -48,11 +48,11 @@ class CountExpectation:
 
     most: int
 
-    def __call__(self, rows: DistinctRows, chances: Floats, leak: float) -> Expected:
+    def __call__(self, rows: CountedRows, chances: Floats, leak: float) -> Expected:
         """By row what acted."""
         return self.with_ratio(rows, chances, leak)[0]
 
-    def with_ratio(self, rows: DistinctRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
+    def with_ratio(self, rows: CountedRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
         """That, and P(one less) / P(count) [n]."""
         n, k = rows.held.shape
         acted, leaked, likely, below = np.zeros((n, k)), np.zeros(n), np.zeros(n), np.zeros(n)
@@ -130,7 +130,7 @@ def _fitted(
 
     holding: the rows on which each cause holds; of those that leave it is taken out.
     """
-    rows, settings = DistinctRows.of(holding, counts, problem.weights, problem.weight_unit), search.settings
+    rows, settings = CountedRows.of(holding, counts, problem.weights, problem.weight_unit), search.settings
     known = () if before is None else before.chances
     leak = max(0.5 * float(rows.weights @ rows.labels) / (float(rows.weights.sum()) * most), 1e-6)
     start = np.append(known, np.full(len(causes) - len(known), _FIRST))

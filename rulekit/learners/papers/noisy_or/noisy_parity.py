@@ -31,8 +31,8 @@ from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.noisy_or.model import HALF, StrongCauses, bits_of, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
+    CountedRows,
     CountedSearch,
-    DistinctRows,
     Expected,
     FittedChances,
     em_of_chances,
@@ -49,7 +49,7 @@ _FIRST, _SURE = 0.1, 0.98
 _FINE = 2.0**20
 
 
-def products(rows: DistinctRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
+def products(rows: CountedRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
     """D without each cause and, in the last column, without the leak [n, k + 1]; D [n]. No quotients: f may be 0."""
     factors = np.where(rows.held, 1.0 - 2.0 * chances, 1.0)
     every = np.concatenate([factors, np.full((len(factors), 1), 1.0 - 2.0 * leak)], axis=1)
@@ -59,7 +59,7 @@ def products(rows: DistinctRows, chances: Floats, leak: float) -> tuple[Floats, 
     return before * behind, before[:, -1] * every[:, -1]
 
 
-def parity_expectation(rows: DistinctRows, chances: Floats, leak: float) -> Expected:
+def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expected:
     """The E-step where the label is 1 on odd rows."""
     others, product = products(rows, chances, leak)
     signs = 1.0 - 2.0 * rows.labels
@@ -92,7 +92,7 @@ class _ParityRows:
     def fitted(self, causes: Sequence[Cause], start: Iterable[float], leak: float) -> _FittedParity:
         """The fit from a start, without causes that never act."""
         problem, settings = self.problem, self.search.settings
-        rows = DistinctRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
+        rows = CountedRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
         begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
         more = {"prior": settings.lam, "iterations": settings.n_iter, "check": self.search.check}
         fit: FittedChances = em_of_chances(rows, parity_expectation, begin, leak, **more)
