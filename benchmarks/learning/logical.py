@@ -26,7 +26,7 @@ from benchmarks.learning.peers.pages import PAGE, replace_section
 from benchmarks.shared.machine import stamp
 from rulekit import CNLLClassifier, RuleGraph, RulesClassifier
 from rulekit.graph.nodes import Among, And, Node, Or
-from rulekit.simplification.prime_implicants import threshold_rule
+from rulekit.graph.probability.prime_implicants import threshold_rule
 
 Array = npt.NDArray[Any]
 

@@ -248,7 +248,7 @@ def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int,
 
     known: formulas by whose strengths the model decides so far.
     """
-    from rulekit.simplification.prime_implicants import threshold_rule
+    from rulekit.graph.probability.prime_implicants import threshold_rule
 
     if isinstance(node, Sided):
         # at least `above` where its rule holds, at most `below` elsewhere

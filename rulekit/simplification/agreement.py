@@ -7,20 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rulekit.arrays import Floats
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import Above, Node, Probability, Strength
 from rulekit.graph.probability.circuit import Mix
 from rulekit.graph.probability.compilation import build_circuit, inputs
-from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
-from rulekit.schema import Schema
-from rulekit.simplification.prime_implicants import (
+from rulekit.graph.probability.prime_implicants import (
+    Doubles,
     Group,
     along,
     probability_on_patterns,
     reachable_patterns,
 )
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17
 RELATIVE = 1e-12
@@ -65,7 +65,7 @@ def _uncertain(root: Node) -> frozenset[Node]:
     return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
 
 
-def _values(old: Node, new: Node, schema: Schema) -> tuple[Floats, Floats]:
+def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
     """Two probabilities or strengths on every pattern of their causes; BudgetError where the patterns are too many."""
     causes = tuple(dict.fromkeys((*inputs(old), *inputs(new))))
     groups = reachable_patterns(causes, schema)
@@ -85,9 +85,9 @@ def _mixes(formula: Node) -> bool:
         return False
 
 
-def _strengths(node: Strength, groups: Sequence[Group]) -> Floats:
+def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
     """The sum of strengths, in double from left to right, on every combination of patterns."""
-    total: Floats = np.zeros([1] * len(groups))
+    total: Doubles = np.zeros([1] * len(groups))
     for cause, on, off in node.terms:
         total = total + np.where(along(cause, groups), on, off)
     return total

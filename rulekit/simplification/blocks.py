@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Bools
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, with_children
 from rulekit.graph.probability.gated_deciding import gated_of
+from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
-from rulekit.simplification.prime_implicants import Group, along, reachable_patterns
 from rulekit.simplification.rewriting import Change, Context, Image, joined
 
 MAX_ATOMS = 8

@@ -12,7 +12,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Floats
 from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
@@ -30,7 +29,7 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.simplification.prime_implicants import Group, along, reachable_patterns, shortest_form
+from rulekit.graph.probability.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
 from rulekit.simplification.rewriting import Context
 
 _MAX_TERMS = 12
@@ -125,7 +124,7 @@ def _two_valued(child: Node, context: Context) -> tuple[Node, float, float] | No
 def _fires(
     node: LinearThreshold, conditions: list[tuple[Node, float, float]], groups: list[Group]
 ) -> npt.NDArray[np.bool_]:
-    total: Floats = np.full([len(group.patterns) for group in groups], node.bias)
+    total: Doubles = np.full([len(group.patterns) for group in groups], node.bias)
     for weight, (atom, low, high) in zip(node.weights, conditions, strict=True):
         total = total + weight * np.where(along(atom, groups), high, low)
     return total >= 0

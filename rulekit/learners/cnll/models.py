@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
+from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
@@ -20,7 +21,6 @@ from rulekit.learners.sizes.path import rule_count
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.simplification.prime_implicants import threshold_rule
 
 
 def hidden_bit(columns: tuple[BinnedColumn, ...], bit: Bit, name: str) -> Node:

@@ -31,6 +31,7 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
 )
+from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.learners.contract import Frame, Model, Score
@@ -41,7 +42,6 @@ from rulekit.learners.settings import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.simplification.prime_implicants import threshold_rule
 from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
 

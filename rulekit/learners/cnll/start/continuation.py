@@ -30,6 +30,7 @@ from rulekit.graph.nodes import (
     Rescaled,
     Strength,
 )
+from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts
 from rulekit.learners.cnll.formula.noisy_formula import Bit
@@ -46,7 +47,6 @@ from rulekit.learners.promises.starts import (
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
-from rulekit.simplification.prime_implicants import threshold_rule
 from rulekit.tables.table import Table
 
 _HALF = 0.5

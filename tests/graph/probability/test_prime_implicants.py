@@ -26,9 +26,9 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
 )
+from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.prime_implicants import threshold_rule
 
 A, B, C, D = (Compare(name, ">", 0.0) for name in "abcd")
 

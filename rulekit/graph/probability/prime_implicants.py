@@ -15,18 +15,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, distinct_rows
+from rulekit.arrays import distinct_rows
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, negate, readers
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or
 from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
-from rulekit.graph.probability.compilation import build_circuit
 from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
+
+Bools = npt.NDArray[np.bool_]
+Doubles = npt.NDArray[np.float64]
 
 MAX_PATTERNS = 1 << 22
 _MAX_CELLS = 1 << 16
@@ -48,6 +50,8 @@ def threshold_rule(
     and more patterns be ruled out. budget: the largest number of patterns of the causes.
     Returns None where the form would need more than `max_literals` literals, or the patterns exceed the budget.
     """
+    from rulekit.graph.probability.compilation import build_circuit
+
     try:
         circuit = build_circuit(formula)
     except BudgetError:
@@ -104,6 +108,8 @@ def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Gr
 
 
 def _distinct(members: Sequence[Node], table: Table) -> Bools:
+    from rulekit.graph.evaluation.evaluator import evaluate_nodes
+
     values = evaluate_nodes(members, table)
     truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
     return truth[distinct_rows(truth)[0]]
@@ -141,9 +147,9 @@ def along(cause: Node, groups: Sequence[Group]) -> Bools:
     return groups[g].patterns[:, groups[g].causes.index(cause)].reshape(shape)
 
 
-def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Floats:
+def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Doubles:
     """The probability [m1, m2, ...] for each combination of the groups' patterns, in the circuit's own double steps."""
-    algebra: Algebra[Floats] = Algebra(
+    algebra: Algebra[Doubles] = Algebra(
         lambda cause, on, off: np.where(along(cause, groups), on, off), lambda value: np.full([1] * len(groups), value)
     )
     return np.broadcast_to(fold_circuit(circuit.steps, algebra), tuple(len(group.patterns) for group in groups))
