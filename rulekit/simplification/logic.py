@@ -1,10 +1,11 @@
-"""Laws of logic: of any formula, and of hidden bits.
+"""Laws of logic: of any formula, of hidden bits, and of conditions on one text.
 
 Each takes a node whose children have been rewritten and returns an equivalent node with no more literals; the table of
 the passes says which nodes, of which family, a law is asked about. In a random
 formula the laws of logic leave every step of the probability's circuit as it is. `constant_bit` and `gather_conditions`
 leave every double of the probability as it is; the other laws of hidden bits keep the distribution but not the last
-bits of the double, so whoever applies them compares the results on every pattern of the causes.
+bits of the double, so whoever applies them compares the results on every pattern of the causes. A condition on a text
+implies another where its words are among the other's, and the other holds on missing texts if it does.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Contains, Family, Hidden, Node, Not, Odd, Or
 from rulekit.numbers import probability_of, strength_of
-from rulekit.simplification.rewriting import Context, Law, joined
+from rulekit.simplification.rewriting import Law, PassContext, joined
 
 
-def fold_constants(node: Node, context: Context) -> Node:
+def fold_constants(node: Node, context: PassContext) -> Node:
     """And(true, a) = a, And(false, a) = false, Or, AtLeast and Odd alike."""
     if isinstance(node, Not) and isinstance(node.child, Constant):
         return FALSE if node.child.value else TRUE
@@ -44,7 +45,7 @@ def fold_constants(node: Node, context: Context) -> Node:
     return node
 
 
-def flatten(node: Node, context: Context) -> Node:
+def flatten(node: Node, context: PassContext) -> Node:
     """And(And(a, b), c) = And(a, b, c); duplicates and lone children fall away: And(a, a) = a, Or likewise."""
     if not isinstance(node, And | Or):
         return node
@@ -85,7 +86,7 @@ def _share_bits(children: tuple[Node, ...]) -> bool:
     return len(set().union(*found)) < sum(map(len, found))
 
 
-def degenerate_at_least(node: Node, context: Context) -> Node:
+def degenerate_at_least(node: Node, context: PassContext) -> Node:
     """AtLeast(1, ...) = Or(...), AtLeast(n, ...) = And(...); a child and its contrary count one together."""
     if not isinstance(node, AtLeast):
         return node
@@ -109,7 +110,7 @@ def degenerate_at_least(node: Node, context: Context) -> Node:
     return AtLeast(k, tuple(children)) if paired else node
 
 
-def degenerate_odd(node: Node, context: Context) -> Node:
+def degenerate_odd(node: Node, context: PassContext) -> Node:
     """Odd(a) = a; what stands twice cancels; Odd(Odd(a, b), c) = Odd(a, b, c); a and its contrary count one together.
 
     Of random formulas only the first two, which leave every step of the probability as it is.
@@ -136,7 +137,7 @@ def degenerate_odd(node: Node, context: Context) -> Node:
 # Hidden bits: those that are none, that cannot matter, and that are one bit together ----------------------------------
 
 
-def constant_bit(node: Node, context: Context) -> Node:
+def constant_bit(node: Node, context: PassContext) -> Node:
     """A sure bit is its cause, the contrary or a constant; a bit that ignores its cause has the constant one."""
     if not isinstance(node, Hidden):
         return node
@@ -151,7 +152,7 @@ def constant_bit(node: Node, context: Context) -> Node:
     return Hidden(node.name, TRUE, on, on) if on == off and node.cause is not TRUE else node
 
 
-def gather_conditions(node: Node, context: Context) -> Node:
+def gather_conditions(node: Node, context: PassContext) -> Node:
     """The conditions without hidden bits in a random And (Or) are one condition, so that the laws of logic see it."""
     if not isinstance(node, And | Or):
         return node
@@ -164,7 +165,7 @@ def gather_conditions(node: Node, context: Context) -> Node:
     )
 
 
-def flatten_random(node: Node, context: Context) -> Node:
+def flatten_random(node: Node, context: PassContext) -> Node:
     """And(And(a, b), c) = And(a, b, c) of random formulas."""
     if not isinstance(node, And | Or):
         return node
@@ -183,7 +184,7 @@ def degenerate_random(counted: Counter[tuple[Node, ...]]) -> Law:
     counted: how often the same formulas are counted; where they are counted again, all counts are worked out together.
     """
 
-    def law(node: Node, context: Context) -> Node:
+    def law(node: Node, context: PassContext) -> Node:
         if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)) or counted[node.children] > 1:
             return node
         return joined(Or if node.k == 1 else And, node.children)
@@ -197,7 +198,7 @@ def merge_bits(used: Counter[Node]) -> Law:
     used: how often each hidden bit stands anywhere in the graph.
     """
 
-    def law(node: Node, context: Context) -> Node:
+    def law(node: Node, context: PassContext) -> Node:
         if not isinstance(node, And | Or):
             return node
         by_cause: dict[Node, list[Hidden]] = {}
@@ -239,3 +240,46 @@ def uses(nodes: list[Node]) -> Counter[Node]:
         if names[bit.name] > 1:
             found[bit] += 1
     return found
+
+
+def merge_words(node: Node, context: PassContext) -> Node:
+    """Contains a or contains b = contains any of a, b; not a and not b likewise; what another part implies falls away.
+
+    Of `contains a and contains any of {a, b}` the second follows from the first.
+    """
+    if not isinstance(node, And | Or):
+        return node
+    either = isinstance(node, Or)
+    united: dict[str, list[Contains]] = {}
+    apart: dict[str, list[Contains]] = {}
+    for child in dict.fromkeys(node.children):
+        inner = child.child if isinstance(child, Not) else child
+        if isinstance(inner, Contains):
+            # under `or` conditions unite, under `and` their contraries do
+            place = united if isinstance(child, Not) != either else apart
+            place.setdefault(inner.feature, []).append(inner)
+    image: dict[Node, Node | None] = {}
+    for conditions in united.values():
+        first, *others = (_part(condition, not either) for condition in conditions)
+        image[first] = _part(_union(conditions), not either)
+        image.update(dict.fromkeys(others))
+    for conditions in apart.values():
+        for one in conditions:
+            if any(_implies(other, one) for other in conditions if other is not one):
+                image[_part(one, either)] = None
+    children = [found for child in node.children if (found := image.get(child, child)) is not None]
+    return node if tuple(children) == node.children else joined(type(node), children)
+
+
+def _part(condition: Contains, negated: bool) -> Node:
+    return Not(condition) if negated else condition
+
+
+def _union(conditions: Iterable[Contains]) -> Contains:
+    parts = list(conditions)
+    tokens = tuple(token for part in parts for token in part.tokens)
+    return Contains(parts[0].feature, tokens, any(part.missing for part in parts))
+
+
+def _implies(one: Contains, other: Contains) -> bool:
+    return set(one.tokens) <= set(other.tokens) and one.missing <= other.missing
