@@ -67,7 +67,7 @@ SAMPLES = (
     Sample("breast_cancer", ("--target", "diagnosis", "--positive", "malignant", "--holdout", "0.25")),
     Sample(
         "tickets",
-        ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or", "--type", "ticket=text"),
+        ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or-paper", "--type", "ticket=text"),
         onnx=("--input", "ids"),
     ),
     Sample(

@@ -38,10 +38,10 @@ from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.reuters import CLASSES, Documents, documents, informative
 from benchmarks.shared.sections import markdown, publish
-from benchmarks.shared.sparse_rows import rows_of_words
-from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
-from rulekit.learners.noisy_or.fitting.incidence import Incidence
-from rulekit.learners.noisy_or.tuning import best_cut
+from benchmarks.shared.sparse_rows import rows_of_words, with_absent_words
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.papers.noisy_or.em import expectation_maximisation
+from rulekit.learners.papers.noisy_or.thresholds import best_cut
 
 Array = npt.NDArray[Any]
 
@@ -111,8 +111,10 @@ def tables(found: Documents) -> Tables:
         done.words.append(len(words))
         train, test = found.train[:, words], found.test[:, words]
         rows, of_rows = rows_of_words(train), rows_of_words(test)
-        general = expectation_maximisation(Incidence.of(rows, labels, absent=True)).strengths
-        done.add("N-OR", general.activations(of_rows) > math.log(2.0), of_test)
+        k = len(words)
+        start = Strengths(-np.log1p(-np.repeat([0.1, 0.1 / k], k)), -math.log1p(-0.1))
+        general = expectation_maximisation(Incidence.of(with_absent_words(rows), labels), start).strengths
+        done.add("N-OR", general.activations(with_absent_words(of_rows)) > math.log(2.0), of_test)
         incidence = Incidence.of(rows, labels)
         for name, prior in (("rN-OR", 0.0), ("rN-OR, prior 2", 2.0)):
             restricted = expectation_maximisation(incidence, prior=prior).strengths

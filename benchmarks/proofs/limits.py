@@ -41,6 +41,9 @@ LEARNERS = (
     "mada-winnow",
     "gramression",
     "mcmc",
+    "noisy-or-paper",
+    "noisy-or-gated",
+    "noisy-count",
 )
 
 COMMANDS = {

@@ -193,8 +193,9 @@ def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind)
 def refuse_columns(learner: type[RuleLearner], data: TrainingData, ranked: bool = False) -> None:
     """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
     name, can = learner.estimator_name(), learner.abilities
-    if len(data.classes) > 2 and "several" not in can:
-        raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y")
+    if len(data.classes) > 2 and ("ranked" if ranked else "several") not in can:
+        fix = "say that the classes are ranks (--ordered)" if "ranked" in can else "take another learner"
+        raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y", fix=fix)
     for feature, array in zip(data.table.features, data.table.arrays, strict=True):
         where = f"column {feature.name!r}"
         if feature.monotone != 0 and "monotone" not in can:
