@@ -18,7 +18,7 @@ from rulekit.learners.data.binning import bin_column
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.learning import Plan, Run, learn_all
+from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.learners.sums_of_rows.kernels import numba_runs
@@ -156,5 +156,5 @@ def learned(
     """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
     question = Question("yes", 0, problem, None, settings.seed, 1, NO_WATCH, settings)
     folds = Folds(problem, n_folds, None, 0) if n_folds else None
-    (run,), stopped = learn_all(_Growth(), [question], Plan(folds, 0.0, settings.n_units, callback, deadline))
+    (run,), stopped = learn_all(_Growth(), [question], LearningPlan(folds, 0.0, settings.n_units, callback, deadline))
     return run, stopped

@@ -4,7 +4,7 @@
 
 Ten largest classes, ModApte split, words of an expected information gain of at least .005 nats, 50 iterations of EM
 without a prior. The readable variants are chosen on the training documents by five-fold cross-validation. --write
-replaces the section "paper noisy-or" of docs/benchmarks.md. It takes about 10 minutes.
+replaces the section "paper noisy-or" of docs/benchmarks/. It takes about 10 minutes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from benchmarks.learning.noisy_or_variants import (
     micro,
     variants,
 )
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.reuters import CLASSES, Documents, documents, informative
 from benchmarks.shared.sections import markdown, publish
@@ -295,8 +295,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", choices=("tables", "variants"), help="one part, which is printed and not written")
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     if arguments.only and arguments.write:
         parser.error("--only prints one part, --write needs both")

@@ -14,7 +14,7 @@ from rulekit.learners.boosting.learner import AdaBoostStumps
 from rulekit.learners.boosting.sums import Voting
 from rulekit.learners.contract import Frame
 from rulekit.learners.data.inputs import check_rows
-from rulekit.learners.models.pointed import Pointed
+from rulekit.learners.models.giving_points import Pointed
 from rulekit.tables.table import Table
 
 

@@ -23,7 +23,7 @@ from rulekit.learners.contract import Frame
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
-from rulekit.learners.models.pointed import totals_of
+from rulekit.learners.models.giving_points import totals_of
 from rulekit.tables.table import Table
 
 FINE = 2.0**-32

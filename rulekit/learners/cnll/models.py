@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, Node, Or, Probability
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.cnll.formula.noisy_formula import Bit, PairBit, contrary, probability_of_codes
 from rulekit.learners.cnll.formula.read_once import ReadOnceTree
@@ -19,6 +18,7 @@ from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.models.rule_sets import truths_on_cells
 from rulekit.learners.sizes.path import rule_count
 from rulekit.learners.sums_of_rows.histograms import Bools
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 

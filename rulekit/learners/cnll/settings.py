@@ -13,7 +13,7 @@ from rulekit.learners.contract import setting
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.parameters import count_or_share, number, one_of, or_automatic, whole
 from rulekit.learners.settings import StartSettings
-from rulekit.learners.sizes.path import SizeLimits
+from rulekit.learners.sizes.limits import SizeLimits
 
 
 @dataclass(frozen=True)

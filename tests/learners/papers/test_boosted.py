@@ -14,7 +14,8 @@ from rulekit.audit.checks.checking import check_model
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.check import check
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.contract import learner_names
 from rulekit.learners.papers.base_learners import base_of

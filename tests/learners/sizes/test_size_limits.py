@@ -14,7 +14,8 @@ from rulekit.graph.rules import counts, counts_by_class
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
 from rulekit.learners.cnll.search.growth import allowed_moves
-from rulekit.learners.sizes.path import SizeLimits, rule_count
+from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.learners.sizes.path import rule_count
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)

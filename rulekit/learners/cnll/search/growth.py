@@ -24,7 +24,7 @@ from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.sizes.contest import Contest
-from rulekit.learners.sizes.path import NO_LIMITS, SizeLimits
+from rulekit.learners.sizes.limits import NO_LIMITS, SizeLimits
 
 
 def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:

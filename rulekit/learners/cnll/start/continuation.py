@@ -30,7 +30,6 @@ from rulekit.graph.nodes import (
     Rescaled,
     Strength,
 )
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts
 from rulekit.learners.cnll.formula.noisy_formula import Bit
@@ -45,6 +44,7 @@ from rulekit.learners.promises.starts import (
     staying,
 )
 from rulekit.learners.sums_of_rows.histograms import Bools
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
@@ -200,7 +200,7 @@ def starts_of(
     None stands for a formula without any clause.
 
     classes: as the learner lists them; table: the training rows, encoded by a schema that holds the graph's
-    (rulekit.learners.promises.start_schema). Raises InputError where the graph is none that growth can go on from,
+    (rulekit.learners.promises.starts). Raises InputError where the graph is none that growth can go on from,
     or has more free literals than `n_units`.
     """
     schema = Schema(table.features)

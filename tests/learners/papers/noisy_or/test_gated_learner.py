@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit import simplify
+from rulekit import explain, simplify
 from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Hidden, Node, Not, Or
@@ -104,7 +104,7 @@ def test_a_gated_model_is_read_as_two_lists_and_proved_on_every_target() -> None
         assert inhibiting.heading == "and none of those:"
         assert "none of those" in show(graph)
         assert not reported(graph)  # nothing stands beside what decides
-        rows = graph.explain({name: column[:20] for name, column in data.items()})
+        rows = explain(graph, {name: column[:20] for name, column in data.items()})
         assert all(row["conditions"] for row in rows)
         for name in ("onnx", "python", "sql"):
             target = find_target(name)
