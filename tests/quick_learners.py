@@ -10,6 +10,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},
     "adaboost": {"n_estimators": 4, "n_folds": 2},
     "cnll": {"n_units": 2, "n_folds": 2},
+    "cnll-paper": {"n_units": 2, "n_folds": 2},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
     "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},
     "madaline": {"shape": "small", "n_passes": 1, "n_networks": 1},

@@ -38,6 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
     "adaboost": {"n_estimators": 8, "n_folds": 2},
     "cnll": {"n_units": 4, "n_folds": 2},
+    "cnll-paper": {"n_units": 3, "n_folds": 2},
     "gramression": {"feature_length": 2, "price": 4.0},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
     "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
