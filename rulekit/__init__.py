@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
     from rulekit.learners.cnll.estimator import CNLLClassifier
     from rulekit.learners.gramression.estimator import GramressionClassifier
-    from rulekit.learners.ltu.estimator import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
+    from rulekit.learners.ltu.estimator import LTUTreeClassifier
     from rulekit.learners.mcmc.learner import MCMCClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.learners.rules.estimator import RulesClassifier
@@ -37,8 +37,8 @@ _LAZY = {
     "GramressionClassifier": "rulekit.learners.gramression.estimator",
     "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
     "MCMCClassifier": "rulekit.learners.mcmc.learner",
-    "MadaWinnowClassifier": "rulekit.learners.ltu.estimator",
-    "MadalineClassifier": "rulekit.learners.ltu.estimator",
+    "MadaWinnowClassifier": "rulekit.learners.papers.madaline",
+    "MadalineClassifier": "rulekit.learners.papers.madaline",
     "NoisyOrClassifier": "rulekit.learners.noisy_or.estimator",
     "RuleGraph": "rulekit.graph.rule_graph",
     "Schema": "rulekit.schema",

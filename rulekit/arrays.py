@@ -1,10 +1,16 @@
-"""Distinct rows of an array, which numpy finds slowly."""
+"""The types of arrays, and distinct rows of an array, which numpy finds slowly."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+Array = npt.NDArray[Any]
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 _WORD = 8

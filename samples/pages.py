@@ -234,13 +234,17 @@ def with_options(text: str) -> str:
 
 
 def parameters_table(learner: str) -> str:
-    """The parameters of a learner: its own first, then those of all learners."""
-    from rulekit.learners.contract import find_learner
+    """The parameters of a learner, its own first, without those in groups; "shared": those of the groups."""
+    from rulekit.learners.contract import find_learner, parameters_of
+    from rulekit.learners.settings import SizeSettings
 
+    known = parameters_of(SizeSettings) if learner == "shared" else find_learner(learner).parameters
+    parameters = [each for each in known.values() if bool(each.group) == (learner == "shared")]
     lines = ["| parameter | default | what | may be |", "|---|---|---|---|"]
-    for name, parameter in find_learner(learner).parameters.items():
-        words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
-        lines.append(f"| `{name}` | `{parameter.default!r}` | {parameter.help} | {words} |")
+    for each in sorted(parameters, key=lambda each: each.group):
+        words = ("None, or " if each.allowed.optional else "") + each.allowed.words
+        name = f"`{each.name}` in `{each.group}`" if each.group else f"`{each.name}`"
+        lines.append(f"| {name} | `{each.default!r}` | {each.help} | {words} |")
     return "\n".join(lines) + "\n"
 
 

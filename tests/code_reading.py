@@ -10,8 +10,8 @@ from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.node import (
     Child,
     Children,
-    Count,
-    Counts,
+    CountField,
+    CountsField,
     Extended,
     Extendeds,
     Family,
@@ -21,8 +21,8 @@ from rulekit.graph.node import (
     Numbers,
     OneOf,
     Reads,
-    Terms,
-    Text,
+    TermsField,
+    TextField,
     Truth,
     kinds_of,
 )
@@ -81,13 +81,13 @@ class CodeReader:
                 return self.levels(str(column))
             case LevelNumbers():
                 return tuple((level, self.number()) for level in sorted(self.levels(str(column))))
-            case Text():
+            case TextField():
                 return str(self.take(self.width))
             case Truth():
                 return self.choice(2) == 1
-            case Count():
+            case CountField():
                 return self.signed()
-            case Counts():
+            case CountsField():
                 order = [self.choice(self.n_classes) for _ in range(self.n_classes - 1)]
                 return (*order, *set(range(self.n_classes)) - set(order))
             case Extended():
@@ -99,7 +99,7 @@ class CodeReader:
                 return tuple(self.number() for _ in range(self.elias() - 1))
             case Finite():
                 return self.number()
-            case Terms(families=families):
+            case TermsField(families=families):
                 weights = [self.number() for _ in range(self.elias() - 1)]
                 return tuple((weight, self.node(families)) for weight in weights)
             case Children(families=families):

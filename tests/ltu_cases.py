@@ -4,8 +4,7 @@ import numpy as np
 
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.ltu.shape import NONE, Shape
-from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -46,6 +45,12 @@ def mixed(rng, n):
 def problem_of(table):
     weights = np.ones(table.n_rows, dtype=np.int64)
     return Problem(*bin_table(table, weights, None), np.zeros(table.n_rows, dtype=np.int64), weights, 1.0)
+
+
+def matrix_of(inputs, codes, n_rows):
+    """The inputs of rows [n, d] as they are."""
+    columns = [item.values[codes[item.column]] for item in inputs.items]
+    return np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0))
 
 
 def shape_of(rng, size):

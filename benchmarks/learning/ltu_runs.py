@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from rulekit.learners.ltu.growing import grow_tree
-from rulekit.learners.ltu.madaline import SHAPES
-from rulekit.learners.ltu.network.backprop import NetworkBackprop, train_whole
-from rulekit.learners.ltu.network.networks import Network
-from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
-from rulekit.learners.ltu.network.training import Choice, Keep, Training, train
-from rulekit.learners.ltu.nodes.kinds import NodeKind, node_of
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.papers.ltu_trees import grow_tree
+from rulekit.learners.papers.ltu_units import UnitKind, fit_of
+from rulekit.learners.papers.madaline import SHAPES
+from rulekit.learners.papers.madaline_networks import FixedIncrement, Network, NetworkTraining, Rule, Winnow, train
+from rulekit.learners.papers.network_backprop import train_whole
+from rulekit.learners.papers.row_by_row import random_orders
 from rulekit.synthetic import five_bits
 
 BITS = tuple(range(5, 55, 5))
@@ -49,25 +49,24 @@ def rows_of(n: int, n_bits: int, seed: int) -> Rows:
     return Rows(rows[:n], labels[:n], rows[n:], labels[n:], rng)
 
 
-def tree(kind: NodeKind = "backprop", epochs: int = 5) -> Fit:
+def tree(kind: UnitKind = "backprop", epochs: int = 5) -> Fit:
     """The paper's tree, its units fitted by a kind."""
-    return lambda rows, labels, rng: grow_tree(rows, labels, np.ones(len(rows)), node_of(kind, epochs), rng)
+    return lambda rows, labels, rng: grow_tree(rows, labels, np.ones(len(rows)), fit_of(kind, epochs), rng)
 
 
 def whole(epochs: int, gain: float = 3.0) -> Fit:
     """Back-propagation through the whole network of Figure 2."""
-    options = NetworkBackprop(epochs, gain=gain)
-    return lambda rows, labels, rng: train_whole(SHAPES["small"], rows, labels, np.ones(len(rows)), rng, options)
+    return lambda rows, labels, rng: train_whole(SHAPES["small"], rows, labels, np.ones(len(rows)), rng, epochs, gain)
 
 
-def network(shape: str, rule: Rule | str, passes: int = 1, choice: Choice | None = None, keep: Keep = "last") -> Fit:
+def network(shape: str, rule: Rule | str, passes: int = 1, choice: Literal["auto", "least", "closest"] = "auto") -> Fit:
     """A network of the paper; "power of two": Winnow with alpha 2 and the least power of two that is no less than d."""
 
     def fit(rows: Floats, labels: Bools, rng: np.random.Generator) -> LTUTree:
         own = own_rule(rule, rows.shape[1])
         began = Network.new(own, SHAPES[shape], np.ones(rows.shape[1], dtype=bool))
-        options = Training(passes, choice, keep, prune="never")
-        return train(began, rows, labels, np.ones(len(rows)), rng, options).tree
+        options, weights = NetworkTraining(passes, choice, prune="never"), np.ones(len(rows))
+        return train(began, rows, labels, weights, random_orders(weights, passes, rng), options).tree
 
     return fit
 

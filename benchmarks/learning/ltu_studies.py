@@ -10,20 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.learning.ltu_runs import Fit, Rows, Runs, network, own_rule, rows_of, runs, tree
-from rulekit.learners.ltu.growing import grow_perceptron_tree
-from rulekit.learners.ltu.madaline import SHAPES, best_of_several
-from rulekit.learners.ltu.network.networks import Network
-from rulekit.learners.ltu.network.rules import FixedIncrement, Rule, Winnow
-from rulekit.learners.ltu.network.training import Training, train
-from rulekit.learners.ltu.nodes.kinds import KINDS, node_of
 from rulekit.learners.ltu.trees import LTUTree
+from rulekit.learners.papers.ltu_trees import grow_tree
+from rulekit.learners.papers.ltu_units import KINDS, fit_of
+from rulekit.learners.papers.madaline import SHAPES
+from rulekit.learners.papers.madaline_networks import (
+    FixedIncrement,
+    Network,
+    NetworkTraining,
+    Rule,
+    Winnow,
+    best_of_several,
+    train,
+)
+from rulekit.learners.papers.row_by_row import random_orders
 
 EPOCHS = 25
 
 
 def _perceptron_tree(rows: Rows) -> LTUTree:
-    node = node_of("perceptron", EPOCHS)
-    return grow_perceptron_tree(rows.train, rows.y, np.ones(len(rows.y)), node, rows.rng)
+    fit = fit_of("perceptron", EPOCHS)
+    return grow_tree(rows.train, rows.y, np.ones(len(rows.y)), fit, rows.rng, single=True)
 
 
 def by_kind(places: Sequence[tuple[int, int]], seeds: Sequence[int]) -> dict[str, list[Runs]]:
@@ -57,18 +64,12 @@ def best_of_five(rule: Rule | str, shape: str, n: int, n_bits: int, seeds: Seque
     for seed in seeds:
         rows = rows_of(n, n_bits, seed)
         own = Network.new(own_rule(rule, n_bits), SHAPES[shape], np.ones(n_bits, dtype=bool))
-        options, weights = Training(1, prune="never"), np.ones(n)
-        every = [
-            rows.error(train(own, rows.train, rows.y, weights, np.random.default_rng((seed, k)), options).tree)
-            for k in range(5)
-        ]
+        once, taken = NetworkTraining(1, prune="never"), (rows.train, rows.y, np.ones(n))
+        orders = [random_orders(np.ones(n), 1, np.random.default_rng((seed, k))) for k in range(5)]
+        every = [rows.error(train(own, *taken, order, once).tree) for order in orders]
         chosen = [
-            rows.error(
-                best_of_several(
-                    own, rows.train, rows.y, weights, np.random.default_rng(seed), 5, judging, options
-                ).trained.tree
-            )
-            for judging in ("held-out", "cross-validation")
+            rows.error(best_of_several(own, *taken, np.random.default_rng(seed), training=once, by_turns=by)[0].tree)
+            for by in (False, True)
         ]
         errors.append((every[0], *chosen, min(every)))
     one, held_out, cross_validated, on_test = np.array(errors).mean(axis=0)
@@ -112,7 +113,8 @@ def unused(rule: Rule, n: int, n_bits: int, passes: int, seeds: Sequence[int]) -
         for prune in ("never", "during"):
             rows = rows_of(n, n_bits, seed)
             own = Network.new(rule, SHAPES["large"], np.ones(n_bits, dtype=bool))
-            found = train(own, rows.train, rows.y, np.ones(n), rows.rng, Training(passes, prune=prune))
+            orders = random_orders(np.ones(n), passes, rows.rng)
+            found = train(own, rows.train, rows.y, np.ones(n), orders, NetworkTraining(passes, prune=prune))
             if prune == "never":
                 full.append(rows.error(found.tree))
             else:

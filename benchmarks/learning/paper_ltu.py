@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.learning.ltu_claims import claim_lines
-from benchmarks.learning.ltu_runs import BITS, LEARNERS, Grid, network, runs
+from benchmarks.learning.ltu_runs import BITS, LEARNERS, Grid, runs
 from benchmarks.learning.ltu_studies import MOST_ROWS, NEEDING, best_of_five, by_kind, rows_needed, unused
 from benchmarks.learning.peers.pages import PAGE
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import RESULTS, markdown, publish
-from rulekit.learners.ltu.network.rules import FixedIncrement, Winnow
+from rulekit.learners.papers.madaline_networks import FixedIncrement, Winnow
 
 SIZES = (1000, 3000)
 MARKS = (
@@ -151,20 +151,6 @@ def unused_lines(seeds: Sequence[int]) -> tuple[list[str], float]:
     return [*markdown(header, rows), ""], two / every
 
 
-def kept_lines(seeds: Sequence[int]) -> list[str]:
-    """Last, averaged and pocket weights."""
-    rows = []
-    for name, rule in (("Madaline S", FixedIncrement()), ("Mada-winnow S", Winnow())):
-        for n, d in ((1000, 50), (3000, 50)):
-            for passes in (1, 5):
-                values = [
-                    runs(network("small", rule, passes, keep=keep), n, d, seeds).average
-                    for keep in ("last", "averaged", "pocket")
-                ]
-                rows.append((f"{name}, {n:,} x {d}, passes: {passes}", *(f"{value:.2f}" for value in values)))
-    return [*markdown(("weights that answer, error %", "last", "averaged", "pocket"), rows), ""]
-
-
 def draw(folder: Path, found: Grid, sizes: Sequence[int], bits: Sequence[int]) -> list[Path]:
     """The figures of the paper: average and best, by the number of rows."""
     made = []
@@ -216,7 +202,6 @@ def report(small: bool, pictures: Path) -> Iterable[str]:
     yield from ("**Rows needed** for a mean error of 1 %, 20 runs each, in steps of the root of 2", "")
     yield from needed_lines((10, 50) if small else (10, 20, 50, 100, 200), range(5 if small else 20))
     yield from ("**Units of no use**, left out during training and after it", "", *left)
-    yield from ("**Which weights answer**", "", *kept_lines(seeds))
 
 
 def main() -> None:

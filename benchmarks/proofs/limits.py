@@ -35,6 +35,7 @@ LEARNERS = (
     "adaboost",
     "noisy-or",
     "ltu-tree",
+    "ltu-tree-paper",
     "madaline",
     "mada-winnow",
     "gramression",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,23 @@ def tree(rows: int, seed: int) -> dict[str, Any]:
 
 def unit(rows: int, count: int) -> dict[str, Any]:
     """The first unit of a tree."""
-    from rulekit.learners.ltu.fitting.fit import fit_unit
-
     X, y = planes(rows, count)
-    ones = np.ones(rows)
-    fit_unit(X[:1000], y[:1000], ones[:1000])
+    one_unit(X[:1000], y[:1000])
     with Watch() as watch:
-        found = fit_unit(X, y, ones)
-    return {**cost_of(watch), "error": float((found.decides(X) != (y == 1)).mean())}
+        found = one_unit(X, y)
+    return {**cost_of(watch), "error": float(((X @ found[:-1] + found[-1] >= 0.0) != (y == 1)).mean())}
+
+
+def one_unit(X: Floats, y: npt.NDArray[np.int64]) -> Floats:
+    """The unit that splits the rows best, its bias last: looked for on 20,000 rows, then polished on all."""
+    from rulekit.learners.ltu.loss import FitRows, TreeTraining
+    from rulekit.learners.ltu.moments import best_unit, polished
+
+    rows, training = FitRows(X, y.astype(np.float64), np.ones(len(X))), TreeTraining(1e-4, steps=100, tolerance=1e-5)
+    few = rows.sampled(20_000, np.random.default_rng(0))
+    found = best_unit(replace(few, inputs=few.inputs.astype(np.float32)), training, lambda: None)
+    assert found is not None
+    return polished(rows, found[None], replace(training, steps=20), lambda: None)[0]
 
 
 def logistic(rows: int, count: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import result, result_json, width
+from rulekit_cli.console import result, result_json
 
 Rows = Annotated[Path | None, typer.Argument(help="Labelled rows: held-out ones, or those that trained the model.")]
 Trained = Annotated[bool, typer.Option("--training", help="DATA trained the model, whatever its hashes of rows say.")]
@@ -43,7 +43,6 @@ def bounds(
     """
     given = locals()
     from rulekit.audit.guarantees.bounds import bound_lines
-    from rulekit.shown.lines import wrapped
     from rulekit.work.evaluating import error_bounds
 
     found = error_bounds(model, data, options.reading(given), trained=training, delta=delta, epsilon=epsilon)
@@ -51,5 +50,4 @@ def bounds(
         result_json(asdict(found))
         return
     for line in bound_lines(found):
-        for part in wrapped(line, width(), "      " if line.startswith("    ") else "    "):
-            result(part)
+        result(line, "      " if line.startswith("    ") else "    ")

@@ -67,7 +67,6 @@ def check(
         result_json(checked.as_dict())
     else:
         for word, text in check_lines(checked, all_):
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 2)):
-                result(line)
+            result(f"{word:{_INDENT}}{text}", " " * (_INDENT + 2))
     if not checked.ok:
         raise typer.Exit(CHECK_FAILED)

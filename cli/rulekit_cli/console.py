@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -67,9 +67,19 @@ def logged_from(level: int, name: str = "rulekit") -> Iterator[None]:
         logger.setLevel(before)
 
 
-def result(line: str) -> None:
-    """A line of the result; what a terminal would obey is escaped."""
-    write(printable(line) + "\n", exact=False)
+def notes(texts: Iterable[str]) -> None:
+    """Notes for people, a line each."""
+    for text in texts:
+        log(f"note: {text}")
+
+
+def result(line: str, hanging: str | None = None) -> None:
+    """A line of the result, broken at the width of the terminal before `hanging` where that is given.
+
+    What a terminal would obey is escaped.
+    """
+    for part in [line] if hanging is None else wrapped(line, width(), hanging):
+        write(printable(part) + "\n", exact=False)
 
 
 def _encodable(text: str) -> str:

@@ -9,6 +9,7 @@ import typer
 
 
 def demo(
+    context: typer.Context,
     folder: Annotated[
         Path | None, typer.Option("--folder", help="Keep the files here; a temporary folder without it.")
     ] = None,
@@ -27,7 +28,6 @@ def demo(
     from importlib.resources import files
 
     from rulekit_cli.failures import guarded
-    from rulekit_cli.main import run
 
     steps = [
         "train loans.csv --target default --holdout 0.25 -o model.json",
@@ -51,10 +51,10 @@ def demo(
             shutil.copyfileobj(source, copy)
         stack.callback(os.chdir, Path.cwd())
         os.chdir(place)
+        command = context.find_root().command
         for step in steps:
             print(f"\n$ rulekit {step}", flush=True)
-            arguments = shlex.split(step)
-            status = guarded(partial(run, arguments), debug=False)
+            status = guarded(partial(command, shlex.split(step), "rulekit", standalone_mode=False), debug=False)
             sys.stdout.flush()
             if status:
                 raise typer.Exit(status)

@@ -9,7 +9,7 @@ import typer
 
 from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit_cli.console import aligned, log, notes, result, result_json, width
 
 if TYPE_CHECKING:
     from rulekit.work.describing import ColumnDescription
@@ -59,10 +59,8 @@ def describe(
     if json_:
         result_json({"rows": n_rows, "columns": [column.as_dict(n_rows) for column in found.columns]})
     else:
-        for note in found.notes:
-            log(f"note: {note}")
-        for line in wrapped(found.summary.headline(), width(), "  "):
-            result(line)
+        notes(found.notes)
+        result(found.summary.headline(), "  ")
         shown = found.columns if all_ or len(found.columns) <= MOST_COLUMNS + 1 else found.columns[:MOST_COLUMNS]
         for line in _table(shown, n_rows, all_levels=all_):
             result(line)

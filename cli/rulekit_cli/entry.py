@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
 
-INTERRUPTED, TERMINATED = 130, 143
+from rulekit_cli.interruption import say_interrupted, terminated
+
 _DISTRIBUTION = "rulekit-portable"
 _REPLACED = (
     "files of rulekit-portable are missing, or an unrelated package named rulekit replaced them; "
@@ -16,7 +16,7 @@ _REPLACED = (
 
 def main() -> None:
     """Run the `rulekit` command and leave with its exit status."""
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, terminated)
     import rulekit
 
     if getattr(rulekit, "DISTRIBUTION", "") != _DISTRIBUTION:
@@ -28,20 +28,3 @@ def main() -> None:
         command.main()
     except KeyboardInterrupt:  # before the command itself listens
         sys.exit(say_interrupted())
-
-
-def _terminated(number: int, frame: object) -> None:
-    """End as Ctrl-C does, which keeps what was learned; the second time leave at once, without temporary files."""
-    signal.signal(number, _leave)
-    raise KeyboardInterrupt
-
-
-def _leave(number: int, frame: object) -> None:
-    sys.exit(128 + number)
-
-
-def say_interrupted(said: str = "stopped before anything was written") -> int:
-    """Say what a signal left behind; the exit status of that."""
-    with contextlib.suppress(OSError, ValueError):
-        print(f"rulekit: {said}", file=sys.stderr)
-    return TERMINATED if signal.getsignal(signal.SIGTERM) is _leave else INTERRUPTED

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.names import label_text
 from rulekit_cli import options
-from rulekit_cli.console import aligned, joined, log, result, result_json, width
+from rulekit_cli.console import aligned, joined, notes, result, result_json, width
 
 if TYPE_CHECKING:
     from rulekit.work.evaluating import Evaluation
@@ -62,8 +62,7 @@ def evaluate(
         result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups})
         return
     said = notice(found.drift, model, data)
-    for note in (*found.notes, *filter(None, [said])):
-        log(f"note: {note}")
+    notes((*found.notes, *filter(None, [said])))
     for line in (*_per_class(found), *_totals(found), *_by_time(found), *_by_group(found)):
         result(line)
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from rulekit.errors import InputError
-from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, result, width, write_json
+from rulekit_cli.console import log, result, write_json
 from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:
@@ -88,8 +87,7 @@ def explain(
         write_json(found.as_json())
         return
     for line in found.lines():
-        for part in wrapped(line, width(), "    "):
-            result(part)
+        result(line, "    ")
 
 
 def _number(text: str) -> Any:

@@ -16,7 +16,7 @@ from rulekit.errors import Interrupted, RulekitError, reason_of
 from rulekit.names import printable
 from rulekit.work.choices import OPTIONS
 from rulekit_cli.console import red
-from rulekit_cli.entry import INTERRUPTED, say_interrupted
+from rulekit_cli.interruption import INTERRUPTED, say_interrupted
 
 CHECK_FAILED = 1
 BAD_INPUT = 2

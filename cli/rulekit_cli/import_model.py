@@ -9,7 +9,7 @@ import typer
 
 from rulekit.errors import InputError
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json
+from rulekit_cli.console import log, notes, result, result_json
 
 
 @options.reads_text
@@ -52,8 +52,7 @@ def import_model(
     if json_:
         result_json(done.as_dict())
         return
-    for note in done.notes:
-        log(f"note: {note}")
+    notes(done.notes)
     for line in done.lines(_MOST_ROWS):
         result(line)
     log(f"wrote {output}: {done.size}, digest {done.model.digest[:12]}")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from rulekit.audit.figures.label_figures import LabelFigures, Rates, macro_average, micro_average
 from rulekit.names import label_text
-from rulekit.shown.lines import wrapped
-from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit_cli.console import aligned, log, notes, result, result_json
 
 if TYPE_CHECKING:
     from rulekit.work.label_models import LabelEvaluation
@@ -44,11 +43,9 @@ def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> No
         result(line)
     measured_on = next(iter(found.trained.values())).measured_on
     measured_on += ", by their weight" if request.reading.weight is not None else ""
-    for line in wrapped(f"measured on {measured_on}", width(), "  "):
-        result(line)
+    result(f"measured on {measured_on}", "  ")
     if not quiet:
-        for note in found.notes:
-            log(f"note: {note}")
+        notes(found.notes)
         log(f"wrote {request.output}   next: rulekit evaluate {request.output} test.csv --curve curve.png")
 
 
@@ -63,8 +60,7 @@ def evaluate_each_label(found: LabelEvaluation, *, json: bool) -> None:
     if json:
         result_json(found.as_dict())
         return
-    for note in found.notes:
-        log(f"note: {note}")
+    notes(found.notes)
     for line in _table(found.figures):
         result(line)
     point = found.curve.break_even

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit_cli.console import aligned, log, notes, result, result_json
 from rulekit_cli.failures import CHECK_FAILED
 
 
@@ -52,18 +52,15 @@ def monitor(
     given = locals()
     from rulekit.audit.drift.drift_lines import column_rows, drift_lines, rule_rows
     from rulekit.audit.drift.findings import WORD
-    from rulekit.shown.lines import wrapped
     from rulekit.work.monitoring import MonitoringRequest, monitor
 
     found = monitor(MonitoringRequest(model, data, counts, fail_on, output, options.reading(given)))
     if json_:
         result_json(found.as_dict())
     else:
-        for note in found.notes:
-            log(f"note: {note}")
+        notes(found.notes)
         for word, text in drift_lines(found.drift):
-            for line in wrapped(f"{word:{WORD}}{text}", width(), " " * (WORD + 2)):
-                result(line)
+            result(f"{word:{WORD}}{text}", " " * (WORD + 2))
         for rows in (column_rows(found.drift), rule_rows(found.drift)):
             if len(rows) > 1:
                 result("")

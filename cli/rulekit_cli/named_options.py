@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from rulekit.work.choices import Choice, choices_of_learner
+from rulekit.work.choices import DeclaredOption
 
 
 def named(arguments: Sequence[str], flag: str) -> str | None:
@@ -23,7 +23,9 @@ def named(arguments: Sequence[str], flag: str) -> str | None:
 
 
 def with_flags(
-    command: Callable[..., None], choices: Sequence[Choice], run: Callable[[Mapping[str, Any], Mapping[str, Any]], None]
+    command: Callable[..., None],
+    choices: Sequence[DeclaredOption],
+    run: Callable[[Mapping[str, Any], Mapping[str, Any]], None],
 ) -> Callable[..., None]:
     """The command with one more flag for each choice; run takes what the command takes, and the choices that are made.
 
@@ -47,7 +49,7 @@ def with_flags(
     return extended
 
 
-def _flag(choice: Choice) -> Any:
+def _flag(choice: DeclaredOption) -> Any:
     word = choice.name.replace("_", "-")
     said = choice.help
     if not all(str(value) in choice.help for value in choice.allowed):
@@ -66,6 +68,8 @@ def with_parameters(command: Callable[..., None], learner: str) -> Callable[...,
     @wraps(command)
     def described(**values: Any) -> None:
         command(**values)
+
+    from rulekit.work.learning import choices_of_learner
 
     choices = choices_of_learner(learner)
     column = max((len(f"{choice.name}={choice.default}") for choice in choices), default=0) + 2

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rulekit.errors import InputError
-from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, notes, result, result_json
 
 if TYPE_CHECKING:
     from rulekit.work.changes.overrides import Written
@@ -98,14 +97,12 @@ def override(
             options.reading(given),
         )
     )
-    for note in done.notes:
-        log(f"note: {note}")
+    notes(done.notes)
     if json_:
         result_json(done.as_dict())
         return
     for line in done.lines(_MOST_ROWS):
-        for part in wrapped(line, width(), "  "):
-            result(part)
+        result(line, "  ")
     log(f"wrote {output}: {done.size}, digest {done.model.digest[:12]}")
 
 
@@ -144,5 +141,4 @@ def _list(model: Path, json: bool) -> None:
         expired = "   EXPIRED" if each["expired"] else ""
         texts = f"{override.id}  {each['condition']} -> {each['class']}{expired}", f"    {signature(override)}"
         for text in texts:
-            for part in wrapped(text, width(), "    "):
-                result(part)
+            result(text, "    ")

@@ -9,7 +9,7 @@ import typer
 
 from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, result_json, width, write
+from rulekit_cli.console import log, notes, result_json, width, write
 
 
 @options.reads_text
@@ -57,8 +57,7 @@ def predict(
     scores = score(
         ScoringRequest(model, data, output, keep or [], explain, escape_formulas, reading, catalogue, classes, most)
     )
-    for note in scores.notes:
-        log(f"note: {note}")
+    notes(scores.notes)
     said = notice(scores.drift, model, data)
     if said:
         log(f"note: {said}")

@@ -12,7 +12,6 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rulekit.names import printable
-from rulekit.work.course import Standing
 from rulekit.work.progress import (
     Event,
     Finishing,
@@ -20,6 +19,7 @@ from rulekit.work.progress import (
     Progress,
     Read,
     RunProgress,
+    Standing,
     deadline_of,
     end_for_time,
     unseen,

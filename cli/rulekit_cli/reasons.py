@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from rulekit.errors import InputError
-from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, result, result_json
 from rulekit_cli.failures import CHECK_FAILED
 from rulekit_cli.progress import shown_search
 
@@ -67,7 +66,6 @@ def reasons(
         result_json(found.as_dict())
     else:
         for word, text in found.lines():
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 2)):
-                result(line)
+            result(f"{word:{_INDENT}}{text}", " " * (_INDENT + 2))
     if not found.ok:
         raise typer.Exit(CHECK_FAILED)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import log, result
+from rulekit_cli.console import log, notes, result
 from rulekit_cli.progress import shown_search
 
 
@@ -38,8 +38,7 @@ def refit(
 
     with shown_search(time_limit) as deadline:
         found = fit(model, data, output, options.reading(given), deadline)
-    for note in found.notes:
-        log(f"note: {note}")
+    notes(found.notes)
     loss = f"log loss {found.before.log_loss:.4f} -> {found.after.log_loss:.4f}"
     result(f"{loss}   (on {found.after.rows} rows of {data.name})")
     result("every decision is as before: what decides is the same, bit for bit")

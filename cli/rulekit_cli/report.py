@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import log, result
+from rulekit_cli.console import log, notes, result
 from rulekit_cli.progress import shown_search
 
 Paths = list[Path] | None
@@ -84,8 +84,7 @@ def report(
     request = ReportRequest(model, data, written, reading=options.reading(given), **several, **words)
     with shown_search(time_limit) as deadline:
         found = write(request, deadline)
-    for note in found.notes:
-        log(f"note: {note}")
+    notes(found.notes)
     for limit in found.document.section("summary").data["to_know"]:
         log(f"to know: {limit}")
     result(f"wrote {', '.join(map(str, written))}")

@@ -31,7 +31,7 @@ def resize(
       rulekit resize model.json --smallest -o small.json
     """
     from rulekit.audit.ladder_lines import ladder_lines
-    from rulekit.work.resizing import resize
+    from rulekit.work.models import resize
 
     other = resize(model, rules=rules, size=size, smallest=smallest, output=output)
     if other.model.ladder is not None:

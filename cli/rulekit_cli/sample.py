@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, result, result_json
 
 
 @options.reads_text
@@ -54,7 +54,6 @@ def sample(
       rulekit sample model.json loans.csv --take 2 -o other.json
     """
     given = locals()
-    from rulekit.shown.lines import wrapped
     from rulekit.work.sampling import SamplingRequest
     from rulekit.work.sampling import sample as walked
     from rulekit_cli.progress import shown_progress
@@ -68,7 +67,6 @@ def sample(
         result_json(asdict(found))
     else:
         for line in found.lines():
-            for part in wrapped(line, width(), " " * (11 if " %" in line[:9] else 4)):
-                result(part)
+            result(line, " " * (11 if " %" in line[:9] else 4))
     for path in filter(None, (output, picture)):
         log(f"wrote {path}")

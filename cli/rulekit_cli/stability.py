@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rulekit_cli import options
-from rulekit_cli.console import log, result, result_json, width
+from rulekit_cli.console import log, result, result_json
 
 _INDENT = 12
 
@@ -50,7 +50,6 @@ def stability(
     """
     given = locals()
     from rulekit.audit.stability.stability_lines import stability_lines
-    from rulekit.shown.lines import wrapped
     from rulekit.work.stability import StabilityRequest
     from rulekit.work.stability import stability as learned_again
     from rulekit_cli.progress import shown_progress
@@ -63,7 +62,6 @@ def stability(
     else:
         for word, text in stability_lines(stable, all_):
             hanging = " " * (_INDENT + (10 if text.startswith(" ") else 2))
-            for line in wrapped(f"{word:{_INDENT}}{text}", width(), hanging):
-                result(line)
+            result(f"{word:{_INDENT}}{text}", hanging)
     if output is not None and not quiet:
         log(f"wrote {output}")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import joined, log, result, width
+from rulekit_cli.console import joined, log, notes, result
 
 if TYPE_CHECKING:
     from rulekit.audit.threshold import Step
@@ -47,14 +46,12 @@ def threshold(
         model, data, Purpose.of(precision, recall, cost, f1, at), output, options.reading({**given, "precision": None})
     )
     choice = moved.choice
-    for note in moved.notes:
-        log(f"note: {note}")
+    notes(moved.notes)
     for line in joined([_said(choice.chosen, cost is not None), f"(on {moved.n_rows} rows of {data.name})"]):
         result(line)
     for name, step in (("stricter", choice.stricter), ("laxer", choice.laxer)):
         if step is not None:
-            for line in wrapped(f"next {name} step: {_said(step, cost is not None)}", width(), "  "):
-                result(line)
+            result(f"next {name} step: {_said(step, cost is not None)}", "  ")
     if moved.by_probability:
         log(f"note: the label is now yes where the reported probability is above {choice.chosen.threshold!r}")
     log(f"wrote {output}")

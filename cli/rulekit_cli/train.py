@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from rulekit.shown.lines import wrapped
 from rulekit_cli import options
-from rulekit_cli.console import aligned, log, result, result_json, width
+from rulekit_cli.console import aligned, log, notes, result, result_json, width
 
 if TYPE_CHECKING:
     from rulekit.work.training import TrainingRequest, TrainingResult
@@ -89,8 +88,7 @@ def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: boo
     figures, size, model = trained.figures, trained.size, trained.model
     if not quiet:
         log(f"{request.learner}   {trained.chosen}   {trained.seconds:.1f} s")
-        for note in trained.notes:
-            log(f"note: {note}")
+        notes(trained.notes)
     if json:
         result_json(
             {
@@ -115,8 +113,7 @@ def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: boo
     for line in aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]):
         result(line)
     by_weight = ", by their weight" if request.reading.weight is not None else ""
-    for line in wrapped(f"measured on {trained.measured_on}{by_weight}", width(), "  "):
-        result(line)
+    result(f"measured on {trained.measured_on}{by_weight}", "  ")
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
     if not quiet and model.ladder is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rulekit.errors import GraphError
-from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, Counts, Extendeds, Family
+from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, CountsField, Extendeds, Family
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.gated_deciding import gated_of
 
@@ -82,7 +82,7 @@ class ArgMax:
 
     scores: tuple[Node, ...] = field(metadata={"kind": Children(families=(BOOLEAN, REAL, PROBABILITY))})
     thresholds: tuple[float, ...] = field(metadata={"kind": Extendeds()})
-    preference: tuple[int, ...] = field(metadata={"kind": Counts()})
+    preference: tuple[int, ...] = field(metadata={"kind": CountsField()})
 
     ordered = False
 

@@ -58,7 +58,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Kind):
+class TextField(Kind):
     """A name."""
 
     def held(self, value: Any) -> str:
@@ -68,7 +68,7 @@ class Text(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Reads(Text):
+class Reads(TextField):
     """The name of a column; columns: the kinds of column that the node reads."""
 
     what: str = "feature"
@@ -98,7 +98,7 @@ class Truth(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Kind):
+class CountField(Kind):
     """An integer."""
 
     def held(self, value: Any) -> int:
@@ -157,7 +157,7 @@ class Extendeds(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts(Kind):
+class CountsField(Kind):
     """Integers."""
 
     def held(self, value: Any) -> Any:
@@ -165,7 +165,7 @@ class Counts(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class Levels(Text):
+class Levels(TextField):
     """Levels of a category, held in order of their texts."""
 
     def held(self, value: Any) -> Any:
@@ -178,7 +178,7 @@ class LevelNumbers(Kind):
     """Pairs of a level of a category and a finite double, held in order of the levels' texts; 0 is not held."""
 
     def held(self, value: Any) -> Any:
-        level, number = Text("a level"), Finite(self.what)
+        level, number = TextField("a level"), Finite(self.what)
         pairs = sorted((level.held(one), number.held(points)) for one, points in value)
         twice = next((one for (one, _), (other, _) in pairwise(pairs) if one == other), None)
         if twice is not None:
@@ -219,7 +219,7 @@ class Children(Child):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms(Child):
+class TermsField(Child):
     """Pairs of a weight and a child of these families."""
 
     what: str = "a weight"

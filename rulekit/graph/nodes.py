@@ -30,7 +30,7 @@ from rulekit.graph.node import (
     REAL,
     Child,
     Children,
-    Count,
+    CountField,
     Extended,
     Finite,
     LevelNumbers,
@@ -38,8 +38,8 @@ from rulekit.graph.node import (
     Numbers,
     OneOf,
     Reads,
-    Terms,
-    Text,
+    TermsField,
+    TextField,
     Truth,
     of,
 )
@@ -141,7 +141,7 @@ class Or(Node):
 class AtLeast(Node):
     """At least k of the children (a child that stands twice counts twice)."""
 
-    k: int = of(Count("the count of an at-least"))
+    k: int = of(CountField("the count of an at-least"))
     children: tuple[Node, ...] = of(Children(families=_FORMULA))
 
     if TYPE_CHECKING:  # any sequence will do
@@ -165,7 +165,7 @@ class LinearThreshold(Node, family=BOOLEAN):
     Children are Real, or Boolean (taken as 0 and 1).
     """
 
-    terms: tuple[tuple[float, Node], ...] = of(Terms(families=_NUMBERS))
+    terms: tuple[tuple[float, Node], ...] = of(TermsField(families=_NUMBERS))
     bias: float = of(Finite("a bias"))
 
     if TYPE_CHECKING:  # any sequence will do
@@ -193,7 +193,7 @@ class Hidden(Node, family=RANDOM):
     A strength is -log(1 - p) >= 0; p = 1 is infinity. Two hidden bits of one name are the same bit.
     """
 
-    name: str = of(Text("a hidden bit"))
+    name: str = of(TextField("a hidden bit"))
     cause: Node = of(Child(families=(BOOLEAN,)))
     on: float = of(Extended("a strength", least=0.0))
     off: float = of(Extended("a strength", least=0.0), default=0.0)
@@ -274,7 +274,7 @@ class LevelPoints(Node, family=REAL):
 class Linear(Node, family=REAL):
     """bias + sum of weight * child, in double from left to right; children are Real or Boolean (0 and 1)."""
 
-    terms: tuple[tuple[float, Node], ...] = of(Terms(families=_NUMBERS))
+    terms: tuple[tuple[float, Node], ...] = of(TermsField(families=_NUMBERS))
     bias: float = of(Finite("a bias"))
 
     if TYPE_CHECKING:  # any sequence will do

@@ -79,7 +79,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class ModelSize:
     """Rules and literals of the form that a reader is shown; units: hidden bits, else terms of sums, else rules."""
 
     rules: int
@@ -148,13 +148,13 @@ def left_out(start: RuleGraph, freeze: str | Collection[str], model: RuleGraph) 
     return [name for node, name in ids.items() if (freeze == "all" or name in freeze) and node not in there]
 
 
-def counts(graph: RuleGraph) -> Counts:
+def counts(graph: RuleGraph) -> ModelSize:
     """How many rules, literals and units a model has."""
     rules = rules_of(graph)
     beneath = graph.underlying
     bits = sum(isinstance(node, Hidden) for node in beneath.nodes())
     terms = sum(weight != 0 for part in beneath.decision.parts for weight, _ in _terms(part.score))
-    return Counts(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
+    return ModelSize(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 
 def no_rule_notes(graph: RuleGraph, decided: object) -> list[str]:
@@ -164,12 +164,12 @@ def no_rule_notes(graph: RuleGraph, decided: object) -> list[str]:
     return [f"no rule was found, every row is decided {decided!r}"]
 
 
-def counts_by_class(graph: RuleGraph) -> dict[int, Counts]:
+def counts_by_class(graph: RuleGraph) -> dict[int, ModelSize]:
     """How many rules and literals speak for each class that has rules, by class index; units: its rules."""
     found: dict[int, list[int]] = {}
     for rule in rules_of(graph):
         found.setdefault(rule.class_index, []).append(rule.literals)
-    return {k: Counts(len(sizes), sum(sizes), len(sizes)) for k, sizes in found.items()}
+    return {k: ModelSize(len(sizes), sum(sizes), len(sizes)) for k, sizes in found.items()}
 
 
 def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:

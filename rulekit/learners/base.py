@@ -7,6 +7,7 @@ import textwrap
 import warnings
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from rulekit.graph.rules import left_out, no_rule_notes, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.faults import blamed
-from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.rule_learner import RuleLearner, set_in_group
 from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
@@ -63,14 +64,16 @@ feature_names_in_ : ndarray of str
 """
 
 
-def documented(docstring: str, parameters: Mapping[str, Parameter]) -> str:
+def documented(docstring: str, parameters: Mapping[str, Parameter], groups: Mapping[str, type]) -> str:
     """The docstring of a learner with its parameters, and with its own attributes after those of every learner.
 
-    docstring: the one of the class. parameters: by name, in the order of the list.
+    docstring: the one of the class. parameters: by name, in the order of the list; groups: of those that are shared.
     """
     said, _, own = inspect.cleandoc(docstring).partition(_ATTRIBUTES)
-    listed = "\n".join(_one_listed(parameter) for parameter in parameters.values())
-    return f"{said.rstrip()}\n\nParameters\n----------\n{listed}\n\n{_ATTRIBUTES}{FITTED}{own}".rstrip() + "\n"
+    entries = [_one_listed(parameter) for parameter in parameters.values() if not parameter.group]
+    entries += [_group_listed(name, kind, parameters) for name, kind in groups.items()]
+    parts = "\n".join(entries)
+    return f"{said.rstrip()}\n\nParameters\n----------\n{parts}\n\n{_ATTRIBUTES}{FITTED}{own}".rstrip() + "\n"
 
 
 def _one_listed(parameter: Parameter) -> str:
@@ -79,6 +82,15 @@ def _one_listed(parameter: Parameter) -> str:
     first = parameter.help.split()[0]  # a value that the text explains, as `cv:`, is written as it is
     help = f"{parameter.help if first.endswith(':') else parameter.help[0].upper() + parameter.help[1:]}."
     return f"{head}\n{textwrap.indent(textwrap.fill(help, WIDTH), '    ')}"
+
+
+def _group_listed(name: str, kind: type, parameters: Mapping[str, Parameter]) -> str:
+    """A group, and in it a line or more for each of its parameters, which may be given by their own names too."""
+    lines = [f"{name} : {kind.__name__}, or a mapping, default None", f"    {inspect.cleandoc(kind.__doc__ or '')}"]
+    for each in (parameters[item.name] for item in fields(kind)):
+        said = f"{each.name} ({each.allowed.words}, default {each.default!r}): {each.help}."
+        lines.append(textwrap.indent(textwrap.fill(said, WIDTH - 4), "        "))
+    return "\n".join(lines)
 
 
 def importances(graph: RuleGraph) -> dict[str, float]:
@@ -155,7 +167,22 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "settings" in cls.__dict__ or RuleClassifier in cls.__bases__:
-            cls.__doc__ = documented(cls.__dict__.get("__doc__") or f"{cls.__name__}.", cls.parameters)
+            cls.__doc__ = documented(cls.__dict__.get("__doc__") or f"{cls.__name__}.", cls.parameters, cls.groups)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, of a group as `run={"time_limit": 60}`, `run__time_limit=60` or `time_limit=60`."""
+        whole = {}
+        for key, value in params.items():
+            group, _, name = key.rpartition("__")
+            parameter = self.parameters.get(name)
+            if parameter is not None and parameter.group and group in ("", parameter.group):
+                set_in_group(self, parameter, value)
+            elif group in self.groups:
+                raise ValueError(f"Invalid parameter {name!r} for {group} of {type(self).__name__}")
+            else:
+                whole[key] = value
+        super().set_params(**whole)
+        return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
         """Learn from rows and their labels.

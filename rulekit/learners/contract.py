@@ -71,16 +71,23 @@ def setting(default: Any, allowed: Allowed, help: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a learner as its help and its errors describe it."""
+    """A parameter of a learner as its help and its errors describe it; group: the one that holds it, if any."""
 
     name: str
     default: Any
     allowed: Allowed
     help: str
+    group: str = ""
+
+
+def groups_of(settings: type) -> dict[str, type]:
+    """The groups of shared parameters that a dataclass of settings derives from, by name."""
+    return {vars(base)["group"]: base for base in reversed(settings.__mro__) if "group" in vars(base)}
 
 
 def parameters_of(settings: type) -> dict[str, Parameter]:
     """The parameters that a dataclass of settings declares, by name; its own come first, then those that it shares."""
+    group_of = {item.name: group for group, base in groups_of(settings).items() for item in fields(base)}
     own = list(inspect.get_annotations(settings))
     place = {name: i - len(own) for i, name in enumerate(own)}
     declared = sorted(fields(settings), key=lambda item: place.get(item.name, 0))
@@ -88,7 +95,9 @@ def parameters_of(settings: type) -> dict[str, Parameter]:
         if item.default is MISSING or "allowed" not in item.metadata:
             raise TypeError(f"{settings.__name__}.{item.name} is not made by setting()")
     return {
-        item.name: Parameter(item.name, item.default, item.metadata["allowed"], item.metadata["help"])
+        item.name: Parameter(
+            item.name, item.default, item.metadata["allowed"], item.metadata["help"], group_of.get(item.name, "")
+        )
         for item in declared
     }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Protocol
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.names import near_names
 from rulekit.tables.budget import parse_memory
 
 
@@ -191,6 +192,25 @@ def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str
         if value is None or not allowed.holds(value):
             none = "None, or " if allowed.optional else ""
             raise InputError(f"{name} is {_shown(value)}", where=learner, fix=f"{none}{allowed.words}")
+
+
+def within_group(learner: str, group: str, kind: type, value: Any) -> dict[str, Any]:
+    """What a group of parameters sets, by name: an instance of its dataclass, a mapping, or None.
+
+    Raises InputError for anything else, and for a name that is none of the group.
+    """
+    known = {item.name: item.default for item in fields(kind)}
+    if isinstance(value, kind):
+        return {name: own for name, default in known.items() if (own := getattr(value, name)) is not default}
+    if value is not None and not isinstance(value, Mapping):
+        fix = f"None, {kind.__name__}(...), or a mapping of {', '.join(known)}"
+        raise InputError(f"{group} is {_shown(value)}", where=learner, fix=fix)
+    for name in value or ():
+        if name not in known:
+            near = near_names(str(name), list(known))
+            fix = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}"
+            raise InputError(f"{group} has no parameter {name!r}", where=learner, fix=fix)
+    return dict(value or {})
 
 
 def _shown(value: Any) -> str:

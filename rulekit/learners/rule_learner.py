@@ -29,6 +29,7 @@ from rulekit.learners.contract import (
     Stopped,
     Variants,
     Watch,
+    groups_of,
     parameters_of,
     refuse_unable,
 )
@@ -53,7 +54,7 @@ from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.learning import Plan, Run, learn_all
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.models.giving_points import give_points
-from rulekit.learners.parameters import check_parameters
+from rulekit.learners.parameters import check_parameters, within_group
 from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
 from rulekit.learners.promises.start_schema import under_start
 from rulekit.learners.promises.starts import unmerged
@@ -88,6 +89,7 @@ class RuleLearner(ABC):
     size_parameter: ClassVar[str] = "n_units"
     estimator: ClassVar[str] = ""
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    groups: ClassVar[Mapping[str, type]] = {}
     remarks_: tuple[str, ...] = ()
     rule_graph_: RuleGraph
     path_: ModelPath
@@ -97,8 +99,8 @@ class RuleLearner(ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "settings" in cls.__dict__:
-            cls.parameters = parameters_of(cls.settings)
-            cls.__init__ = _constructor(cls.parameters)  # type: ignore[method-assign]
+            cls.parameters, cls.groups = parameters_of(cls.settings), groups_of(cls.settings)
+            cls.__init__ = _constructor(cls.parameters, cls.groups)  # type: ignore[method-assign]
         check_class(cls, RuleLearner, HOOKS, get_args(Ability))
         guard(cls, HOOKS)
 
@@ -178,9 +180,17 @@ class RuleLearner(ABC):
         """What models and errors call it: its estimator."""
         return cls.estimator.rpartition(":")[2] or cls.__name__
 
+    def given_parameters(self) -> dict[str, Any]:
+        """The value of every parameter by its own name, of those in groups too; raises InputError for a wrong group."""
+        name = self.estimator_name()
+        values = {key: each.default if each.group else getattr(self, key) for key, each in self.parameters.items()}
+        for group, kind in self.groups.items():
+            values |= within_group(name, group, kind, getattr(self, group))
+        return values
+
     def checked_settings(self) -> Any:
         """The parameters as they are set; raises InputError where one is wrong, or asks for what the learner cannot."""
-        parameters = {key: getattr(self, key) for key in sorted(self.parameters)}
+        parameters = self.given_parameters()
         check_parameters(self.estimator_name(), parameters, self.parameters)
         refuse_unable(type(self), {key: value for key, value in parameters.items() if key != "freeze"})
         start = parameters.get("start")
@@ -201,8 +211,10 @@ class RuleLearner(ABC):
         with blamed(type(self)):
             settings = self.checked_settings()
             with watched(self.word, settings.verbose, settings.callback) as callback:
-                data = training_data(self, callback, X, y, sample_weight, groups, time)
-                return self.learn_rows(replace(settings, callback=callback), begun, data)
+                settings = replace(settings, callback=callback)
+                return self.learn_rows(
+                    settings, begun, training_data(self, settings, X, y, sample_weight, groups, time)
+                )
 
     def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
@@ -324,24 +336,37 @@ def _label_name(data: TrainingData) -> str:
     return "target" if data.target in ("", *data.table.names) else data.target
 
 
-def _constructor(parameters: Mapping[str, Parameter]) -> Any:
-    """An `__init__` that sets one attribute for each parameter: the first by place or name, the others by name."""
-    first = next(iter(parameters))
+def _constructor(parameters: Mapping[str, Parameter], groups: Mapping[str, type]) -> Any:
+    """An `__init__` that sets one attribute for each parameter and each group: the first by place, the others by name.
+
+    A parameter of a group may be given by its own name too: `time_limit=60` is `run={"time_limit": 60}`.
+    """
+    shown = {name: parameter.default for name, parameter in parameters.items() if not parameter.group}
+    shown |= dict.fromkeys(groups)
+    first = next(iter(shown))
 
     def construct(self: Any, *args: Any, **values: Any) -> None:
         if len(args) > 1 or (args and first in values):
             raise TypeError(f"{type(self).__name__}() takes one value by place, {first}; give the others by name")
         values |= dict(zip((first,), args, strict=False))
-        unknown = [name for name in values if name not in parameters]
-        if unknown:
-            raise TypeError(f"{type(self).__name__}() has no parameter {unknown[0]!r}")
-        for name, parameter in parameters.items():
-            setattr(self, name, values.get(name, parameter.default))
+        for name, default in shown.items():
+            setattr(self, name, values.pop(name, default))
+        for name, value in values.items():
+            if name not in parameters:
+                raise TypeError(f"{type(self).__name__}() has no parameter {name!r}")
+            set_in_group(self, parameters[name], value)
 
     by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    shown = [
-        inspect.Parameter(name, by_place if name == first else by_name, default=parameter.default)
-        for name, parameter in parameters.items()
+    signature = [
+        inspect.Parameter(name, by_place if name == first else by_name, default=default)
+        for name, default in shown.items()
     ]
-    construct.__signature__ = inspect.Signature([inspect.Parameter("self", by_place), *shown])  # type: ignore[attr-defined]
+    construct.__signature__ = inspect.Signature([inspect.Parameter("self", by_place), *signature])  # type: ignore[attr-defined]
     return construct
+
+
+def set_in_group(learner: RuleLearner, parameter: Parameter, value: Any) -> None:
+    """Set a parameter of a group, and keep the others of the group as they are."""
+    group, name = parameter.group, learner.estimator_name()
+    others = within_group(name, group, learner.groups[group], getattr(learner, group))
+    setattr(learner, group, {**others, parameter.name: value})

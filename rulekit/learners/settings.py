@@ -34,13 +34,11 @@ from rulekit.learners.parameters import (
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What every learner takes."""
+class ReadingSettings:
+    """How columns are read; named as in rulekit.tables.options.ReadingOptions."""
 
-    max_bins: Any = setting(255, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
-    min_level_rows: float | None = setting(
-        None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
-    )
+    group = "reading"
+
     types: Mapping[str, str] | None = setting(
         None, WORDS_BY_COLUMN, "column to its kind: numeric, categorical, date, ordered:LOW,...,HIGH, ignore"
     )
@@ -57,19 +55,58 @@ class Settings:
     precision: Mapping[str, str] | None = setting(
         None, WORDS_BY_COLUMN, "column to float32 or float64, the width in which it is compared"
     )
-    cost: Any = setting(
-        None, COST, "of errors: 'FP:FN', class to the cost of an error on its rows, or a matrix (true class, decided)"
-    )
-    class_weight: Mapping[Any, float] | str | None = setting(
-        None, word_or_mapping("balanced"), "class to weight, or balanced"
-    )
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """What the classes are, and what an error costs."""
+
+    group = "labels"
+
+    target: str | None = setting(None, TEXT, "name of the label in rules and files (None: that of y, or target)")
     positive: Any = setting(None, ANY, "the positive one of two classes (None: the rarer; of equals the second)")
     default: Any = setting(
         None, ANY, "of more than two classes the one that is decided where no rule speaks (None: the most frequent)"
     )
     ordered: Sequence[Any] | None = setting(None, sequence(), "the classes as ranks, low to high")
-    target: str | None = setting(None, TEXT, "name of the label in rules and files (None: that of y, or target)")
-    random_state: Any = setting(None, SEED, "seed of every random choice")
+    cost: Any = setting(
+        None, COST, "of errors: 'FP:FN', class to the cost of an error on its rows, or a matrix (true class, decided)"
+    )
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """How large the model may be."""
+
+    group = "limits"
+
+    max_features: int | None = setting(None, whole(1, optional=True), "most distinct columns of the whole model")
+    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of a class")
+    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of a class")
+    max_total_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
+    max_total_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
+
+
+@dataclass(frozen=True)
+class PromiseSettings:
+    """What the model promises to decide."""
+
+    group = "promises"
+
+    monotone: Mapping[str, str] | None = setting(
+        None, DIRECTED, "column to increasing or decreasing: the decision for the positive class may go that way only"
+    )
+    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns of which no two stand in one rule")
+    require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
+    missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What the work may take, and what is seen of it; the model depends on `time_limit` alone."""
+
+    group = "run"
+
     n_threads: int | None = setting(None, whole(1, optional=True), "cores to work on; the model does not depend on it")
     memory: int | str | None = setting(
         None, MEMORY, "most memory of the whole process, as 500MB; the columns are then kept on disk"
@@ -77,27 +114,33 @@ class Settings:
     time_limit: float | None = setting(
         None, number(0, optional=True), "seconds; then the best model that could be checked is kept"
     )
-    monotone: Mapping[str, str] | None = setting(
-        None, DIRECTED, "column to increasing or decreasing: the decision for the positive class may go that way only"
-    )
-    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns of which no two stand in one rule")
-    require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
-    missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
     verbose: bool | int = setting(0, VERBOSE, "1: a bar while it learns, in a notebook or on a terminal")
     callback: Callable[[Mapping[str, Any]], object] | None = setting(
         None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
     )
 
 
-READING = ("types", "missing", "units", "roles", "unseen", "precision")
-"""The parameters that say how columns are read, named as in rulekit.tables.options.ReadingOptions."""
+@dataclass(frozen=True)
+class Settings(RunSettings, PromiseSettings, LabelSettings, ReadingSettings):
+    """What every learner takes."""
+
+    max_bins: Any = setting(255, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    min_level_rows: float | None = setting(
+        None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
+    class_weight: Mapping[Any, float] | str | None = setting(
+        None, word_or_mapping("balanced"), "class to weight, or balanced"
+    )
+    random_state: Any = setting(None, SEED, "seed of every random choice")
 
 
 @dataclass(frozen=True)
-class SizeSettings(Settings):
-    """How large the model may be, and how its size is chosen."""
+class SizeSettings(Settings, LimitSettings):
+    """How the size of the model is chosen."""
 
-    stopping: Literal["cv", "none"] = setting("cv", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
+    stopping: Literal["cv", "none"] = setting(
+        "cv", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
+    )
     n_folds: int = setting(5, whole(2), "folds of that cross-validation, inside the training rows")
     parsimony: float = setting(
         0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest that is not worse"
@@ -105,11 +148,6 @@ class SizeSettings(Settings):
     size: int | None = setting(
         None, whole(1, optional=True), "row of the ladder: at most so many units a class (None: as stopping says)"
     )
-    max_features: int | None = setting(None, whole(1, optional=True), "most distinct columns of the whole model")
-    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of a class")
-    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of a class")
-    max_total_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
-    max_total_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
 
 
 @dataclass(frozen=True)

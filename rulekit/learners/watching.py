@@ -16,9 +16,9 @@ def watched(learner: str, verbose: bool | int, callback: Callback) -> Iterator[C
         yield callback
         return
     from rulekit.notebook.bars import bar
-    from rulekit.work.course import Course
+    from rulekit.work.progress import LearningCourse
 
-    course = Course(learner)
+    course = LearningCourse(learner)
     with bar() as show:
 
         def tell(step: Mapping[str, Any]) -> object:

@@ -107,7 +107,7 @@ def estimator_html(estimator: RuleClassifier) -> str:
 
 def changed_parameters(estimator: RuleClassifier) -> list[tuple[str, str]]:
     """The parameters that are not as by default, in the order in which they are declared, and their values as text."""
-    values = estimator.get_params(deep=False)
+    values = estimator.given_parameters()
     return [
         (name, _short(values[name]))
         for name, parameter in estimator.parameters.items()

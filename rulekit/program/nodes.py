@@ -18,16 +18,16 @@ from rulekit.graph.node import (
     REAL,
     Child,
     Children,
-    Counts,
+    CountsField,
     Double,
     Extended,
     Extendeds,
     OneOf,
-    Text,
+    TextField,
     Truth,
     of,
 )
-from rulekit.graph.node import Count as Whole
+from rulekit.graph.node import CountField as Whole
 from rulekit.graph.nodes import LEAVES, Node
 
 Operator = Literal["+", "-", "*", "/"]
@@ -40,7 +40,7 @@ class RawCompare(Node, family=BOOLEAN):
     `value` is a double and may be infinite; `missing` is the truth where x is missing.
     """
 
-    feature: str = of(Text("a column"))
+    feature: str = of(TextField("a column"))
     op: Literal["<=", ">"] = of(OneOf("a comparison", words=("<=", ">")))
     value: float = of(Extended("a threshold"))
     missing: bool = of(Truth("missing"), default=False)
@@ -49,7 +49,7 @@ class RawCompare(Node, family=BOOLEAN):
 class RawNumber(Node, family=REAL):
     """A number of a row as it is given, not rounded; any number or none where it is missing."""
 
-    feature: str = of(Text("a column"))
+    feature: str = of(TextField("a column"))
 
 
 class Number(Node, family=REAL):
@@ -61,7 +61,7 @@ class Number(Node, family=REAL):
 class Spelled(Node, family=REAL):
     """A value that the target has written already, such as the label of a class."""
 
-    text: str = of(Text("a value"))
+    text: str = of(TextField("a value"))
 
 
 ZERO, ONE, LOWEST = Number(0.0), Number(1.0), Number(-math.inf)
@@ -110,7 +110,7 @@ class Largest(Node, family=REAL):
 
     children: tuple[Node, ...] = of(Children())
     thresholds: tuple[float, ...] = of(Extendeds())
-    results: tuple[int, ...] = of(Counts())
+    results: tuple[int, ...] = of(CountsField())
     otherwise: int = of(Whole("a result"))
 
     def _check(self) -> None:
@@ -139,7 +139,7 @@ class Lookup(Node, family=REAL):
 class Opaque(Node, family=REAL):
     """Some number that the children alone determine: which one is not known."""
 
-    name: str = of(Text("a number"))
+    name: str = of(TextField("a number"))
     children: tuple[Node, ...] = of(Children())
 
 

@@ -72,7 +72,7 @@ def read_labelled(
     kept: Store | Memory = Memory() if budget is None else store
     allowed = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
     while True:
-        rows = _Rows(source, kept, options, options.target, tuple(names), tuple(features), allowed, reading)
+        rows = _LabelledReading(source, kept, options, options.target, tuple(names), tuple(features), allowed, reading)
         try:
             rows.read()
         except ReadAgain:
@@ -83,7 +83,7 @@ def read_labelled(
 
 
 @dataclass(slots=True, eq=False)
-class _Rows:
+class _LabelledReading:
     """One reading of a file, column by column or block by block."""
 
     source: TableFile

@@ -19,7 +19,7 @@ OPTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class DeclaredOption:
     """One option: its name, its default (a truth value, an integer or text), one line of help, the values if few."""
 
     name: str
@@ -28,21 +28,14 @@ class Choice:
     allowed: Sequence[Any] = ()
 
 
-def choices_of_target(name: str) -> tuple[Choice, ...]:
+def choices_of_target(name: str) -> tuple[DeclaredOption, ...]:
     """The options of an export target; raises InputError for one that is not installed."""
     from rulekit.targets import find_target
 
     return tuple(
-        Choice(item.name, item.default, item.metadata["help"], item.metadata.get("allowed", ()))
+        DeclaredOption(item.name, item.default, item.metadata["help"], item.metadata.get("allowed", ()))
         for item in fields(find_target(name).options)
     )
-
-
-def choices_of_learner(name: str) -> tuple[Choice, ...]:
-    """The parameters of a learner that `--param` sets; raises InputError for one that is not installed."""
-    from rulekit.work.learning import parameters
-
-    return tuple(Choice(item.name, item.default, item.help) for item in parameters(name))
 
 
 def target_names() -> list[str]:

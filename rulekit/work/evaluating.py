@@ -24,7 +24,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, counts
+from rulekit.graph.rules import ModelSize, counts
 from rulekit.graph.traversal import topological
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
@@ -34,7 +34,7 @@ from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.work.by_group import groupings, known_columns, parities
 from rulekit.work.changes.expiry import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +84,7 @@ class Evaluation:
     """
 
     figures: Figures
-    size: Counts
+    size: ModelSize
     digest: str
     notes: tuple[str, ...] = ()
     overlap: Overlap | None = None
@@ -146,9 +146,7 @@ def move_threshold(
     Raises InputError where the model has no threshold, was edited so that its rules do not follow from its probability,
     can serve the purpose only by deciding every row positive, or would no longer keep a promise.
     """
-    check_outputs([output], data)
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], data, model=output)
     graph = load(model)
     if len(graph.classes) != 2 or len(graph.probability) != 1:
         raise InputError(

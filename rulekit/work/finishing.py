@@ -22,12 +22,12 @@ from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.hand_edits import with_edits_of
-from rulekit.work.changes.kept_overrides import Kept
+from rulekit.work.changes.kept_overrides import KeptOverrides
 from rulekit.work.progress import Finishing, Progress
 
 if TYPE_CHECKING:
-    from rulekit.work.start import Start
-    from rulekit.work.training import TrainingRequest
+    from rulekit.work.learning import TrainingRequest
+    from rulekit.work.start import GivenStart
 
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 _SAMPLE = 20_000
@@ -47,8 +47,8 @@ class Finish:
     learner: Any
     training: LabelledTable
     held: LabelledTable | None
-    start: Start | None
-    kept: Kept
+    start: GivenStart | None
+    kept: KeptOverrides
     deadline: Deadline
     progress: Progress
     stopped: str = ""

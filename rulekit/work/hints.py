@@ -23,7 +23,7 @@ from rulekit.work.best_rule import BestRule, best_rule
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines
     from rulekit.graph.ladder import Ladder
-    from rulekit.work.start import Start
+    from rulekit.work.start import GivenStart
 
 HARDLY = 0.5
 SELDOM = 1.0 / 3.0
@@ -38,7 +38,7 @@ _ALONE = "the most frequent class alone"
 _HELP = "more rows or other columns may help; rulekit try compares learners"
 
 
-def surprises(model: RuleGraph, start: Start | None, figures: Figures) -> list[str]:
+def surprises(model: RuleGraph, start: GivenStart | None, figures: Figures) -> list[str]:
     """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
     found = no_rule_notes(model, max(figures.classes, key=lambda c: c.predicted).label)
     if not found and len(answered := [c.label for c in figures.classes if c.predicted]) == 1:

@@ -3,24 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit.learners.contract import Parameter, find_learner, refuse_unable
 from rulekit.learners.parameters import check_parameters, value_for
 from rulekit.names import near_names
-from rulekit.work.choices import OPTIONS
+from rulekit.tables.options import ReadingOptions
+from rulekit.work.choices import OPTIONS, DeclaredOption
 
 if TYPE_CHECKING:
     from rulekit.learners.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
-    from rulekit.work.start import Start
+    from rulekit.work.start import GivenStart
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """What to learn from which table.
+
+    reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
+    smallest model that is not worse than the best one. size: take this row of the ladder. baselines: measure well-known
+    models on the same folds as well. start, freeze: rules to go on from, and which of them stay. overrides: a file
+    whose overrides win over what is learned, in the place of those of `start`; what expired before `date`, an ISO date,
+    today by default, is left out.
+    test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
+    rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
+    output, curves: files to write.
+    """
+
+    data: Path
+    reading: ReadingOptions
+    learner: str = "rules"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    smallest: bool = False
+    size: int | None = None
+    baselines: bool = False
+    start: Path | None = None
+    freeze: str | None = None
+    overrides: Path | None = None
+    date: str | None = None
+    test: Path | None = None
+    holdout: float | None = None
+    held_rows: Path | None = None
+    time_limit: float | None = None
+    memory: str | None = None
+    simplified: bool = True
+    seed: int = 0
+    output: Path | None = None
+    curves: tuple[Path, ...] = ()
 
 
 def parameters(learner: str) -> tuple[Parameter, ...]:
     """The parameters that `--param` sets; raises InputError for a learner that there is not."""
     found = find_learner(learner).parameters
     return tuple(parameter for name, parameter in found.items() if name not in OPTIONS)
+
+
+def choices_of_learner(learner: str) -> tuple[DeclaredOption, ...]:
+    """The parameters of a learner that `--param` sets; raises InputError for one that is not installed."""
+    return tuple(DeclaredOption(item.name, item.default, item.help) for item in parameters(learner))
 
 
 def parse_parameters(learner: str, items: Sequence[str]) -> dict[str, Any]:
@@ -53,7 +97,7 @@ def fitted(
     seed: int,
     time_limit: float | None,
     memory: str | None,
-    start: Start | None,
+    start: GivenStart | None,
     callback: Callable[[Any, Mapping[str, Any]], object],
 ) -> Any:
     """The learner with these parameters, fitted on labelled rows in memory or, with `memory`, on disk.

@@ -1,4 +1,4 @@
-"""What is done to one model file: show, check, export, import, simplify."""
+"""What is done to one model file: show, check, export, import, simplify, resize."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
+from rulekit.graph.ladder import resized
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, counts
+from rulekit.graph.rules import ModelSize, counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import Artifact, find_target
 from rulekit.work.changes.hand_edits import after_simplification
 from rulekit.work.changes.typed_points import inexact_numbers
-from rulekit.work.outputs import check_artifact_ending, check_model_ending, check_outputs
+from rulekit.work.outputs import check_artifact_ending, check_outputs
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked
@@ -99,16 +100,14 @@ class Imported:
     """
 
     model: RuleGraph
-    size: Counts
+    size: ModelSize
     disagrees: bool
     inexact: tuple[str, ...] = ()
 
 
 def import_model(source: Path, output: Path | None = None) -> Imported:
     """The model of a rule text or an artifact, whose digest is computed anew, since an expert may have edited it."""
-    check_outputs([output])
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], model=output)
     graph = load(source, verify=False)
     if not graph.provenance:  # of a rule text: what was learned and what a person wrote cannot be told apart
         graph = graph.with_(provenance={"imported": True})
@@ -133,13 +132,13 @@ class Simplified:
     """The simplified model, which laws changed what, and the sizes before and after."""
 
     model: RuleGraph
-    changes: tuple[Change, ...]
-    before: Counts
-    after: Counts
+    changes: tuple[LawApplied, ...]
+    before: ModelSize
+    after: ModelSize
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LawApplied:
     """A law of simplification, and what it made of which part."""
 
     law: str
@@ -151,13 +150,48 @@ def simplify(model: Path, output: Path | None = None) -> Simplified:
     """The same decisions with fewer literals; written where `output` says."""
     from rulekit.simplification.passes import simplify_explained
 
-    check_outputs([output])
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], model=output)
     graph = load(model)
     simpler, applied = simplify_explained(graph)
     simpler = after_simplification(graph, simpler)
     if output is not None:
         simpler.save(output)
-    changes = tuple(Change(step.law, str(step.before), str(step.after)) for step in applied)
+    changes = tuple(LawApplied(step.law, str(step.before), str(step.after)) for step in applied)
     return Simplified(simpler, changes, counts(graph), counts(simpler))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resized:
+    """The model of another row, and its rules and literals."""
+
+    model: RuleGraph
+    size: ModelSize
+
+
+def resize(
+    model: Path,
+    *,
+    rules: int | None = None,
+    size: int | None = None,
+    smallest: bool = False,
+    output: Path | None = None,
+) -> Resized:
+    """The model of another row of the ladder, written where `output` says; the ladder stays with it.
+
+    rules: the largest row in which no class has more rules. size: the row of this size. smallest: the smallest row
+    within one standard error of the best. Raises InputError where there is no such row, or not one of the three is
+    given.
+    """
+    if (rules is not None) + (size is not None) + smallest != 1:
+        raise InputError("which size?", fix="give one of --rules N, --size N and --smallest")
+    check_outputs([], model=output)
+    graph = load(model)
+    if graph.ladder is not None and rules is not None:
+        size = graph.ladder.within(rules).size
+    if graph.ladder is not None and smallest and (size := graph.ladder.smallest) is None:
+        fix = "give --size N: --smallest compares held-out errors, which training did not measure"
+        raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
+    other = resized(graph, size or 0)
+    if output is not None:
+        other.save(output)
+    return Resized(other, counts(other))

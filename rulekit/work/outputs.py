@@ -10,9 +10,12 @@ from rulekit.graph.files.model_files import ensure_writable
 from rulekit.targets import Target, find_target_for
 
 
-def check_outputs(outputs: Iterable[Path | None], *sources: Path | None) -> None:
-    """Raises InputError, before any work, where an output cannot be written, is a source, or is named twice."""
-    written = [path for path in outputs if path is not None]
+def check_outputs(outputs: Iterable[Path | None], *sources: Path | None, model: Path | None = None) -> None:
+    """Raises InputError, before any work, where an output cannot be written, is a source, or is named twice.
+
+    model: an output that is a model file, and must have its ending.
+    """
+    written = [path for path in (*outputs, model) if path is not None]
     for path in written:
         for source in sources:
             if source is not None and path.is_file() and source.is_file() and path.samefile(source):
@@ -20,9 +23,11 @@ def check_outputs(outputs: Iterable[Path | None], *sources: Path | None) -> None
         ensure_writable(path)
     if len({path.resolve() for path in written}) < len(written):
         raise InputError("two results would be written to one file", where=str(written[-1]), fix="give each its own")
+    if model is not None:
+        _check_model_ending(model)
 
 
-def check_model_ending(output: Path) -> None:
+def _check_model_ending(output: Path) -> None:
     """Raises InputError unless a model file is called as every command looks for it; a device may bear any name."""
     if output.suffix.lower() == ".json" or (output.exists() and not output.is_file()):
         return

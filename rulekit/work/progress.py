@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rulekit.limits import Deadline
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
-from rulekit.work.course import Course, Standing
 
 if TYPE_CHECKING:
     from rulekit.audit.table_summary import TableSummary
@@ -21,7 +20,7 @@ MOST_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingShare:
     """The share of the file that was read, from 0 to 1; only said of files that are read in blocks."""
 
     share: float
@@ -92,7 +91,7 @@ class Resample:
     total: int
 
 
-Event = Reading | Read | Noticed | Learning | Finishing | Searching | Resample
+Event = ReadingShare | Read | Noticed | Learning | Finishing | Searching | Resample
 Progress = Callable[[Event], object]
 
 
@@ -112,8 +111,78 @@ def end_for_time() -> NoReturn:
     raise OutOfTimeError
 
 
+# How far a run has come -----------------------------------------------------------------------------------------------
+
+_LEAST_SHARE = 0.05
+"""Before so much is done nothing is said of what remains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is done now, in words; the share of the run from 0 to 1 (None: not known); seconds that remain (None)."""
+
+    label: str
+    share: float | None = None
+    seconds: float | None = None
+
+    @property
+    def remaining(self) -> str:
+        """`about 4 s left`, or "" where that is not known."""
+        if self.seconds is None:
+            return ""
+        if self.seconds < 100:
+            return f"about {max(1, round(self.seconds))} s left"
+        minutes = round(self.seconds / 60)
+        return f"about {minutes} min left" if minutes < 100 else f"about {round(minutes / 60)} h left"
+
+
+@dataclass(slots=True, eq=False)
+class LearningCourse:
+    """The standing after each step of a learner, as its callback is told of them.
+
+    A question (a class against the rest) is grown beside its first fold, which are two parts of equal work, and then
+    each further fold is one more. The share never falls; questions that end before their largest size make it jump.
+    """
+
+    learner: str
+    clock: Callable[[], float] = time.monotonic
+    _begun: float = field(init=False)
+    _done: dict[Any, float] = field(default_factory=dict)
+    _share: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._begun = self.clock()
+
+    def after(self, step: Mapping[str, Any]) -> Standing:
+        """The standing after a step."""
+        if "stage" in step:
+            total = step.get("total")
+            share = min(step["done"] / total, 1.0) if total else None
+            return Standing(f"{self.learner}: {step['stage']} the rows", share)
+        folds, questions = int(step.get("folds", 0)), int(step.get("questions", 1))
+        self._done[step["class"]] = self._of_question(step, folds)
+        self._share = min(max(self._share, sum(self._done.values()) / max(questions, len(self._done))), 1.0)
+        elapsed, left = self.clock() - self._begun, None
+        if self._share >= _LEAST_SHARE and elapsed > 0:
+            left = elapsed * (1.0 - self._share) / self._share
+        return Standing(self._label(step, folds, questions), self._share, left)
+
+    def _of_question(self, step: Mapping[str, Any], folds: int) -> float:
+        """How much of its own work a question has done."""
+        if "fold" in step:
+            done = int(step["fold"])
+            return (1 + done) / (1 + max(folds, done))
+        grown = min(int(step["unit"]) / max(int(step["n_units"]), 1), 1.0)
+        return grown * (2 / (1 + folds) if folds else 1.0)
+
+    def _label(self, step: Mapping[str, Any], folds: int, questions: int) -> str:
+        about = f" for {step['class']}" if questions > 1 else ""
+        if "fold" in step:
+            return f"{self.learner}: fold {step['fold']} of {max(folds, step['fold'])} checked{about}"
+        return f"{self.learner}: size {step['unit']} of at most {step['n_units']}{about}"
+
+
 _READ, _PREPARED, _LEARNED = 0.1, 0.15, 0.95
-_SAYABLE = 0.05
 _FIRST_SECOND = 1.0
 
 
@@ -129,7 +198,7 @@ class RunProgress:
     label: str = "reading"
     share: float = 0.0
     _began: float = field(init=False)
-    _course: Course | None = None
+    _course: LearningCourse | None = None
     _part: Resample = field(default_factory=lambda: Resample(1, 1))
 
     def __post_init__(self) -> None:
@@ -143,14 +212,14 @@ class RunProgress:
         if isinstance(event, Resample):
             self._part, self._course = event, None
             self._reach("learning", 0.0)
-        elif isinstance(event, Reading):
+        elif isinstance(event, ReadingShare):
             self._reach("reading", _READ * event.share)
         elif isinstance(event, Read):
             self._reach("learning", _READ)
         elif isinstance(event, Finishing):
             self._reach(event.what, _LEARNED if self._part.total > 1 else max(_LEARNED, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
-            self._course = self._course or Course(event.learner, self.clock)
+            self._course = self._course or LearningCourse(event.learner, self.clock)
             now = self._course.after(event.step)
             first, last = (_READ, _PREPARED) if "stage" in event.step else (_PREPARED, _LEARNED)
             self._reach(now.label, first + (last - first) * (now.share or 0.0))
@@ -165,7 +234,7 @@ class RunProgress:
     def _seconds_left(self) -> float | None:
         """How long the rest takes, by how long it took so far; None while that is too early to say."""
         passed = self.clock() - self._began
-        if self.share < _SAYABLE or passed < _FIRST_SECOND:
+        if self.share < _LEAST_SHARE or passed < _FIRST_SECOND:
             return None
         left = passed * (1.0 - self.share) / self.share
         return left if self.time_limit is None else min(left, max(0.0, self.time_limit - passed))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import PICTURES, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.figures.pictures import picture_bytes
@@ -31,13 +32,13 @@ from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.rule_sets import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
-from rulekit.sampling.walks import Floats, mean_of
+from rulekit.sampling.walks import mean_of
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Noticed, Progress, Searching, unseen
 
 MOST, MOST_SETS, _LEAST, _AGREED, _OFTEN, _FEWEST, _APART = 12, 5, 0.01, 1.05, 0.1, 20, 5.0
@@ -127,13 +128,11 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
 
     Raises InputError for a label that the model lacks, and for a number that is none of a rule set.
     """
-    check_outputs([request.output, request.picture], request.model, request.data)
+    check_outputs([request.picture], request.model, request.data, model=request.output)
     if (request.take is None) != (request.output is None):
         raise InputError(
             "a rule set is taken by its number, and written", where="--take", fix="give --take N and -o FILE"
         )
-    if request.output is not None:
-        check_model_ending(request.output)
     if request.picture is not None:
         require_matplotlib(str(request.picture))
         if request.picture.suffix not in PICTURES:

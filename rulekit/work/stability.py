@@ -93,7 +93,7 @@ def learned_again(request: StabilityRequest, progress: Progress = unseen) -> tup
     rows = _rows(request, graph)
     for note in rows.notes:
         progress(Noticed(note))
-    runs = _Runs(request, name, parameters, rows, progress)
+    runs = _HalvesRun(request, name, parameters, rows, progress)
     models = list(runs.models())
     if len(models) < 2:
         if runs.stopped == "interrupted":
@@ -165,7 +165,7 @@ def _groups(request: StabilityRequest, n_rows: int) -> np.ndarray[tuple[int], np
 
 
 @dataclass(slots=True, eq=False)
-class _Runs:
+class _HalvesRun:
     request: StabilityRequest
     learner: str
     parameters: Mapping[str, Any]

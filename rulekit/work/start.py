@@ -17,7 +17,7 @@ from rulekit.tables.options import ReadingOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class GivenStart:
     """The rules to go on from, and which of them stay: "all", "none" or rule ids; who: what they are, in words."""
 
     graph: RuleGraph
@@ -59,7 +59,7 @@ def _is_unordered(feature: Feature) -> bool:
     return feature.kind == "categorical" and not feature.ordered
 
 
-def read_start(path: Path | None, freeze: str | None) -> Start | None:
+def read_start(path: Path | None, freeze: str | None) -> GivenStart | None:
     """The options --start and --freeze; raises InputError where the file holds no rules or --start is not given.
 
     The file may have been edited by an expert, so its digest is not compared.
@@ -70,6 +70,6 @@ def read_start(path: Path | None, freeze: str | None) -> Start | None:
         return None
     graph = load(path, verify=False)
     if freeze in (None, "all", "none"):
-        return Start(graph, "none" if freeze == "none" else "all")
+        return GivenStart(graph, "none" if freeze == "none" else "all")
     assert freeze is not None
-    return Start(graph, [name.strip() for name in freeze.split(",") if name.strip()])
+    return GivenStart(graph, [name.strip() for name in freeze.split(",") if name.strip()])

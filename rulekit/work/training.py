@@ -6,8 +6,7 @@ import contextlib
 import shlex
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted
 from rulekit.graph.files.model_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, counts
+from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.learners.promises.constraints import CONSTRAINTS
@@ -27,60 +26,24 @@ from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
-from rulekit.tables.options import ReadingOptions
 from rulekit.tables.row_order import order_note
 from rulekit.work import learning
-from rulekit.work.changes.kept_overrides import Kept, read_kept
+from rulekit.work.changes.kept_overrides import KeptOverrides, read_kept
 from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out
-from rulekit.work.outputs import check_model_ending, check_outputs
-from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, Reading, unseen
+from rulekit.work.learning import TrainingRequest as TrainingRequest
+from rulekit.work.outputs import check_outputs
+from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines
     from rulekit.audit.figures.baselines_beside import Measure
     from rulekit.work.baselines import TrainingBaselines
-    from rulekit.work.start import Start
+    from rulekit.work.start import GivenStart
 
 MANY_CLASSES = 50
 _LEARNING = 0.85
 """The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingRequest:
-    """What to learn from which table.
-
-    reading: how the table is read, the target column among it. parameters: of the learner, by name. smallest: take the
-    smallest model that is not worse than the best one. size: take this row of the ladder. baselines: measure well-known
-    models on the same folds as well. start, freeze: rules to go on from, and which of them stay. overrides: a file
-    whose overrides win over what is learned, in the place of those of `start`; what expired before `date`, an ISO date,
-    today by default, is left out.
-    test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
-    rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
-    output, curves: files to write.
-    """
-
-    data: Path
-    reading: ReadingOptions
-    learner: str = "rules"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    smallest: bool = False
-    size: int | None = None
-    baselines: bool = False
-    start: Path | None = None
-    freeze: str | None = None
-    overrides: Path | None = None
-    date: str | None = None
-    test: Path | None = None
-    holdout: float | None = None
-    held_rows: Path | None = None
-    time_limit: float | None = None
-    memory: str | None = None
-    simplified: bool = True
-    seed: int = 0
-    output: Path | None = None
-    curves: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +59,7 @@ class TrainingResult:
     model: RuleGraph
     figures: Figures
     measured_on: str
-    size: Counts
+    size: ModelSize
     rows: TableSummary
     chosen: str
     seconds: float
@@ -127,7 +90,7 @@ def _decides(model: RuleGraph, figures: Figures) -> bool:
 def _trained(
     request: TrainingRequest,
     parameters: dict[str, Any],
-    start: Start | None,
+    start: GivenStart | None,
     measure: Measure | None,
     progress: Progress,
 ) -> TrainingResult:
@@ -216,7 +179,7 @@ def _out_of_time(request: TrainingRequest, when: str) -> InputError:
 def learned(
     request: TrainingRequest,
     parameters: Mapping[str, Any],
-    start: Start | None,
+    start: GivenStart | None,
     training: LabelledTable,
     deadline: Deadline,
     beside: TrainingBaselines | None,
@@ -269,7 +232,7 @@ def _write(
         write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
 
 
-def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
+def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | None]:
     """The parameters and the start of a request that can be carried out."""
     parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
@@ -282,11 +245,9 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     check_outputs(
-        [request.output, request.held_rows, *request.curves],
-        request.data,
-        request.test,
-        request.start,
-        request.overrides,
+        [request.held_rows, *request.curves],
+        *(request.data, request.test, request.start, request.overrides),
+        model=request.output,
     )
     if request.held_rows is not None:
         from rulekit.tables.picked_rows import check_ending
@@ -294,8 +255,6 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
         if request.holdout is None:
             raise InputError("no rows are held out", where="--holdout-out", fix="give --holdout, the share")
         check_ending(request.held_rows, request.data)
-    if request.output is not None:
-        check_model_ending(request.output)
     for path in request.curves:
         from rulekit.audit.figures.curves import check_curve
 
@@ -309,8 +268,8 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], Start | None]:
 
 
 def read_rows(
-    request: TrainingRequest, start: Start | None, progress: Progress, deadline: Deadline
-) -> tuple[LabelledTable, Kept, npt.NDArray[np.bool_] | None]:
+    request: TrainingRequest, start: GivenStart | None, progress: Progress, deadline: Deadline
+) -> tuple[LabelledTable, KeptOverrides, npt.NDArray[np.bool_] | None]:
     """The rows, the overrides for them, and which of the rows are held out; raises InputError where time runs out."""
 
     def tell(event: Event) -> None:
@@ -323,7 +282,7 @@ def read_rows(
     kept = read_kept(start, request.overrides, request.date)
     options = kept.reading(options)
     budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
-    rows = read_labelled(request.data, options, budget, reading=lambda share: tell(Reading(share)))
+    rows = read_labelled(request.data, options, budget, reading=lambda share: tell(ReadingShare(share)))
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)

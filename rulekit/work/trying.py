@@ -90,7 +90,7 @@ def trial(
     rows = read_rows(request, None, progress, deadline)[0]
     rows = rows if rows.weight is None else rows.take(rows.weight > 0)
     fold, notes = _dealt(rows, request, folds)
-    runs = _Runs(request, rows, fold, int(fold.max()) + 1, deadline, progress, bounded)
+    runs = _Trainings(request, rows, fold, int(fold.max()) + 1, deadline, progress, bounded)
     runs.run(names)
     if not runs.done and runs.why:
         raise InputError("; ".join(f"{name}: {why}" for name, why in runs.why.items()))
@@ -132,7 +132,7 @@ class _Measured:
 
 
 @dataclass(slots=True, eq=False)
-class _Runs:
+class _Trainings:
     """The trainings; done: what was measured, by learner and fold; why: a learner was given up."""
 
     request: TrainingRequest

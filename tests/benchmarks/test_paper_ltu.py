@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.learning.ltu_claims import claim_lines, good_to
 from benchmarks.learning.ltu_runs import LEARNERS, TEST_ROWS, Runs, own_rule, rows_of, runs
 from benchmarks.learning.paper_ltu import FIGURES, MARKS
-from rulekit.learners.ltu.network.rules import Winnow
+from rulekit.learners.papers.madaline_networks import Winnow
 
 
 def test_the_best_is_the_mean_over_groups_of_five() -> None:

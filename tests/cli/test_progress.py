@@ -9,7 +9,7 @@ import pytest
 from rulekit_cli.console import library_heard
 from rulekit_cli.progress import shown_progress
 
-from rulekit.work.progress import Event, Finishing, Learning, Reading, RunProgress
+from rulekit.work.progress import Event, Finishing, Learning, ReadingShare, RunProgress
 
 
 @pytest.mark.parametrize(("terminal", "quiet", "said"), [(True, False, 1), (True, True, 0), (False, False, 1)])
@@ -32,8 +32,8 @@ def test_one_share_for_a_whole_run_never_falls_and_says_what_remains() -> None:
     run = RunProgress(clock=lambda: now[0])
     step = {"n_units": 4, "error": 0.25, "questions": 2, "folds": 5}
     events: list[Event] = [
-        Reading(0.5),
-        Reading(1.0),
+        ReadingShare(0.5),
+        ReadingShare(1.0),
         Learning("cnll", {"stage": "counting", "done": 1, "total": 3}),
         *(Learning("cnll", {**step, "class": c, "unit": unit}) for unit in (1, 2, 3) for c in "ab"),
         *(Learning("cnll", {**step, "class": c, "unit": 3, "fold": fold}) for c in "ab" for fold in (1, 2, 3, 4, 5)),

@@ -41,6 +41,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "cnll-paper": {"n_units": 3, "n_folds": 2},
     "gramression": {"feature_length": 2, "price": 4.0},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
+    "ltu-tree-paper": {"max_nodes": 3, "node": "logistic"},
     "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},

@@ -57,12 +57,12 @@ def test_the_page_of_learners_lists_every_hook_with_its_arguments_and_every_attr
     text = (Path(__file__).parents[2] / "docs" / "learners.md").read_text("utf-8")
     rows = set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
     public = {name for name, what in vars(RuleLearner).items() if inspect.isfunction(what) and name[0] != "_"}
-    given = {"checked_settings", "fit_rules", "learn_rows"}  # what every learner gets
+    given = {"given_parameters", "checked_settings", "fit_rules", "learn_rows"}  # what every learner gets
     assert public - given == set(HOOKS)
     for name in HOOKS:
         places = ", ".join(list(inspect.signature(getattr(RuleLearner, name)).parameters)[1:])
         assert f"{name}({places})" in rows
-    attributes = {name for name in inspect.get_annotations(RuleLearner) if name[-1] != "_"} - {"parameters"}
+    attributes = {name for name in inspect.get_annotations(RuleLearner) if name[-1] != "_"} - {"parameters", "groups"}
     assert attributes <= rows
 
 
@@ -70,7 +70,12 @@ def test_the_page_of_learners_lists_every_hook_with_its_arguments_and_every_attr
 def test_the_docstring_of_a_learner_says_what_its_settings_declare(word: str) -> None:
     learner = find_estimator(word)
     docstring = inspect.cleandoc(learner.__doc__ or "")
+    for name, kind in learner.groups.items():
+        assert f"\n{name} : {kind.__name__}, or a mapping, default None\n" in docstring
     for parameter in learner.parameters.values():
+        if parameter.group:
+            assert f"\n        {parameter.name} (" in docstring
+            continue
         assert f"{parameter.allowed.words}, default {parameter.default!r}\n" in docstring
         assert parameter.help.split()[-1] in docstring
     assert docstring.count("\nAttributes\n----------\nrule_graph_ : RuleGraph\n") == 1

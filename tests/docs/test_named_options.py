@@ -114,6 +114,8 @@ def odd_calls(tree: ast.AST) -> Iterator[str]:
         named = call.func if isinstance(call, ast.Call) else None
         learner = CLASSES.get(named.id) if isinstance(named, ast.Name) else None
         for keyword in call.keywords if isinstance(call, ast.Call) and learner else ():
+            if learner is not None and keyword.arg in learner.groups:
+                continue
             if keyword.arg is not None and not isinstance(keyword.value, ast.Name):
                 yield from odd_setting(keyword.arg, ast.unparse(keyword.value), learner)
             elif keyword.arg is not None and keyword.arg not in learner.parameters:

@@ -25,7 +25,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-LONG = ("adaboost", "cnll", "learners", "ltu", "noisy-or", "stability", "try")  # pages that learn many models
+LONG = ("adaboost", "cnll", "learners", "ltu", "noisy-or", "papers", "stability", "try")  # pages that learn many models
 RUN = [
     pytest.param(page, marks=[pytest.mark.long] * (page.stem in LONG), id=name_of(page))
     for page in PAGES

@@ -35,7 +35,7 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Counts, columns_of, counts, fired, literals, rule_ids, rules_of
+from rulekit.graph.rules import ModelSize, columns_of, counts, fired, literals, rule_ids, rules_of
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -147,11 +147,11 @@ def test_each_class_has_its_rules():
 
 
 def test_counts():
-    assert counts(graph(Fires(Or((A, And((B, C))))))) == Counts(2, 3, 2)
+    assert counts(graph(Fires(Or((A, And((B, C))))))) == ModelSize(2, 3, 2)
     noisy = Probability(Or((H1, And((H2, H3)))))
-    assert counts(graph(Fires(Above(noisy, 0.5)), probability=(noisy,))) == Counts(2, 3, 3)
-    assert counts(graph(Fires(Above(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0)))) == Counts(2, 3, 2)
-    assert counts(graph(Fires(Above(Logistic(Linear(((1.0, A),), 0.0)), 0.5)))) == Counts(1, 1, 1)
+    assert counts(graph(Fires(Above(noisy, 0.5)), probability=(noisy,))) == ModelSize(2, 3, 3)
+    assert counts(graph(Fires(Above(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0)))) == ModelSize(2, 3, 2)
+    assert counts(graph(Fires(Above(Logistic(Linear(((1.0, A),), 0.0)), 0.5)))) == ModelSize(1, 1, 1)
 
 
 def test_a_boolean_rule_fires_where_it_is_true():
@@ -232,7 +232,7 @@ def test_ten_thousand_nodes_deep():
     for _ in range(10_000):
         node = Not(And((node, B)))
     model = graph(Fires(node))
-    assert counts(model) == Counts(1, 10_001, 1)
+    assert counts(model) == ModelSize(1, 10_001, 1)
     assert fired(model, TABLE)[:, 0].tolist() == evaluate_nodes([node], TABLE)[node].tolist()
 
 

@@ -14,7 +14,7 @@ from rulekit.learners.contract import OutOfTimeError
 from rulekit.synthetic import loans, write_csv
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import finishing
-from rulekit.work.progress import Event, Finishing, Learning, Read, Reading
+from rulekit.work.progress import Event, Finishing, Learning, Read, ReadingShare
 from rulekit.work.training import TrainingRequest, train
 
 READING = ReadingOptions(target="default")
@@ -44,7 +44,7 @@ def stopping_at(kind: type, what: str = "", number: int = 1) -> Callable[[Event]
 
 
 @pytest.mark.parametrize("memory", [None, "2GB"])
-@pytest.mark.parametrize("kind", [Reading, Read])
+@pytest.mark.parametrize("kind", [ReadingShare, Read])
 def test_a_callback_that_stops_before_learning_raises_cancelled(
     request_: TrainingRequest, memory: str | None, kind: type
 ) -> None:

@@ -72,7 +72,7 @@ class _Writer:
         column: Any = column_of(node)
         for name, kind in kinds.kinds_of(type(node)).items():
             held = getattr(node, name)
-            if isinstance(kind, kinds.Numbers | kinds.Children | kinds.Terms):
+            if isinstance(kind, kinds.Numbers | kinds.Children | kinds.TermsField):
                 yield elias(len(held) + 1)
             match kind:
                 case kinds.Reads():
@@ -83,15 +83,15 @@ class _Writer:
                 case kinds.LevelNumbers():
                     yield self.levels([level for level, _ in held], column)
                     yield from (number(points) for _, points in held)
-                case kinds.Text():
+                case kinds.TextField():
                     yield choice(self.hidden.setdefault(held, len(self.hidden)), self.n_nodes)
                 case kinds.OneOf():
                     yield choice(kind.words.index(held), len(kind.words))
                 case kinds.Truth():
                     yield choice(held, 2)
-                case kinds.Count():
+                case kinds.CountField():
                     yield _signed(held)
-                case kinds.Counts():  # an order of the classes
+                case kinds.CountsField():  # an order of the classes
                     yield from (choice(each, len(held)) for each in held[:-1])
                 case kinds.Extended():
                     yield _extended(held)
@@ -105,7 +105,7 @@ class _Writer:
                     values = held if isinstance(kind, kinds.Numbers) else [held]
                     yield from (number(canonical_threshold(value, precision)) for value in values)
                 case kinds.Child():
-                    if isinstance(kind, kinds.Terms):
+                    if isinstance(kind, kinds.TermsField):
                         yield from (number(weight) for weight, _ in held)
                     yield from ((child, kind.families) for child in kind.nodes(held))
                 case _:

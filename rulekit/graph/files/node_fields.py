@@ -16,8 +16,8 @@ from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.node import (
     Child,
     Children,
-    Count,
-    Counts,
+    CountField,
+    CountsField,
     Extended,
     Extendeds,
     Finite,
@@ -27,8 +27,8 @@ from rulekit.graph.node import (
     Numbers,
     OneOf,
     Reads,
-    Terms,
-    Text,
+    TermsField,
+    TextField,
     Truth,
 )
 from rulekit.graph.nodes import Node, Vocabulary, kinds_of
@@ -165,21 +165,21 @@ _PAIR = {"type": "array", "prefixItems": [TEXT.schema, _NUMBER.schema], "minItem
 _TERM = {"type": "array", "prefixItems": [_NUMBER.schema, _NODE.schema], "minItems": 2, "maxItems": 2}
 
 _CODECS: dict[type[Kind], Codec] = {
-    Text: TEXT,
+    TextField: TEXT,
     Reads: TEXT,
     Truth: plain(read_truth, {"type": "boolean"}),
-    Count: _COUNT,
+    CountField: _COUNT,
     Finite: _NUMBER,
     Extended: _EXTENDED,
     Child: _NODE,
-    Terms: Codec(
+    TermsField: Codec(
         lambda terms, ids: [[weight, ids[node]] for weight, node in terms],
         _read_terms,
         {"type": "array", "items": _TERM},
     ),
     Levels: TEXTS,
     LevelNumbers: plain(_read_pairs, {"type": "array", "items": _PAIR}, lambda pairs: [list(pair) for pair in pairs]),
-    Counts: each(_COUNT),
+    CountsField: each(_COUNT),
     Numbers: each(_NUMBER),
     Extendeds: each(_EXTENDED),
     Children: each(_NODE),

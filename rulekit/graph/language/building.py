@@ -15,7 +15,16 @@ from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
 from rulekit.graph.language.bounds import before, lone_value
-from rulekit.graph.language.expressions import Beside, Condition, Decided, LevelGroup, Piece, bounded, integer, real
+from rulekit.graph.language.expressions import (
+    Beside,
+    DecidedClass,
+    LevelGroup,
+    MarkedLeaf,
+    Piece,
+    bounded,
+    integer,
+    real,
+)
 from rulekit.graph.language.words import label, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.overrides import Override
@@ -55,7 +64,7 @@ class Builder:
         self.definitions: dict[str, Node] = {}
         self.rules: dict[int, Node] = {}
         self.once: dict[str, tuple[str, Any]] = {}
-        self.formula: Node | Decided | None = None
+        self.formula: Node | DecidedClass | None = None
         self.place = ""
 
     def _only(self, statement: str, value: Any) -> None:
@@ -89,7 +98,7 @@ class Builder:
         feature = self.columns[name]
         return [name, *(_undated(item, feature) for item in rest)]
 
-    def equal(self, name: str, number: Any) -> Condition:
+    def equal(self, name: str, number: Any) -> MarkedLeaf:
         """A whole number, by the bounds around it; raises FormatError for a column of other numbers."""
         value = real(number)
         low = before(value, self.columns[name])
@@ -191,7 +200,7 @@ class Builder:
             raise FormatError(f"there is no rule {number} yet", fix=f"write `rule {number}: ...` where it decides")
         return self.rules[integer(number)]
 
-    def decided(self) -> Node | Decided:
+    def decided(self) -> Node | DecidedClass:
         """What says that the class is decided; of several classes, each is told where the report is read."""
         if self.formula is None:
             raise FormatError("nothing is decided yet", fix="write `decide ...` before `decided`")
@@ -231,7 +240,7 @@ class Builder:
             return ArgMax.first_of(rules, len(self._classes()))
 
         self._only("decide", build)
-        self.formula = Decided.OF_CLASS
+        self.formula = DecidedClass.OF_CLASS
 
     def pair(self, *parts: Any) -> tuple[ClassLabel, Node]:
         """A class and what is said of it; a word may stand before them."""

@@ -48,14 +48,14 @@ from rulekit.numbers import strength_of
 MAX_DIGITS = 400
 
 
-class Condition(NamedTuple):
+class MarkedLeaf(NamedTuple):
     """A leaf before its marks are known: `make` takes those named in `marks` as keywords."""
 
-    make: Callable[..., Node | Bounds]
+    make: Callable[..., Node | TwoBounds]
     marks: tuple[str, ...]
 
 
-class Bounds(NamedTuple):
+class TwoBounds(NamedTuple):
     """A lower and an upper bound on one column: two conditions of the conjunction that they stand in."""
 
     lower: Node
@@ -97,18 +97,18 @@ def _value(token: Any) -> ClassLabel:
     return integer(token) if token.lstrip("+-").isdigit() else real(token)
 
 
-def _contrary(leaf: Callable[..., Node], *named: Any) -> Condition:
+def _contrary(leaf: Callable[..., Node], *named: Any) -> MarkedLeaf:
     """A leaf that is known not to hold: like every condition, it fails where x is missing unless marked."""
-    return Condition(lambda missing=False: Not(leaf(*named, missing=not missing)), ("missing",))
+    return MarkedLeaf(lambda missing=False: Not(leaf(*named, missing=not missing)), ("missing",))
 
 
-def _known(feature: str, word: Any) -> Condition:
+def _known(feature: str, word: Any) -> MarkedLeaf:
     if word != "known":
         raise FormatError(f"no column is `{word}`", fix="write is known, or is missing")
-    return Condition(lambda: Not(Missing(feature)), ())
+    return MarkedLeaf(lambda: Not(Missing(feature)), ())
 
 
-def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
+def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> MarkedLeaf:
     if op != "<=":
         raise FormatError("after `<` and a column stands `<=`", fix="bounds are written `2 < x <= 3`")
     if real(low) >= real(high):
@@ -116,26 +116,26 @@ def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> Condition:
     return bounded(feature, real(low), real(high))
 
 
-def bounded(feature: str, low: float, high: float) -> Condition:
+def bounded(feature: str, low: float, high: float) -> MarkedLeaf:
     """The condition that a number is above `low` and at most `high`; `low` may be infinite."""
     if math.isinf(low):
-        return Condition(partial(Compare, feature, "<=", high), ("missing",))
+        return MarkedLeaf(partial(Compare, feature, "<=", high), ("missing",))
 
-    def make(missing: bool = False) -> Bounds:
-        return Bounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))
+    def make(missing: bool = False) -> TwoBounds:
+        return TwoBounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))
 
-    return Condition(make, ("missing",))
+    return MarkedLeaf(make, ("missing",))
 
 
 def _and(*parts: Any) -> Node:
-    return And([node for part in parts for node in (part if isinstance(part, Bounds) else (part,))])
+    return And([node for part in parts for node in (part if isinstance(part, TwoBounds) else (part,))])
 
 
-def _plain(condition: Condition) -> Node | Bounds:
+def _plain(condition: MarkedLeaf) -> Node | TwoBounds:
     return condition.make()
 
 
-def _marked(condition: Condition, *marks: Any) -> Node | Bounds:
+def _marked(condition: MarkedLeaf, *marks: Any) -> Node | TwoBounds:
     words = [mark.split()[-1] for mark in marks]
     for word in words:
         if word not in condition.marks:
@@ -166,7 +166,7 @@ def _hidden(name: str, on: float, *rest: Any) -> Node:
     return Hidden(name, rest[-1], on, off)
 
 
-class Decided(Enum):
+class DecidedClass(Enum):
     """What stands for the condition that a class is decided while it is not yet known which class."""
 
     OF_CLASS = "decided"
@@ -184,9 +184,9 @@ class Beside:
         return Sided(self.probability, rule, self.above, self.below)
 
 
-def _sided(probability: Node, above: Any, rule: Node | Decided, below: Any) -> Node | Beside:
+def _sided(probability: Node, above: Any, rule: Node | DecidedClass, below: Any) -> Node | Beside:
     said = Beside(probability, real(above), real(below))
-    return said if isinstance(rule, Decided) else said.of(rule)
+    return said if isinstance(rule, DecidedClass) else said.of(rule)
 
 
 def _compared(*_: Any) -> Node:
@@ -221,17 +221,17 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "name": unquoted,
     "value": _value,
     "names": lambda *texts: texts,
-    "is_true": lambda feature: Condition(partial(IsTrue, feature), ("missing",)),
+    "is_true": lambda feature: MarkedLeaf(partial(IsTrue, feature), ("missing",)),
     "is_false": partial(_contrary, IsTrue),
-    "compare": lambda feature, op, token: Condition(partial(Compare, feature, op, real(token)), ("missing",)),
+    "compare": lambda feature, op, token: MarkedLeaf(partial(Compare, feature, op, real(token)), ("missing",)),
     "between": _between,
-    "among": lambda feature, levels: Condition(partial(Among, feature, levels), ("missing", "unseen")),
+    "among": lambda feature, levels: MarkedLeaf(partial(Among, feature, levels), ("missing", "unseen")),
     "not_among": partial(_contrary, Among),
-    "contains": lambda feature, token: Condition(partial(Contains, feature, (token,)), ("missing",)),
-    "contains_any": lambda feature, tokens: Condition(partial(Contains, feature, tokens), ("missing",)),
+    "contains": lambda feature, token: MarkedLeaf(partial(Contains, feature, (token,)), ("missing",)),
+    "contains_any": lambda feature, tokens: MarkedLeaf(partial(Contains, feature, tokens), ("missing",)),
     "lacks": lambda feature, token: _contrary(Contains, feature, (token,)),
     "lacks_all": partial(_contrary, Contains),
-    "is_missing": lambda feature: Condition(partial(Missing, feature), ()),
+    "is_missing": lambda feature: MarkedLeaf(partial(Missing, feature), ()),
     "is_known": _known,
     "plain": _plain,
     "truth": _plain,

@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.language.building import STATEMENTS, Builder
-from rulekit.graph.language.expressions import EXPRESSIONS, JOINS_BOUNDS, READS_COLUMN, Bounds
+from rulekit.graph.language.expressions import EXPRESSIONS, JOINS_BOUNDS, READS_COLUMN, TwoBounds
 from rulekit.graph.language.words import RESERVED
 from rulekit.graph.nodes import And, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -114,7 +114,7 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
             builder.check_column(column, *arguments)
             arguments = builder.with_dates(column, *arguments)
         if part.data not in JOINS_BOUNDS:
-            arguments = [And(item) if isinstance(item, Bounds) else item for item in arguments]
+            arguments = [And(item) if isinstance(item, TwoBounds) else item for item in arguments]
         if part.data in EXPRESSIONS:
             return EXPRESSIONS[part.data](*arguments)
         return STATEMENTS[part.data](builder, *arguments)

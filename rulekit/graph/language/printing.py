@@ -16,9 +16,9 @@ from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import (
     DECIDED,
     PREFIXES,
-    Exact,
+    ExactWording,
     ForPeople,
-    Text,
+    Phrase,
     exceeds,
     opening,
     quantifier,
@@ -45,9 +45,9 @@ class Wording:
     the decision was. beside: roots on the side of what is decided.
     """
 
-    words: Exact
-    full: Mapping[Node, Text]
-    called: Mapping[Node, Text]
+    words: ExactWording
+    full: Mapping[Node, Phrase]
+    called: Mapping[Node, Phrase]
     definitions: Mapping[Node, str] = field(default_factory=dict)
     rules: Mapping[Node, str] = field(default_factory=dict)
     late: frozenset[Node] = frozenset()
@@ -115,7 +115,7 @@ class Wording:
             else:
                 yield f"{begin}{text},", "; ".join(filter(None, map(note, nodes)))
 
-    def _phrases(self, node: Node) -> list[tuple[tuple[Node, ...], Text]]:
+    def _phrases(self, node: Node) -> list[tuple[tuple[Node, ...], Phrase]]:
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, And):
             return self.words.phrases(node, children)
@@ -150,7 +150,7 @@ def word(
     what is decided of several classes, which is not said again.
     """
     all_roots = list(roots)
-    words = Exact(schema) if exact else ForPeople(schema, most_levels)
+    words = ExactWording(schema) if exact else ForPeople(schema, most_levels)
     wording = words.table()
 
     def below(node: Node) -> tuple[Node, ...]:
@@ -161,8 +161,8 @@ def word(
     for node in order:
         uses.update(below(node))
     ids = short_ids(order) | dict(known or {})
-    full: dict[Node, Text] = {}
-    called: dict[Node, Text] = {}
+    full: dict[Node, Phrase] = {}
+    called: dict[Node, Phrase] = {}
     definitions: dict[Node, str] = {}
     rules = {} if decided is None else _rules_used_elsewhere(decided, uses)
     late: set[Node] = set()
@@ -172,14 +172,14 @@ def word(
         children = tuple(called[child] for child in below(node))
         text = wording[type(node)](node, children)
         depth = 1 + max((child.depth for child in children), default=0)
-        full[node] = called[node] = Text(text.words, text.binding, depth)
+        full[node] = called[node] = Phrase(text.words, text.binding, depth)
         limit = SHARED_LENGTH if node.children else SHARED_LEAF_LENGTH
         if depth <= MAX_DEPTH and (node in rules or (node is decided and uses[node] > 1 and node.children)):
-            called[node] = Text(rules.get(node, DECIDED))
+            called[node] = Phrase(rules.get(node, DECIDED))
             late.add(node)
         elif depth > MAX_DEPTH or (uses[node] > 1 and len(text.words) > limit):
             definitions[node] = f"${ids[node]}"
-            called[node] = Text(definitions[node])
+            called[node] = Phrase(definitions[node])
         if not late.isdisjoint(below(node)):
             late.add(node)
     named = {node: called[node].words for node in rules if node not in definitions}

@@ -57,7 +57,7 @@ class Binding(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Phrase:
     """An expression, how tightly it binds, and how deeply its parentheses are nested."""
 
     words: str
@@ -69,25 +69,25 @@ class Text:
         return self.words if self.binding >= needed else f"({self.words})"
 
 
-Children = tuple[Text, ...]
+Children = tuple[Phrase, ...]
 
 
-def _leaf(words: str, *markers: str) -> Text:
-    return Text(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Text(words)
+def _leaf(words: str, *markers: str) -> Phrase:
+    return Phrase(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Phrase(words)
 
 
-def _is_true(node: IsTrue, _: Children) -> Text:
+def _is_true(node: IsTrue, _: Children) -> Phrase:
     return _leaf(name(node.feature), *["missing"] * node.missing)
 
 
-def _or(node: Or, children: Children) -> Text:
+def _or(node: Or, children: Children) -> Phrase:
     if len(children) < 2:
         return _at_least(node, children)
-    return Text(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
+    return Phrase(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
 
 
-def _at_least(node: And | Or | AtLeast | Odd, children: Children) -> Text:
-    return Text(f"{quantifier(node)}({', '.join(child.words for child in children)})")
+def _at_least(node: And | Or | AtLeast | Odd, children: Children) -> Phrase:
+    return Phrase(f"{quantifier(node)}({', '.join(child.words for child in children)})")
 
 
 def quantifier(node: And | Or | AtLeast | Odd) -> str:
@@ -97,15 +97,15 @@ def quantifier(node: And | Or | AtLeast | Odd) -> str:
     return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
 
 
-def _hidden(node: Hidden, children: Children) -> Text:
+def _hidden(node: Hidden, children: Children) -> Phrase:
     return _fires(node, children, odds)
 
 
-def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Text:
+def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Phrase:
     words = f"{name(node.name)} fires with {said(node.on)}"
     if node.off:
         words += f" (else {said(node.off).removeprefix('probability ')})"
-    return Text(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
+    return Phrase(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
 
 
 def odds(strength: float) -> str:
@@ -135,12 +135,12 @@ PREFIXES: dict[type[Node], str] = {
 }
 
 
-def _prefixed(node: Node, children: Children) -> Text:
-    return Text(PREFIXES[type(node)] + children[0].at(Binding.ATOM))
+def _prefixed(node: Node, children: Children) -> Phrase:
+    return Phrase(PREFIXES[type(node)] + children[0].at(Binding.ATOM))
 
 
-def _above(node: Above, children: Children) -> Text:
-    return Text(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
+def _above(node: Above, children: Children) -> Phrase:
+    return Phrase(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
 
 
 def exceeds(node: Above, said: str) -> str:
@@ -148,20 +148,20 @@ def exceeds(node: Above, said: str) -> str:
     return f"exceeds {scale_of(node.score)} {said}"
 
 
-def _rescaled(node: Rescaled, children: Children) -> Text:
-    return Text(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
+def _rescaled(node: Rescaled, children: Children) -> Phrase:
+    return Phrase(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
 
 
-def _difference(node: Difference, children: Children) -> Text:
-    return Text(f"difference({', '.join(child.words for child in children)})")
+def _difference(node: Difference, children: Children) -> Phrase:
+    return Phrase(f"difference({', '.join(child.words for child in children)})")
 
 
 DECIDED = "decided"
 
 
-def _sided(node: Sided, children: Children) -> Text:
+def _sided(node: Sided, children: Children) -> Phrase:
     rule = children[1].words if len(children) > 1 else DECIDED
-    return Text(f"sided({children[0].at(Binding.ATOM)}, {sides(node, rule)})")
+    return Phrase(f"sided({children[0].at(Binding.ATOM)}, {sides(node, rule)})")
 
 
 def sides(node: Sided, rule: str) -> str:
@@ -169,10 +169,10 @@ def sides(node: Sided, rule: str) -> str:
     return f"at least {number(node.above)} when {rule}, else at most {number(node.below)}"
 
 
-_WORDING: dict[type[Node], Callable[..., Text]] = {
+_WORDING: dict[type[Node], Callable[..., Phrase]] = {
     IsTrue: _is_true,
-    Missing: lambda node, _: Text(f"{name(node.feature)} is missing"),
-    Constant: lambda node, _: Text("true" if node.value else "false"),
+    Missing: lambda node, _: Phrase(f"{name(node.feature)} is missing"),
+    Constant: lambda node, _: Phrase("true" if node.value else "false"),
     Or: _or,
     AtLeast: _at_least,
     Odd: _at_least,
@@ -188,14 +188,18 @@ _WORDING: dict[type[Node], Callable[..., Text]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactWording:
     """The wordings in full; those of values of a column are dates where the schema says so and the date is exact."""
 
     schema: Schema | None
     anywhere: ClassVar[bool] = False
 
-    def table(self) -> dict[type[Node], Callable[..., Text]]:
-        own: dict[type[Node], Callable[..., Text]] = {Compare: self.compare, Column: self.column, Step: self.step}
+    def table(self) -> dict[type[Node], Callable[..., Phrase]]:
+        own: dict[type[Node], Callable[..., Phrase]] = {
+            Compare: self.compare,
+            Column: self.column,
+            Step: self.step,
+        }
         own |= {Among: self.among, Contains: self.contains, LevelPoints: self.points, Not: self.contrary}
         return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
 
@@ -218,32 +222,32 @@ class Exact:
     def weight(self, value: float) -> str:
         return number(value)
 
-    def compare(self, node: Compare, _: Children) -> Text:
+    def compare(self, node: Compare, _: Children) -> Phrase:
         low = -math.inf if node.op == "<=" else node.value
         whole = lone_value(low, node.value, self.feature(node.feature), self.anywhere)
         op, value = (node.op, node.value) if whole is None else ("=", whole)
         return _leaf(f"{name(node.feature)} {op} {self.amount(value, node.feature)}", *["missing"] * node.missing)
 
-    def among(self, node: Among, _: Children) -> Text:
+    def among(self, node: Among, _: Children) -> Phrase:
         markers = ["missing"] * node.missing + ["unseen"] * node.unseen
         return _leaf(f"{name(node.feature)} in {self.level_set(node.levels, node.feature)}", *markers)
 
-    def contains(self, node: Contains, _: Children) -> Text:
+    def contains(self, node: Contains, _: Children) -> Phrase:
         return _leaf(f"{name(node.feature)} contains {self.tokens(node, 'any')}", *["missing"] * node.missing)
 
     def tokens(self, node: Contains, some: str) -> str:
         several = len(node.tokens) != 1
         return f"{some} of {self.level_set(node.tokens, node.feature)}" if several else name(node.tokens[0])
 
-    def contrary(self, node: Not, children: Children) -> Text:
+    def contrary(self, node: Not, children: Children) -> Phrase:
         leaf = node.child
         if isinstance(leaf, IsTrue | Contains | Among | Missing) and (words := self.denied(leaf)):
             by_name = children[0].words != self.table()[type(leaf)](leaf, ()).words
             if not by_name and (isinstance(leaf, Missing) or leaf.missing):
-                return Text(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
+                return Phrase(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
             if not by_name:
                 return _leaf(words, "missing")
-        return Text(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
+        return Phrase(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
     def denied(self, leaf: IsTrue | Contains | Among | Missing) -> str:
         """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
@@ -254,34 +258,34 @@ class Exact:
             return f"{column} lacks {self.tokens(leaf, 'all')}"
         return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels, leaf.feature)}"
 
-    def conjunction(self, node: And, children: Children) -> Text:
+    def conjunction(self, node: And, children: Children) -> Phrase:
         phrases = [text for _, text in self.phrases(node, children)]
         if len(children) < 2:
-            return Text(f"all of ({', '.join(text.words for text in phrases)})")
+            return Phrase(f"all of ({', '.join(text.words for text in phrases)})")
         return (
             phrases[0]
             if len(phrases) == 1
-            else Text(" and ".join(text.at(Binding.BOUNDS) for text in phrases), Binding.AND)
+            else Phrase(" and ".join(text.at(Binding.BOUNDS) for text in phrases), Binding.AND)
         )
 
-    def phrases(self, node: And, children: Children) -> list[tuple[tuple[Node, ...], Text]]:
+    def phrases(self, node: And, children: Children) -> list[tuple[tuple[Node, ...], Phrase]]:
         """What a conjunction joins, with the nodes of each: a lower and an upper bound on one column are one."""
         parts: list[Compare | None] = []
         for part, text in zip(node.children, children, strict=True):
             bound = part if isinstance(part, Compare) and self.compare(part, ()).words == text.words else None
             parts.append(bound)
-        found: list[tuple[tuple[Node, ...], Text]] = []
+        found: list[tuple[tuple[Node, ...], Phrase]] = []
         for places in grouped(parts, self.anywhere):
             lower, upper = parts[places[0]], parts[places[-1]]
             text = children[places[0]]
             if len(places) == 2 and lower is not None and upper is not None:
                 found.append(((lower, upper), self.between(lower, upper)))
             else:  # bounds by themselves are a conjunction of their own
-                own = Text(f"({text.words})") if text.binding is Binding.BOUNDS else text
+                own = Phrase(f"({text.words})") if text.binding is Binding.BOUNDS else text
                 found.append(((node.children[places[0]],), own))
         return found
 
-    def between(self, lower: Compare, upper: Compare) -> Text:
+    def between(self, lower: Compare, upper: Compare) -> Phrase:
         column = lower.feature
         whole = lone_value(lower.value, upper.value, self.feature(column), self.anywhere)
         if whole is None:
@@ -289,41 +293,41 @@ class Exact:
             words = f"{low} < {name(column)} <= {high}"
         else:
             words = f"{name(column)} = {self.amount(whole, column)}"
-        return Text(_leaf(words, *["missing"] * (lower.missing and upper.missing)).words, Binding.BOUNDS)
+        return Phrase(_leaf(words, *["missing"] * (lower.missing and upper.missing)).words, Binding.BOUNDS)
 
-    def column(self, node: Column, _: Children) -> Text:
+    def column(self, node: Column, _: Children) -> Phrase:
         low, high, missing = (self.value(x, node.feature) for x in (node.low, node.high, node.missing))
         step = f", step {self.weight(node.step)}" if node.step else ""
-        return Text(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
+        return Phrase(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
 
-    def step(self, node: Step, _: Children) -> Text:
+    def step(self, node: Step, _: Children) -> Phrase:
         cuts = [self.amount(cut, node.feature) for cut in node.cuts]
         pieces = [f"{self.weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
         items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
-        return Text(f"step({name(node.feature)}: {items})")
+        return Phrase(f"step({name(node.feature)}: {items})")
 
-    def points(self, node: LevelPoints, _: Children) -> Text:
+    def points(self, node: LevelPoints, _: Children) -> Phrase:
         groups = [f"{self.weight(points)} in {self.level_set(levels, node.feature)}" for points, levels in node.groups]
         apart = [f"{what} {self.weight(getattr(node, what))}" for what in ("missing", "unseen")]
-        return Text(f"points({name(node.feature)}: {', '.join([*groups, *apart])})")
+        return Phrase(f"points({name(node.feature)}: {', '.join([*groups, *apart])})")
 
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return names(in_order(levels, self.feature(column)))
 
-    def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
+    def sum(self, node: Linear | LinearThreshold, children: Children) -> Phrase:
         space = " " if isinstance(node, LinearThreshold) else ""
-        return Text(f"{opening(node, self.weight)}{space}({', '.join(terms(node, children, self.weight))})")
+        return Phrase(f"{opening(node, self.weight)}{space}({', '.join(terms(node, children, self.weight))})")
 
 
 @dataclass(frozen=True, slots=True)
-class ForPeople(Exact):
+class ForPeople(ExactWording):
     """The wordings that differ where a text is only read: rounded, with units, long level sets cut."""
 
     most_levels: int | None = MOST_LEVELS
     anywhere: ClassVar[bool] = True
 
-    def table(self) -> dict[type[Node], Callable[..., Text]]:
-        return {**Exact.table(self), Above: self.above, Hidden: self.hidden}
+    def table(self) -> dict[type[Node], Callable[..., Phrase]]:
+        return {**ExactWording.table(self), Above: self.above, Hidden: self.hidden}
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
@@ -335,7 +339,7 @@ class ForPeople(Exact):
         feature = self.feature(column)
         start = amount(low, feature and replace(feature, unit=""))  # the unit stands behind the upper bound
         if start == amount(high, feature and replace(feature, unit="")):  # half a day
-            return Exact(self.schema).ends(low, high, column)
+            return ExactWording(self.schema).ends(low, high, column)
         return start, self.amount(high, column)
 
     def weight(self, value: float) -> str:
@@ -344,14 +348,14 @@ class ForPeople(Exact):
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return level_set(levels, self.most_levels, self.feature(column))
 
-    def sum(self, node: Linear | LinearThreshold, children: Children) -> Text:
+    def sum(self, node: Linear | LinearThreshold, children: Children) -> Phrase:
         """A unit as the points that it needs, and what brings them: of columns their names alone."""
         if not isinstance(node, LinearThreshold):
-            return Exact.sum(self, node, children)
+            return ExactWording.sum(self, node, children)
         brought = [item for term, text in zip(node.terms, children, strict=True) for item in self._brought(*term, text)]
-        return Text(f"{opening(node, self.weight)} ({', '.join(brought)})")
+        return Phrase(f"{opening(node, self.weight)} ({', '.join(brought)})")
 
-    def _brought(self, factor: float, child: Node, text: Text) -> list[str]:
+    def _brought(self, factor: float, child: Node, text: Phrase) -> list[str]:
         """What a term of a unit brings."""
         if isinstance(child, LevelPoints):
             column = name(child.feature)
@@ -372,22 +376,22 @@ class ForPeople(Exact):
         words = name(child.feature) if isinstance(child, Column) else text.at(Binding.ATOM)
         return [words if factor == 1.0 else f"{self.weight(factor)} * {words}"]
 
-    def among(self, node: Among, children: Children) -> Text:
+    def among(self, node: Among, children: Children) -> Phrase:
         feature = self.feature(node.feature)
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
             if 0 < len(beside) < len(node.levels):
                 words = f"{name(node.feature)} not in {self.level_set(beside, node.feature)}"
                 return _leaf(words, *["missing"] * node.missing)
-        return Exact.among(self, node, children)
+        return ExactWording.among(self, node, children)
 
-    def above(self, node: Above, children: Children) -> Text:
+    def above(self, node: Above, children: Children) -> Phrase:
         said = weight(node.threshold)
         if isinstance(node.score, Strength) and node.threshold >= 0:
             said = f"that of probability {chance(node.threshold)}"
-        return Text(f"{children[0].at(Binding.ATOM)} exceeds {said}", Binding.ABOVE)
+        return Phrase(f"{children[0].at(Binding.ATOM)} exceeds {said}", Binding.ABOVE)
 
-    def hidden(self, node: Hidden, children: Children) -> Text:
+    def hidden(self, node: Hidden, children: Children) -> Phrase:
         def said(strength: float) -> str:
             # A finite strength of 60 is no probability of 1.
             sayable = math.isinf(strength) or probability_of(strength) < 1.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rulekit.graph.node import PROBABILITY, REAL, Child, Children, Count, of
+from rulekit.graph.node import PROBABILITY, REAL, Child, Children, CountField, of
 from rulekit.graph.nodes import AtLeast, Node, Probability
 from rulekit.graph.probability.compilation import inputs, is_count
 from rulekit.graph.traversal import topological
@@ -24,14 +24,14 @@ class Tails(Node, family=REAL):
     parts: the probabilities of the events. Its value is a row of numbers; it stands in no model.
     """
 
-    most: int = of(Count("a largest count"))
+    most: int = of(CountField("a largest count"))
     parts: tuple[Node, ...] = of(Children(families=(PROBABILITY, REAL)))
 
 
 class Tail(Node, family=PROBABILITY):
     """The probability that at least k of the events of a `Tails` happen; it stands in no model."""
 
-    k: int = of(Count("a count"))
+    k: int = of(CountField("a count"))
     tails: Node = of(Child(families=(REAL,)))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_learner, refuse_unable
 from rulekit.learners.data.problem import Problem
@@ -16,7 +17,6 @@ from rulekit.learners.learning import Plan, learn_all
 from rulekit.learners.parameters import Allowed, check_parameters, value_for
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import Settings
-from rulekit.learners.sums_of_rows.histograms import Ints
 from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 from rulekit.names import near_names
 
@@ -102,5 +102,5 @@ def _written(text: str) -> tuple[RuleLearner, dict[str, Any]]:
 
 def _given(learner: RuleLearner) -> tuple[RuleLearner, dict[str, Any]]:
     """The parameters of an unfitted learner that are not as they are by default."""
-    values = {name: getattr(learner, name) for name in learner.parameters}
+    values = learner.given_parameters()
     return learner, {name: value for name, value in values.items() if value is not learner.parameters[name].default}

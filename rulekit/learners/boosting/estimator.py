@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Linear
@@ -18,7 +19,6 @@ from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
 from rulekit.learners.data.inputs import check_rows
 from rulekit.learners.models.pointed import Pointed
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.tables.table import Table
 
 

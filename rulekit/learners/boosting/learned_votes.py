@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.base_learners import BaseLearner
 from rulekit.learners.boosting.resampled import drawn_rows
@@ -21,7 +22,6 @@ from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID
 from rulekit.learners.contract import Candidate, Frame, Learning, Model, Question, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.models.assembly import deciding_node
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 _GRID = 2.0**-10
 _ANSWERS = np.array([-1.0, 1.0])

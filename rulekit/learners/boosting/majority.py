@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Node
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.tables.table import Table
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.learners.boosting.sums import SIGMOID, Boosted
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped
 from rulekit.learners.data.folds import Folds, fold_of_rows
@@ -23,7 +24,6 @@ from rulekit.learners.learning import Run
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.models.pointed import totals_of
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import Floats
 
 _Held = Sequence[tuple[Problem, Sequence[Candidate]]]
 _FOLDS = 3

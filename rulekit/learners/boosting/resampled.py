@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.boosting.stumps import first_code, votes_of
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 def drawn_rows(weights: Ints, draws: int, rng: np.random.Generator) -> Ints:

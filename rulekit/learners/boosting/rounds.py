@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.resampled import drawn_rows, resampled_stump
 from rulekit.learners.boosting.row_passes import multiply, parts_of, weigh
@@ -27,7 +28,6 @@ from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, judged,
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
 from rulekit.learners.contract import Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 ADAPTIVE = ("adaboost", "multiplicative")
 LEAST_VOTE = 2.0**-11

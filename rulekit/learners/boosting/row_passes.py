@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
 
 _PART = 1 << 16

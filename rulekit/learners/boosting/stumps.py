@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, count_cells, lead_by_code
+from rulekit.learners.sums_of_rows.histograms import count_cells, lead_by_code
 from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.boosting.row_passes import add_votes
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 FINE = 2.0**-32
 LARGEST_SUM = 2.0**13

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.learners.cnll.formula_on_cells import Formula
 from rulekit.learners.cnll.gradient_sums import CodeSums, add_code_sums, fixed_lines
 from rulekit.learners.cnll.split_search import BestSplits, CodeOrders, best_splits, code_orders
@@ -17,7 +17,6 @@ from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.data.codes import matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, completed
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _BLOCK = 1 << 21
@@ -99,9 +98,7 @@ class StepSearch:
         return self.step(int(self.best.objective[:, m].argmin()), m)
 
 
-def best_step(
-    formula: Formula, moves: list[Move], settings: SearchSettings, columns: npt.NDArray[np.int64]
-) -> NextBit | None:
+def best_step(formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints) -> NextBit | None:
     """The step with the smallest objective over all `columns` and `moves`, or None where no condition is allowed."""
     ridge_so_far = settings.ridge * formula.pull()
     results = _searched(formula, moves, settings, columns, np.full(len(moves), ridge_so_far))
@@ -113,9 +110,7 @@ def best_step(
     return results.step(int(k[at]), int(m[at]))
 
 
-def best_replacements(
-    formula: Formula, which: list[int], settings: SearchSettings, columns: npt.NDArray[np.int64]
-) -> StepSearch:
+def best_replacements(formula: Formula, which: list[int], settings: SearchSettings, columns: Ints) -> StepSearch:
     """For each of some bits, as a move, the best condition and strengths in its place, all others staying."""
     moves = [Move("bit", formula.tree.node_of_bit(bit)) if len(formula.bits) > 1 else FIRST for bit in which]
     ridges = np.array([settings.ridge * formula.pull(without=bit) for bit in which])

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.learners.data.codes import Codes, MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Ints, Rows
+from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 
 _ROWS_FOR_A_COUNT = 4

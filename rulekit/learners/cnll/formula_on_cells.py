@@ -18,14 +18,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.learners.cnll.cell_counts import CellCounts
 from rulekit.learners.cnll.gradient_sums import FixedPoint
 from rulekit.learners.cnll.moves import FlatTree, cell_lines
 from rulekit.learners.cnll.split_search import CodeOrders
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit, ReadOnceTree
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, Rows, count_cells, split_cells
+from rulekit.learners.sums_of_rows.histograms import Rows, count_cells, split_cells
 
 
 @dataclass(slots=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints, Rows
+from rulekit.arrays import Array, Floats, Ints
+from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 
@@ -61,7 +61,7 @@ class FixedPoint:
 
 
 def add_code_sums(
-    sums: Ints, matrix: npt.NDArray[Any], columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
+    sums: Ints, matrix: Array, columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
 ) -> None:
     """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 

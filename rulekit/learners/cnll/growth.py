@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.learners.cnll.best_step import NextBit, SearchSettings, best_replacements, best_step
 from rulekit.learners.cnll.continuation import KnownFormula
 from rulekit.learners.cnll.formula_on_cells import Formula
@@ -20,8 +21,8 @@ from rulekit.learners.cnll.refitting import sweeps
 from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit, ReadOnceTree
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sizes.path import NO_LIMITS, SizeLimits
-from rulekit.learners.sums_of_rows.histograms import Ints
 
 _FALL = 1e-9
 _MOST_SWEEPS = 20
@@ -103,7 +104,7 @@ def grown_freer(grown: GrownFormula, settings: GrowthSettings) -> GrownFormula |
     for _ in states(freer, own):
         settings.search.watch.check()
     fewer = freer.formula.measure(ridge)[1]
-    return freer if errors - fewer >= _FIRM * math.sqrt(errors) else None
+    return None if Contest.of_counts(errors, fewer).within(_FIRM) else freer
 
 
 def _with_ridge(settings: GrowthSettings, ridge: float) -> GrowthSettings:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.models.noisy_formulas import FIRST, Move, Operator, ReadOnceTree
 from rulekit.learners.sizes.path import SizeLimits
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.cnll.gradient_sums import CodeSums
 from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 LEAST_STRENGTH = 1e-3

@@ -12,7 +12,7 @@ heart, and a category with a level for each row would fit everything.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Floats
-from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless, numba_runs, run_threads
+from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import Table, gathered
+from rulekit.tables.table import PART, Table, gathered
 
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
@@ -200,8 +200,10 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     """The distinct values of a numeric column in ascending order, and their weights."""
     values = np.sort(array)
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-    counts = np.empty(len(values))
-    m = _runs(values, counts)
+    counts, m = np.empty(len(values)), 0
+    for first, often in runs(values):  # the values are put together in place: not one of those to come is overwritten
+        values[m : m + len(first)], counts[m : m + len(first)] = values[first], often
+        m += len(first)
     values, counts = values[:m], counts[:m]
     if weights.strides == (0,):
         counts *= float(weights[0])
@@ -211,36 +213,19 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     return values, counts
 
 
-def _runs_at_once(values: Any, counts: Any) -> int:
-    m, begun = 0, 0
-    for part in _parts(len(values)):
-        some = values[part]
-        new = np.concatenate([[m == 0 or values[m - 1] != some[0]], some[1:] != some[:-1]])
-        starts = part.start + np.flatnonzero(new)
-        if not len(starts):
-            continue
-        if m:
-            counts[m - 1] = starts[0] - begun
-        counts[m : m + len(starts)] = np.diff(starts, append=starts[-1])
-        values[m : m + len(starts)] = some[new]
-        m, begun = m + len(starts), starts[-1]
-    if m:
-        counts[m - 1] = len(values) - begun
-    return m
-
-
-@compiled_unless(_runs_at_once)
-def _runs(values: Any, counts: Any) -> int:
-    """Keep the first of equal neighbours, in place, and count them; says how many are left."""
-    m = 0
-    for i in range(len(values)):
-        if m > 0 and values[m - 1] == values[i]:
-            counts[m - 1] += 1.0
-        else:
-            values[m] = values[i]
-            counts[m] = 1.0
-            m += 1
-    return m
+def runs(values: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+    """Where each distinct value first stands among sorted values, and how often it occurs, a part at a time."""
+    start = 0
+    while start < len(values):
+        stop = min(start + PART, len(values))
+        if stop < len(values):
+            # a value must not be cut in two
+            stop = max(int(np.searchsorted(values, values[stop - 1])), start)
+            stop = stop if stop > start else int(np.searchsorted(values, values[start], side="right"))
+        part = values[start:stop]
+        first = np.concatenate([[0], np.flatnonzero(part[1:] != part[:-1]) + 1])
+        yield first + start, np.diff(first, append=len(part)).astype(np.float64)
+        start = stop
 
 
 def _bin_levels(
@@ -280,12 +265,7 @@ def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray
         return whole - float(heavy.sum()), len(heavy)
 
     cap, total = capped_total(below, max_bins)
-    first = np.empty(max_bins, dtype=np.int64)
-    return np.array(first[: _first_of_bins(counts, cap, total, max_bins, first)])
-
-
-def _first_of_bins_at_once(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
-    bins, last, reached = 0, np.full(1, -1), np.zeros(1)
+    first, bins, last, reached = np.empty(max_bins, dtype=np.int64), 0, np.full(1, -1), np.zeros(1)
     for part in _parts(len(counts)):
         capped = np.minimum(counts[part], cap)
         reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
@@ -295,22 +275,7 @@ def _first_of_bins_at_once(counts: Any, cap: float, total: float, max_bins: int,
         begins = part.start + np.flatnonzero(own > last[:-1])
         first[bins : bins + len(begins)] = begins
         bins += len(begins)
-    return bins
-
-
-@compiled_unless(_first_of_bins_at_once)
-def _first_of_bins(counts: Any, cap: float, total: float, max_bins: int, first: Any) -> int:
-    bins, last, reached = 0, -1, 0.0
-    for i in range(len(counts)):
-        capped = min(counts[i], cap)
-        reached += capped
-        middle = (reached - capped / 2) / total * max_bins
-        own = int(min(middle, max_bins - 1.0))
-        if own > last:
-            first[bins] = i
-            bins += 1
-            last = own
-    return bins
+    return first[:bins].copy()
 
 
 def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from rulekit.learners.data.binning import (
     capped_total,
     code_type,
     numeric_column,
+    runs,
 )
 from rulekit.learners.data.disk_codes import DiskCodes
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
@@ -116,12 +117,12 @@ class Sorted:
         values = column.read()
         values.sort()
         values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-        n_distinct = sum(len(first) for first, _ in _runs(values))
+        n_distinct = sum(len(first) for first, _ in runs(values))
         none = np.zeros(0)
         if weights.strides == (0,) or not len(weights):
             return cls(values, n_distinct, float(weights[0]) if len(weights) else 1.0, none)
         # In place, so that the values are held once; each distinct value at its first place stays as it is.
-        distinct = np.concatenate([values[first] for first, _ in _runs(values)]) if len(values) else values
+        distinct = np.concatenate([values[first] for first, _ in runs(values)]) if len(values) else values
         del values
         of_value = np.zeros(len(distinct))
         for part, of_rows in _with_weights(column, weights):
@@ -136,7 +137,7 @@ class Sorted:
             for start in range(0, len(self.values), PART):
                 yield self.values[start : start + PART], self.weights[start : start + PART]
             return
-        for first, count in _runs(self.values):
+        for first, count in runs(self.values):
             yield self.values[first], count * self.each
 
     def distinct(self) -> tuple[Array, npt.NDArray[np.float64]]:
@@ -176,18 +177,3 @@ class Sorted:
             last_bin, last_value = int(bins[-1]), values[-1:]
         high.append(last_value)
         return np.concatenate(low), np.concatenate(high)
-
-
-def _runs(values: Array) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
-    """Where each distinct value first stands among sorted values, and how often it occurs, a part at a time."""
-    start = 0
-    while start < len(values):
-        stop = min(start + PART, len(values))
-        if stop < len(values):
-            # a value must not be cut in two
-            stop = max(int(np.searchsorted(values, values[stop - 1])), start)
-            stop = stop if stop > start else int(np.searchsorted(values, values[start], side="right"))
-        part = values[start:stop]
-        first = np.concatenate([[0], np.flatnonzero(part[1:] != part[:-1]) + 1])
-        yield first + start, np.diff(first, append=len(part)).astype(np.float64)
-        start = stop

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from rulekit.learners.data.disk_codes import DiskCodes
 from rulekit.learners.data.in_order import InOrder
 from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.data.stored_binning import bin_stored
-from rulekit.learners.settings import READING
+from rulekit.learners.settings import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
@@ -38,6 +38,7 @@ from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table, Writer, arrays_of
 from rulekit.tables.text.vocabulary import KnownWords
 
+READING = tuple(item.name for item in fields(ReadingSettings))
 Array = npt.NDArray[Any]
 Callback = Callable[[Mapping[str, Any]], object] | None
 
@@ -55,7 +56,7 @@ class Known:
 
 def training_data(
     estimator: Any,
-    callback: Callback,
+    settings: Any,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -63,16 +64,19 @@ def training_data(
     time: Any = None,
     known: Known | None = None,
 ) -> TrainingData:
-    """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from."""
+    """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from.
+
+    estimator: whose rows they are, which notes their columns; settings: its parameters.
+    """
     if time is not None and (groups is not None or y is None):
         raise InputError("time goes with X and y, and without groups", where="time", fix="leave one out")
     if y is not None:
-        store = Memory() if getattr(estimator, "memory", None) is None else Store()
-        return _Gathering(estimator, callback, store, known, time).of([(X, y, sample_weight, groups)])
+        store = Memory() if settings.memory is None else Store()
+        return _Gathering(estimator, settings, store, known, time).of([(X, y, sample_weight, groups)])
     if isinstance(X, LabelledTable) and known is None:
-        return _of_labelled(estimator, X)
+        return _of_labelled(estimator, settings, X)
     if _are_blocks(X) and known is None:
-        return _Gathering(estimator, callback, Store()).of(X)
+        return _Gathering(estimator, settings, Store()).of(X)
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
 
@@ -96,17 +100,16 @@ def _reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
     return report
 
 
-def _reading(estimator: Any) -> ReadingOptions:
+def _reading(settings: Any) -> dict[str, Any]:
     """What the parameters say of the columns."""
-    given = {name: getattr(estimator, name, None) for name in READING}
-    return ReadingOptions(**{name: value for name, value in given.items() if value is not None})
+    return {name: value for name in READING if (value := getattr(settings, name)) is not None}
 
 
-def _refuse_typed(estimator: Any) -> None:
+def _refuse_typed(settings: Any) -> None:
     """Raises InputError where the parameters say something of columns that are typed already."""
-    given = [name for name in READING if getattr(estimator, name, None)]
-    if given:
-        raise InputError("the columns of a Table are typed already", where=given[0], fix="give it to the reader")
+    for name, value in _reading(settings).items():
+        if value:
+            raise InputError("the columns of a Table are typed already", where=name, fix="give it to the reader")
 
 
 def _are_blocks(X: Any) -> bool:
@@ -119,28 +122,27 @@ def _are_blocks(X: Any) -> bool:
     return isinstance(X, Iterable)
 
 
-def _budget(estimator: Any) -> Budget | None:
-    memory = getattr(estimator, "memory", None)
-    return None if memory is None else Budget(parse_memory(memory))
+def _budget(settings: Any) -> Budget | None:
+    return None if settings.memory is None else Budget(parse_memory(settings.memory))
 
 
-def _require_memory(estimator: Any, n_rows: int, weighted: bool, grouped: bool) -> None:
+def _require_memory(settings: Any, n_rows: int, weighted: bool, grouped: bool) -> None:
     """Raises InputError where the budget is too small for the rows and what is asked of them."""
-    budget, bytes_a_row = _budget(estimator), ROW_BYTES
+    budget, bytes_a_row = _budget(settings), ROW_BYTES
     if budget is None:
         return
-    if weighted or getattr(estimator, "class_weight", None) is not None:
+    if weighted or settings.class_weight is not None:
         bytes_a_row += WEIGHT_BYTES
-    if grouped and getattr(estimator, "stopping", "none") == "cv":
+    if grouped and getattr(settings, "stopping", "none") == "cv":
         bytes_a_row += GROUP_BYTES
     budget.require_rows(n_rows, "memory", bytes_a_row)
 
 
-def _of_labelled(estimator: Any, rows: LabelledTable) -> TrainingData:
+def _of_labelled(estimator: Any, settings: Any, rows: LabelledTable) -> TrainingData:
     """The rows of a labelled table, with the costs of errors, if it has any."""
-    _refuse_typed(estimator)
+    _refuse_typed(settings)
     check_rows(estimator, rows.table, reset=True)
-    _require_memory(estimator, len(rows), rows.weight is not None or rows.cost is not None, rows.group is not None)
+    _require_memory(settings, len(rows), rows.weight is not None or rows.cost is not None, rows.group is not None)
     prices = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
     groups = rows.group if rows.time is None else InOrder.of(rows.time, len(rows))
     counting = _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, groups, prices)
@@ -196,14 +198,14 @@ class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
     def __init__(
-        self, estimator: Any, callback: Callback, store: Store | Memory, known: Known | None = None, time: Any = None
+        self, estimator: Any, settings: Any, store: Store | Memory, known: Known | None = None, time: Any = None
     ) -> None:
         self.time = time
-        self.estimator, self.callback, self.known = estimator, callback, known
-        self.options = _reading(estimator)
+        self.estimator, self.settings, self.known = estimator, settings, known
+        self.options = ReadingOptions(**_reading(settings))
         self.store = store
         self.target = ""
-        budget = _budget(estimator)
+        budget = _budget(settings)
         self.allowance = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
         self.names: tuple[str, ...] = ()
         self.source, self.notes = "", tuple[str, ...]()
@@ -221,7 +223,7 @@ class _Gathering:
 
     def of(self, blocks: Iterable[Any]) -> TrainingData:
         """The training rows of all blocks; raises InputError naming the block that does not fit the others."""
-        report = None if isinstance(self.store, Memory) else _reporter(self.callback, "reading")
+        report = None if isinstance(self.store, Memory) else _reporter(self.settings.callback, "reading")
         for number, block in enumerate(blocks, 1):
             if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
                 raise InputError(
@@ -239,7 +241,7 @@ class _Gathering:
         if self.n_rows == 0:
             none = "there is no row" if isinstance(self.store, Memory) else "no block has a row"
             raise InputError(f"0 sample(s): {none}", where="X", fix="give at least one row")
-        _require_memory(self.estimator, self.n_rows, self.weights is not None, self.groups is not None)
+        _require_memory(self.settings, self.n_rows, self.weights is not None, self.groups is not None)
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
         weights = None if self.weights is None else self.weights.column().read()
         prices = np.ones(len(self.number_of))
@@ -289,7 +291,7 @@ class _Gathering:
     def _add_encoded(self, table: Table) -> int:
         """A block that is encoded already; all must be so, under the same features."""
         if self.typed is None:
-            _refuse_typed(self.estimator)
+            _refuse_typed(self.settings)
             check_rows(self.estimator, table, reset=True)
             self.typed, self.names = table, table.names
             if isinstance(self.store, Memory):  # the only block

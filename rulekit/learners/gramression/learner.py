@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
@@ -30,7 +30,7 @@ from rulekit.learners.parameters import Allowed, number, one_of, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import SizeSettings
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, exact_sum
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _PRICES = (2.0, 0.5, 0.125)
@@ -87,7 +87,9 @@ class GramressionSettings(SizeSettings):
         None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
     )
     feature_length: int = setting(3, whole(1), "most atoms of a feature")
-    stopping: Any = setting("none", one_of("cv", "none"), "cv: the size is chosen by cross-validation")
+    stopping: Any = setting(
+        "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
+    )
     penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights")
     n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
     eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")

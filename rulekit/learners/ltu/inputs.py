@@ -1,70 +1,41 @@
-"""What units add up: numbers of columns, and conditions that hold or do not, each with its place among the codes.
+"""What units add up, and the rows that they are fitted to.
 
 A numeric column of three values or more is a number, where it is missing its mean. Whatever else a column may be is
 conditions, 1 where they hold and 0 where not: a Boolean column, a number of two values, a word, each level of a
 category (one of two levels: the second), each cut of an ordered one; and that it is missing, where training rows say
 so. A learner sees them shifted and scaled to mean 0 and standard deviation 1 (`Inputs.standardised`), or as they are.
+
+What is fitted to real numbers depends on the order in which they are added, so that rows stand in the order of a hash
+of what is in them. A row of weight 2 counts as two rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.learners.contract import Question
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.folds import fold_of_rows, row_hashes
+from rulekit.learners.data.hashes import mix
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Condition:
-    """1 where the code of a column, by its number, is one of `holds` [n_codes]."""
+class UnitInput:
+    """What a unit weighs of a column, by its number: a condition, or a number.
 
-    column: int
-    holds: Bools
-
-    @property
-    def values(self) -> Floats:
-        """What it is for each code [n_codes]."""
-        return self.holds.astype(np.float64)
-
-    @property
-    def contrary(self) -> Condition:
-        """That it does not hold though the column is known; of the condition that it is missing, that it is known."""
-        against = ~self.holds
-        against[MISSING_CODE] = False
-        return Condition(self.column, against)
-
-    @property
-    def says_missing(self) -> bool:
-        """Whether it is the condition that the column is missing."""
-        return bool(self.holds[MISSING_CODE])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Number:
-    """The value of a numeric column, by its number; values [n_codes]: of each code, first that of a missing cell."""
+    values [n_codes]: what it is for each code: of a condition 1 where it holds and else 0.
+    """
 
     column: int
     values: Floats
-
-    @property
-    def low(self) -> float:
-        """The least value that training rows have."""
-        return float(self.values[1])
-
-    @property
-    def high(self) -> float:
-        """The largest one."""
-        return float(self.values[-1])
-
-
-Input = Condition | Number
+    is_number: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +45,7 @@ class Inputs:
     A scale is the standard deviation on the training rows, 1 of an input that stays as it is.
     """
 
-    items: tuple[Input, ...]
+    items: tuple[UnitInput, ...]
     means: Floats
     scales: Floats
 
@@ -85,14 +56,14 @@ class Inputs:
         only_numbers: conditions stay 0 and 1, as learners want them that treat them by themselves. cut: there are no
         numbers, but conditions that they lie above the border between two bins.
         """
-        items, means, scales = list[Input](), list[float](), list[float]()
+        items, means, scales = list[UnitInput](), list[float](), list[float]()
         for number, column in enumerate(problem.columns):
             counts = np.bincount(problem.codes[number], problem.weights, column.n_codes).astype(np.float64)
-            for item in _inputs_of(column, number, counts, cut):
-                mean = float(counts @ item.values / counts.sum())
-                variance = float(counts @ (item.values - mean) ** 2 / counts.sum())
-                items.append(item)
-                as_it_is = variance <= 0.0 or (only_numbers and isinstance(item, Condition))
+            for values, is_number in _inputs_of(column, counts, cut):
+                mean = float(counts @ values / counts.sum())
+                variance = float(counts @ (values - mean) ** 2 / counts.sum())
+                items.append(UnitInput(number, values, is_number))
+                as_it_is = variance <= 0.0 or (only_numbers and not is_number)
                 means.append(0.0 if as_it_is else mean)
                 scales.append(1.0 if as_it_is else float(np.sqrt(variance)))
         return cls(tuple(items), np.array(means), np.array(scales))
@@ -103,16 +74,7 @@ class Inputs:
     @cached_property
     def are_numbers(self) -> Bools:
         """Which inputs [d] are numbers."""
-        return np.array([isinstance(item, Number) for item in self.items], dtype=bool)
-
-    def matrix(self, codes: Codes, n_rows: int, which: Sequence[int] | None = None) -> Floats:
-        """The inputs of rows [n, d] as they are; which: some of them, by their numbers."""
-        chosen = range(len(self)) if which is None else which
-        found = np.empty((n_rows, len(chosen)))
-        for place, k in enumerate(chosen):
-            item = self.items[k]
-            found[:, place] = item.values[codes[item.column]]
-        return found
+        return np.array([item.is_number for item in self.items], dtype=bool)
 
     def standardised(self, codes: Codes, n_rows: int) -> Floats:
         """The inputs of rows [n, d], shifted and scaled."""
@@ -127,27 +89,81 @@ class Inputs:
         return own, biases - own @ self.means
 
 
-def _inputs_of(column: BinnedColumn, number: int, counts: Floats, cut: bool) -> list[Input]:
-    """The inputs of a column; counts [n_codes]: the weight of the rows of each code; cut: no number is one."""
-    found = list[Input]()
+def _inputs_of(column: BinnedColumn, counts: Floats, cut: bool) -> list[tuple[Floats, bool]]:
+    """Values by code of the inputs of a column, and whether each is a number; cut: none is.
+
+    counts [n_codes]: the weight of the rows of each code.
+    """
+    conditions, numbers = list[Bools](), list[Floats]()
     n = column.n_codes
     codes = np.arange(n)
     known = counts[1:] > 0.0
     if column.feature.kind == "categorical":
         levels = codes[FIRST_LEVEL_CODE:]
         if column.ordered:
-            found += [Condition(number, codes >= level) for level in levels[1:]]
+            conditions += [codes >= level for level in levels[1:]]
         else:
             alone = levels[1:] if len(levels) == 2 and not counts[1] else levels
-            found += [Condition(number, codes == level) for level in alone]
+            conditions += [codes == level for level in alone]
     elif cut and column.feature.kind == "numeric" and n > 3:
-        found += [Condition(number, codes >= code) for code in codes[2:]]
+        conditions += [codes >= code for code in codes[2:]]
     elif column.feature.kind == "numeric" and n > 3 and not np.isnan(column.low[1:]).any():
         values = column.low.copy()  # of a bin of several values the least
         values[0] = float(counts[1:] @ values[1:] / counts[1:].sum()) if known.any() else float(values[1])
-        found.append(Number(number, values))
+        numbers.append(values)
     elif n > 2:
-        found.append(Condition(number, codes == 2))
+        conditions.append(codes == 2)
     if counts[MISSING_CODE] and known.any():
-        found.append(Condition(number, codes == MISSING_CODE))
-    return found
+        conditions.append(codes == MISSING_CODE)
+    return [(values, True) for values in numbers] + [(holds.astype(np.float64), False) for holds in conditions]
+
+
+_PARTS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctRows:
+    """Distinct rows: inputs [n, d] standardised, labels [n] of 0 and 1, weights [n], and in which of four parts [n].
+
+    problem: the same rows as they are binned.
+    """
+
+    problem: Problem
+    inputs: Floats
+    labels: Ints
+    weights: Ints
+    parts: Ints
+
+    def held(self, part: int = 0) -> Bools:
+        """Which rows [n] are held out: those of a part; of few rows, or of one kind, none are."""
+        return np.asarray((self.parts == part) & bool(self.parts.any()))
+
+    @property
+    def in_rows(self) -> Floats:
+        """The weights [n] stated in rows, as those learners take them that show rows, or tolerate wrong ones."""
+        return np.asarray(self.weights * self.problem.weight_unit, dtype=np.float64)
+
+    @classmethod
+    def of(cls, question: Question, inputs: Inputs) -> DistinctRows:
+        """The rows of a question."""
+        problem = question.problem
+        parts = fold_of_rows(problem, _PARTS, question.groups, question.seed)
+        problem, parts = merged(problem, parts, question.seed)
+        return cls(problem, inputs.standardised(problem.codes, len(parts)), problem.labels, problem.weights, parts)
+
+
+def merged(problem: Problem, parts: Ints, seed: int) -> tuple[Problem, Ints]:
+    """A problem with equal rows of one label and part [n] as one, in the order of their hashes, and their parts.
+
+    Rows of weight 0 are left out.
+    """
+    hashes = row_hashes(problem, seed)
+    mix(hashes, problem.labels)
+    mix(hashes, parts)
+    seen = np.flatnonzero(problem.weights)
+    _, first, kind = np.unique(hashes[seen], return_index=True, return_inverse=True)
+    weights = np.zeros(len(first), dtype=np.int64)
+    np.add.at(weights, kind, problem.weights[seen])
+    least = max(1, int(np.gcd.reduce(weights))) if len(weights) else 1
+    taken = problem.take(seen[first])
+    return replace(taken, weights=weights // least, weight_unit=problem.weight_unit * least), parts[seen[first]]

@@ -2,27 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
-import numpy as np
+import numpy.typing as npt
 
-from rulekit.errors import InputError
-from rulekit.learners.contract import Learning, OutOfTimeError, Question
+from rulekit.learners.contract import Ability, Learning, OutOfTimeError, Question, Stopped, setting
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.ltu.fitting.candidates import description
-from rulekit.learners.ltu.fitting.fit import FitResult, fit_tree
-from rulekit.learners.ltu.fitting.options import FitOptions
-from rulekit.learners.ltu.growing import Growth, grow_perceptron_tree, grow_tree
-from rulekit.learners.ltu.inputs import Inputs
-from rulekit.learners.ltu.models import candidate_of
-from rulekit.learners.ltu.nodes.kinds import node_of
-from rulekit.learners.ltu.rows import Rows
-from rulekit.learners.ltu.settings import LTUTreeSettings
-from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.ltu.unit_learner import UnitLearner
+from rulekit.learners.learning import Run
+from rulekit.learners.ltu.candidates import FitOptions, description
+from rulekit.learners.ltu.fit import FitResult, fit_tree
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs
+from rulekit.learners.ltu.models import candidate_of, compare_units
+from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.settings import SizeSettings
+from rulekit.learners.sizes.contest import of_rate
+from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 _FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
+
+
+@dataclass(frozen=True)
+class UnitSettings(SizeSettings):
+    """What every learner of units takes."""
+
+    max_bins: Any = setting(None, whole(3, optional=True), "bins of a numeric column (None: its values as they are)")
+    min_level_rows: float | None = setting(
+        2.0, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
+    stopping: Literal["cv", "none"] = setting(
+        "none",
+        one_of("cv", "none"),
+        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
+    )
+
+
+@dataclass(frozen=True)
+class LTUTreeSettings(UnitSettings):
+    """How the tree is fitted; all else is shared by every learner."""
+
+    max_nodes: int = setting(40, whole(1, 1000), "most units of a class")
+    max_depth: int = setting(10, whole(1, 100), "most units that a row comes to")
+    margin: float = setting(
+        1.0,
+        number(0),
+        "how readily a smaller tree is taken: 1: where it errs no more by one and a half standard errors of the "
+        "difference on held-out rows (of weights two); 0: never where it errs more",
+    )
+    n_starts: int = setting(6, whole(1, 1000), "random starts of each chain of units")
+
+
+class UnitLearner(RuleLearner):
+    """A learner whose models are trees of linear threshold units."""
+
+    noun = "unit"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
+
+    def _inputs_of(self, problem: Problem, settings: Any) -> Inputs:
+        """What its units add up."""
+        return Inputs.of(problem)
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions with the inputs of their units."""
+        plan = self._inputs_of(problem, questions[0].settings)
+        return [replace(question, plan=plan) for question in questions]
+
+    def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
+        """With products of matrices on one thread, so that the model does not depend on how many there are."""
+        with one_blas_thread():
+            return super().learn_rows(settings, begun, data)
+
+    def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
+        """Of several classes of a unit each the largest sum decides."""
+        compare_units(runs)
 
 
 class LTUTrees(UnitLearner):
@@ -33,54 +91,32 @@ class LTUTrees(UnitLearner):
     settings = LTUTreeSettings
     size_parameter = "max_nodes"
 
-    def check(self, settings: LTUTreeSettings) -> None:
-        """Raise InputError where single conditions are asked of units that are fitted together."""
-        if settings.inner == "single" and settings.node == "moments":
-            why = "units of moments are fitted together, and have no single conditions before them"
-            raise InputError(why, where="inner", fix="leave it out, or take node=backprop or another kind")
-
-    def inputs_of(self, problem: Problem, settings: LTUTreeSettings) -> Inputs:
-        """Units of the default are fitted to conditions that are scaled as numbers are."""
-        return Inputs.of(problem, only_numbers=settings.node != "moments")
-
     def learn(self, question: Question) -> Learning:
-        """The trees of 1, 2, ... units; of those that are grown as in the paper the whole one alone."""
-        rows = Rows.of(question, question.plan)
-        if len(rows.labels) and len(question.plan):
-            for tree, held_out in trees_of(question, rows):
-                if not len(tree.live):  # it says the same of all rows
-                    continue
-                yield candidate_of(tree, question, rows, held_out=held_out)
-        return None
-
-
-def trees_of(question: Question, rows: Rows) -> Iterator[tuple[LTUTree, tuple[float, float] | None]]:
-    """The trees that are fitted to rows, smallest first, each with its held-out error and the error of that."""
-    settings: LTUTreeSettings = question.settings
-    if settings.node == "moments":
+        """The trees of 1, 2, ... units, each with its held-out error and the error of that."""
+        rows = DistinctRows.of(question, question.plan)
+        if not len(rows.labels) or not len(question.plan):
+            return None
         found, part = _fitted(question, rows)
         held = float(rows.weights[rows.held(part)].sum()) or float(rows.weights.sum())
         for tree, error in zip(found.ladder, found.errors, strict=True):
-            yield tree, (error, float(np.sqrt(error * (1.0 - error) / max(1.0, held))))
+            if len(tree.live):  # else it says the same of all rows
+                yield candidate_of(tree, question, rows, held_out=(error, of_rate(error, held)))
         if not found.complete:
             raise OutOfTimeError  # what was found so far is kept, and the model says that it was stopped
-        return
-    grow = grow_perceptron_tree if settings.inner == "single" else grow_tree
-    rng = np.random.default_rng((question.seed, question.index))
-    growth = Growth(depth=int(settings.max_depth), most_units=int(settings.max_nodes))
-    node = node_of(settings.node, int(settings.n_epochs))
-    weights, check = rows.in_rows, question.watch.check
-    yield grow(rows.inputs, rows.labels == 1, weights, node, rng, growth, check), None
+        return None
 
 
-def _fitted(question: Question, rows: Rows) -> tuple[FitResult, int]:
+def _fitted(question: Question, rows: DistinctRows) -> tuple[FitResult, int]:
     """The tree by held-out rows, and which part these were.
 
     What a few rows say of a tree is much by chance: where there are few, each of three parts chooses one. The first is
     taken unless the description of another is clearly shorter.
     """
-    options, seed = _options(question.settings), question.seed + question.index
-    total = float(rows.weights.sum())
+    settings: LTUTreeSettings = question.settings
+    options = FitOptions(
+        int(settings.max_nodes), int(settings.max_depth), int(settings.n_starts), float(settings.margin)
+    )
+    total, seed = float(rows.weights.sum()), question.seed + question.index
     parts = _TRIED if float(rows.in_rows.sum()) <= _FEW and rows.parts.any() else _TRIED[:1]
     found = list[tuple[float, int, FitResult]]()
     for part in parts:
@@ -92,16 +128,3 @@ def _fitted(question: Question, rows: Rows) -> tuple[FitResult, int]:
             break
     _, part, best = min(found, key=lambda each: each[:2])
     return replace(best, complete=found[-1][2].complete), part
-
-
-def _options(settings: LTUTreeSettings) -> FitOptions:
-    usual, margin = FitOptions(), float(settings.margin)
-    return replace(
-        usual,
-        max_nodes=int(settings.max_nodes),
-        max_depth=int(settings.max_depth),
-        starts=int(settings.n_starts),
-        select_margin=usual.select_margin * margin,
-        prune_margin=usual.prune_margin * margin,
-        eliminate_margin=usual.eliminate_margin * margin,
-    )

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.ltu.exact.parts import Seen
-from rulekit.learners.ltu.exact.units import exact_units
-from rulekit.learners.ltu.inputs import Inputs
-from rulekit.learners.ltu.rows import Rows
-from rulekit.learners.ltu.settings import UnitSettings
-from rulekit.learners.ltu.shape import NONE, Shape
-from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.ltu.units import Unit
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.learners.learning import Run
+from rulekit.learners.ltu.exact_terms import Seen, Unit
+from rulekit.learners.ltu.exact_units import exact_units
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
+from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.sizes.contest import Contest
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.simplification.column_terms import join_terms
@@ -29,18 +29,8 @@ from rulekit.simplification.logic import degenerate_at_least
 from rulekit.simplification.rewriting import context_of
 from rulekit.simplification.sums import dead_terms, threshold_logic
 
-
-def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:
-    """The or of the conjunctions of all paths that are answered by yes; units [m]: any Boolean nodes.
-
-    It is the network of three layers that a tree is (Sahami, "Creating Networks From LTU Trees"): its conjunctions are
-    the second layer, one for each unit without a right child, and their or is the third. No two of them hold at once.
-    """
-    gates = []
-    for signs in shape.gates:
-        own = [units[k] if signs[k] > 0 else Not(units[k]) for k in np.flatnonzero(signs).tolist()]
-        gates.append(own[0] if len(own) == 1 else And(own))
-    return gates[0] if len(gates) == 1 else Or(gates)
+Writing = Callable[[Shape, Sequence[Node]], Node]
+"""How a tree is written as a Boolean rule over the nodes of its units [m]."""
 
 
 def nested(shape: Shape, units: Sequence[Node]) -> Node:
@@ -80,9 +70,9 @@ class UnitTree:
 
     yes, no: the share of the positive class among the rows that each unit of `shape.yes` and of `shape.no` answers,
     with half a row of each class more than there is. precedence: the share of all rows that are answered by yes.
-    nested: the rule is written as the tree is, else as its paths. compared: its log odds stand beside those of other
-    classes, of which the largest decides. They are, of a single unit, its sum times the first number plus the second;
-    of a tree those of the path that a row takes.
+    written: how its rule is. compared: its log odds stand beside those of other classes, of which the largest decides.
+    They are, of a single unit, its sum times the first number plus the second; of a tree those of the path that a row
+    takes.
     """
 
     shape: Shape
@@ -90,11 +80,11 @@ class UnitTree:
     yes: Floats
     no: Floats
     precedence: float
-    nested: bool = True
+    written: Writing = nested
     compared: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, nested: bool = True) -> UnitTree:
+    def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, written: Writing = nested) -> UnitTree:
         """The tree with the shares of the rows of a problem."""
         n = len(problem.labels)
         at, answers = shape.ends(fires_of(units, problem.codes, n))
@@ -105,7 +95,7 @@ class UnitTree:
         )
         shares = (positive + 0.5) / (every + 1.0)
         right = float((positive[:, 1].sum() + 0.5) / (every[:, 1].sum() + 1.0))
-        return cls(shape, tuple(units), shares[shape.yes, 1], shares[shape.no, 0], right, nested)
+        return cls(shape, tuple(units), shares[shape.yes, 1], shares[shape.no, 0], right, written)
 
     @property
     def size(self) -> int:
@@ -140,7 +130,7 @@ class UnitTree:
             total = Linear([(self.compared[0], Linear(unit.terms, unit.bias))], self.compared[1])
             return Score(total, probability=Logistic(total))
         nodes = [unit_node(unit, frame.columns, frame.schema) for unit in self.units]
-        rule = (nested if self.nested else dnf_of_paths)(self.shape, nodes)
+        rule = self.written(self.shape, nodes)
         silent = rule is FALSE
         if frame.unreported:
             return Score(rule, rule, silent=silent, precedence=self.precedence)
@@ -158,7 +148,7 @@ class UnitTree:
 
 def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
     """Which units fire on which rows [n, m]."""
-    return np.stack([unit.fires(codes, n_rows) for unit in units], axis=1)
+    return np.stack([unit.sums(codes, n_rows) >= 0.0 for unit in units], axis=1)
 
 
 def _odds(shares: Floats) -> Floats:
@@ -175,22 +165,71 @@ def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:
 def candidate_of(
     tree: LTUTree,
     question: Question,
-    rows: Rows,
+    rows: DistinctRows,
     said: Mapping[str, Any] | None = None,
+    *,
     held_out: tuple[float, float] | None = None,
     before: Seen | None = None,
+    written: Writing = nested,
 ) -> Candidate:
     """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows.
 
     before: what other rows had, that were learned from before these.
     """
     inputs: Inputs = question.plan
-    settings: UnitSettings = question.settings
-    weights, biases = inputs.unscaled(tree.weights, tree.biases)
-    n = len(rows.labels)
-    own = LTUTree(tree.shape, weights, biases)
-    units = exact_units(own, inputs, rows.problem.codes, n, grid=settings.exact, before=before)
-    model = UnitTree.of(tree.shape, units, rows.problem, settings.form == "nested")
-    wrong = model.decides(rows.problem.codes, n) != (rows.labels == 1)
+    own = LTUTree(tree.shape, *inputs.unscaled(tree.weights, tree.biases))
+    units = exact_units(own, inputs, rows.problem.codes, len(rows.labels), before)
+    model = UnitTree.of(tree.shape, units, rows.problem, written)
+    wrong = model.decides(rows.problem.codes, len(rows.labels)) != (rows.labels == 1)
     error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit
     return Candidate(model.size, error, error, model, said=said or {}, held_out=held_out)
+
+
+# Several classes --------------------------------------------------------------------------------------------------
+
+_BITS, _STEPS = 5, 50
+
+
+def compare_units(runs: Sequence[Run]) -> None:
+    """Put trees that are compared in the place of those on the paths, where that errs clearly less on training rows."""
+    if len(runs) < 3 or runs[0].question.settings.ordered is not None:
+        return
+    models = [[made.model for made in run.path if isinstance(made.model, UnitTree)] for run in runs]
+    if not all(models):
+        return
+    problem = runs[0].question.problem
+    n, trees = len(problem.labels), [own[-1] for own in models]
+    true = np.argmax([run.question.problem.labels for run in runs], axis=0)
+    odds = np.array([_compared(tree, run).log_odds(problem.codes, n) for tree, run in zip(trees, runs, strict=True)])
+    totals = [run.question.problem.positive for run in runs]
+    by_rules = np.full(n, int(np.argmax(totals)))
+    for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
+        by_rules[trees[k].decides(problem.codes, n)] = k
+    better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    if Contest.over_rows(better, weights).within(1.0):
+        return
+    for run in runs:
+        run.path = tuple(
+            replace(made, model=_compared(made.model, run)) for made in run.path if isinstance(made.model, UnitTree)
+        )
+
+
+def _compared(tree: UnitTree, run: Run) -> UnitTree:
+    one = tree.size == 1 and bool(tree.units[0].terms)
+    return replace(tree, compared=scale_of(tree, run.question.problem) if one else (1.0, 0.0))
+
+
+def scale_of(tree: UnitTree, problem: Problem) -> tuple[float, float]:
+    """By what the sum of a unit is multiplied, and what is added, for the log of the odds of its class.
+
+    The factor has few bits, so that the products stay exact; above 0.
+    """
+    sums, place = np.unique(tree.units[0].sums(problem.codes, len(problem.labels)), return_inverse=True)
+    by_label = [np.bincount(place, problem.weights * (problem.labels == label), len(sums)) for label in (0, 1)]
+    counts = np.stack(by_label, axis=1).astype(np.float64) * problem.weight_unit
+    unit = float(np.abs(sums).max()) or 1.0  # steps start from a scale that suits the sums
+    links = calibrated(smoothed_counts(counts)[None], sums / unit, Links.single(1.0, 0.0), _STEPS)
+    mantissa, exponent = math.frexp(max(float(links.scale[0]) / unit, 1e-12))
+    factor = math.ldexp(max(1.0, round(math.ldexp(mantissa, _BITS))), exponent - _BITS)
+    return factor, round(float(links.offset[0]) / _GRID) * _GRID

@@ -1,13 +1,158 @@
-"""A tree of linear threshold units over numbers: what is fitted, before it is rounded and written in users' units."""
+"""Trees of linear threshold units over numbers, before they are rounded; and the shape of a tree.
+
+A row begins at unit 0. Where a unit fires, it goes to the right child, and where there is none, is answered by yes;
+where the unit does not fire, it goes to the left child, and where there is none, is answered by no (Sahami, section 2).
+So a tree is a DNF: one conjunction for each unit without a right child, of the answers on the way and of the unit
+itself (section 4, Figures 1 to 4). The paper has one for each unit "without two children", which loses paths.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from rulekit.learners.ltu.shape import Shape
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints
+
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """left, right [m]: the children of each unit, NONE where there is none; a child comes after its parent.
+
+    One with no unit is not a shape: a constant has no need of a tree.
+    """
+
+    left: Ints
+    right: Ints
+
+    @classmethod
+    def of(cls, left: Sequence[int], right: Sequence[int]) -> Shape:
+        """The shape with these children.
+
+        Raises ValueError where they are none: a unit that is reached twice or not at all, or a child before its parent.
+        """
+        shape = cls(np.array(left, dtype=np.int64), np.array(right, dtype=np.int64))
+        children = np.concatenate([shape.left, shape.right])
+        parents = np.tile(np.arange(shape.size), 2)
+        real = children != NONE
+        if sorted(children[real].tolist()) != list(range(1, shape.size)) or (children <= parents)[real].any():
+            raise ValueError("these children make no tree whose units are numbered from the root down")
+        return shape
+
+    @classmethod
+    def chain(cls, size: int, by_left: bool = True) -> Shape:
+        """Units one after another: by their left children, the or of all of them; by their right children, the and."""
+        following, none = [*range(1, size), NONE], [NONE] * size
+        return cls.of(following, none) if by_left else cls.of(none, following)
+
+    @property
+    def size(self) -> int:
+        """The number of units."""
+        return len(self.left)
+
+    @cached_property
+    def parents(self) -> Ints:
+        """The parent [m] of each unit, NONE of the root."""
+        found = np.full(self.size, NONE, dtype=np.int64)
+        for children in (self.left, self.right):
+            real = children != NONE
+            found[children[real]] = np.flatnonzero(real)
+        return found
+
+    @cached_property
+    def ways(self) -> Ints:
+        """The answers [m, m] on the way to each unit: 1 where a row must have made the other one fire, -1 where not."""
+        found = np.zeros((self.size, self.size), dtype=np.int64)
+        for unit in range(1, self.size):
+            parent = self.parents[unit]
+            found[unit] = found[parent]
+            found[unit, parent] = 1 if self.right[parent] == unit else -1
+        return found
+
+    @property
+    def depth(self) -> int:
+        """The most units that a row comes to."""
+        return int(np.abs(self.ways).sum(axis=1).max()) + 1
+
+    @cached_property
+    def yes(self) -> Ints:
+        """The units that answer by yes: those without a right child, which are the gates of the network."""
+        return np.flatnonzero(self.right == NONE)
+
+    @cached_property
+    def no(self) -> Ints:
+        """The units that answer by no: those without a left child."""
+        return np.flatnonzero(self.left == NONE)
+
+    @cached_property
+    def gates(self) -> Ints:
+        """The conjunctions [len(yes), m] of the network: 1 where a unit must fire, -1 where it must not."""
+        found = self.ways[self.yes].copy()
+        found[np.arange(len(self.yes)), self.yes] = 1
+        return found
+
+    @cached_property
+    def contrary_gates(self) -> Ints:
+        """The same of the rows that are answered by no [len(no), m]."""
+        found = self.ways[self.no].copy()
+        found[np.arange(len(self.no)), self.no] = -1
+        return found
+
+    def ends(self, fires: Bools) -> tuple[Ints, Bools]:
+        """Where rows are answered and by what [n]; fires [n, m]: which units fire on which rows."""
+        n = len(fires)
+        at, yes = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+        for unit in range(self.size):  # children come after their parents
+            rows = np.flatnonzero(at == unit)
+            own = fires[rows, unit]
+            following = np.where(own, self.right[unit], self.left[unit])
+            yes[rows] = own
+            at[rows] = np.where(following == NONE, unit, following)
+            # one that stays is not looked at again, as its unit has been passed
+        return at, yes
+
+    def decides(self, fires: Bools) -> Bools:
+        """The rows [n] that are answered by yes; fires [n, m]."""
+        return self.ends(fires)[1]
+
+    def without(self, child: int) -> tuple[Shape, Ints]:
+        """The shape without a unit and all below it, and the units [k] that are left."""
+        gone = self.ways[:, child] != 0
+        gone[child] = True
+        return self._of_kept(np.flatnonzero(~gone), {child: NONE})
+
+    def in_place_of(self, unit: int, child: int) -> tuple[Shape, Ints]:
+        """The shape with a child, and all below it, in the place of its parent, and the units [k] that are left."""
+        kept = (self.ways[:, unit] == 0) | (self.ways[:, child] != 0)
+        kept[unit], kept[child] = False, True
+        return self._of_kept(np.flatnonzero(kept), {unit: child})
+
+    def passing(self, unit: int, fires: bool) -> tuple[Shape, Ints] | None:
+        """The shape without a unit that always (or never) fires, and the units [k] that are left.
+
+        None where it cannot be left out: it is all that there is, or its parent would give the other answer.
+        """
+        child = int(self.right[unit] if fires else self.left[unit])
+        if child != NONE:
+            return self.in_place_of(unit, child)
+        parent = int(self.parents[unit])
+        # It always gives one answer, which its parent gives itself where it answers so on that side; else it stays.
+        if parent != NONE and fires == bool(self.right[parent] == unit):
+            return self.without(unit)
+        return None
+
+    def _of_kept(self, kept: Ints, instead: dict[int, int]) -> tuple[Shape, Ints]:
+        """instead: by unit that is gone the one that comes in its place, or NONE."""
+        number = {NONE: NONE} | {int(unit): i for i, unit in enumerate(kept)}
+
+        def renumbered(children: Ints) -> list[int]:
+            return [number[instead.get(int(child), int(child))] for child in children[kept]]
+
+        return Shape.of(renumbered(self.left), renumbered(self.right)), kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.models.rule_sets import truths_on_cells
-from rulekit.learners.settings import READING
+from rulekit.learners.settings import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
@@ -266,7 +266,7 @@ def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
 
 
 _NOT_THE_MODEL = ("callback", "n_threads", "memory", "verbose")
-_SAID_WHERE_GIVEN = (*READING, "cost")
+_SAID_WHERE_GIVEN = (*(item.name for item in fields(ReadingSettings)), "cost")
 
 
 def provenance_of(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.learners.contract import Candidate, Kind
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
@@ -24,7 +25,6 @@ from rulekit.learners.models.integer_points import Parts, Whole, whole_points
 from rulekit.learners.models.pointed import Pointed
 from rulekit.learners.models.rule_sets import covered
 from rulekit.learners.sizes.sizing import row_sizes
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.numbers import log_odds
 from rulekit.schema import FIRST_LEVEL_CODE
 
@@ -32,7 +32,6 @@ MOST = 10
 _FINER = (1.0, 1.5, 2.0, 3.0, 5.0)
 _LEAST_SHARE = 1e-6
 _STEPS = 30
-_KEYS = 1 << 62
 
 
 def give_points(runs: Sequence[Run], kind: Kind, points: bool | int) -> None:
@@ -236,16 +235,8 @@ class _Split:
 
 def _counted(groups: Ints, weights: Ints, sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """The different rows of groups [C, parts], and the sums of their weights [C, 2]."""
-    keys, bound = np.zeros(len(groups), dtype=np.int64), 1
-    for place, size in enumerate(sizes):
-        if bound * size > _KEYS:
-            different, keys = np.unique(keys, return_inverse=True)
-            bound = len(different)
-        keys = keys * size + groups[:, place]
-        bound *= size
-    _, first, cell = np.unique(keys, return_index=True, return_inverse=True)
-    counts = np.zeros((len(first), 2), dtype=np.int64)
-    for label in (0, 1):
-        # whole numbers below 2^53, which doubles hold
-        counts[:, label] = np.bincount(cell, weights[:, label], len(first)).astype(np.int64)
-    return groups[first], counts
+    word = np.dtype(np.min_scalar_type(max(sizes) - 1)).newbyteorder(">")
+    first, cell = distinct_rows(np.ascontiguousarray(groups.astype(word)).view(np.uint8))
+    # whole numbers below 2^53, which doubles hold
+    counts = [np.bincount(cell, weights[:, label], len(first)).astype(np.int64) for label in (0, 1)]
+    return groups[first], np.stack(counts, axis=1)

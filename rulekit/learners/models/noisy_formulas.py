@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.learners.contract import Frame, Score
@@ -19,7 +20,6 @@ from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.sizes.path import rule_count
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.numbers import short_probability, strength_of
 
 Operator = Literal["and", "or", "bit"]

@@ -1,1 +1,1 @@
-"""Learners that follow a published method to the letter, each with the few parameters that its paper names."""
+"""Learners that follow a published paper to the letter, each with the parameters that its paper names."""

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import BudgetError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
@@ -36,7 +37,6 @@ from rulekit.learners.papers.cnll_search import (
 from rulekit.learners.parameters import number, one_of, whole
 from rulekit.learners.settings import SizeSettings
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import Schema
 
 _FALL = 1e-9

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)

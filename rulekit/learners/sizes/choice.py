@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.arrays import Floats
+from rulekit.learners.sizes.contest import NOTHING, Contest, of_rate, over_folds
 
 _SMALL = 0.1
 """The share of what rules gain in loss on the training rows that a smaller size with no more errors may leave out."""
 _SURELY = 2.0
 """Standard errors of the difference by which a smaller size is surely better: three folds tell little of them."""
-_NOTHING = 1e-300
-"""In place of no weight: rows that were held out may all be of classes that are told apart before."""
 _TELLS_APART = 1e-6
 """What a nat of loss counts beside an error, where it only tells apart places with as many errors."""
 
@@ -54,15 +52,15 @@ class Curve:
 
     @property
     def by_fold(self) -> Floats:
-        return np.asarray(self.wrong / np.maximum(self.weights, _NOTHING)[:, None])
+        return np.asarray(self.wrong / np.maximum(self.weights, NOTHING)[:, None])
 
     @property
     def error(self) -> Floats:
-        return np.asarray(self.wrong.sum(axis=0) / max(float(self.weights.sum()), _NOTHING))
+        return np.asarray(self.wrong.sum(axis=0) / max(float(self.weights.sum()), NOTHING))
 
     @property
     def standard_error(self) -> Floats:
-        return _over_folds(self.by_fold)
+        return over_folds(self.by_fold)
 
     @property
     def smooth(self) -> Floats:
@@ -104,7 +102,7 @@ class Curve:
             total = before[0] + share * self.lost[:, 1:].sum(axis=0) / self.weights.sum()
             by_fold = before[1] + share * lost
         at = int(np.argmin(total))
-        slack = parsimony * _over_folds(by_fold - by_fold[:, [at]])
+        slack = parsimony * over_folds(by_fold - by_fold[:, [at]])
         return int(np.flatnonzero(total <= total[at] + slack + 1e-12)[0]) + 1
 
     def taken(
@@ -127,7 +125,7 @@ class Curve:
             lost = self.lost.sum(axis=0)
             if lost[best] >= lost[0]:
                 return 0
-            surely = self._above(self.lost[:, -1] - self.lost[:, best]) > _SURELY
+            surely = not Contest.over_folds(self.lost[:, -1] - self.lost[:, best], self.weights).within(_SURELY)
             if not all_stay or surely or lost[-1] >= lost[0]:
                 longest = min(best, longest)
             if training is None and self.nothing is not None:
@@ -153,26 +151,15 @@ class Curve:
         assert self.nothing is not None
         total, missed = float(self.weights.sum()), float(self.nothing.sum())
         least = min(float(self.error.min()), missed / total)
-        bound = least + math.sqrt(least * (1.0 - least) / total) + 1e-12
+        bound = least + of_rate(least, total) + 1e-12
         shown = np.where(self.error <= bound, self.macro_f1, 0.0)
         place, alone = int(np.argmax(shown)), 2.0 / self.classes * (total - missed) / (2.0 * total - missed)
         return (place + 1, float(shown[place])) if shown[place] > alone + 1e-12 else (0, alone)
 
     def _worse(self, place: int, than: Floats) -> bool:
         """Whether a place has a larger error than the errors of other models, `than` [F], by a standard error."""
-        return self.folds > 1 and self._above(self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than) > 1.0
-
-    def _above(self, more: Floats) -> float:
-        """How many standard errors a difference [F] is above 0."""
-        weights = np.maximum(self.weights, _NOTHING)
-        mean, deviation = more.sum() / weights.sum(), float(_over_folds((more / weights)[:, None])[0])
-        return float((mean - 1e-12) / max(deviation, 1e-300))
-
-
-def _over_folds(values: Floats) -> Floats:
-    """The standard error [T] of the mean of values [F, T]; 0 of a single fold, which says nothing of it."""
-    folds = len(values)
-    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(folds)) if folds > 1 else np.zeros(values.shape[1])
+        more = self.wrong[:, min(place, self.wrong.shape[1]) - 1] - than
+        return self.folds > 1 and not Contest.over_folds(more, self.weights).within(1.0)
 
 
 def cheapest(curves: Sequence[Curve]) -> Curve:

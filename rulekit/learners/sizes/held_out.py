@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from rulekit.learners.data.folds import drawn, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import checked_mask
 from rulekit.learners.sizes.choice import Curve, cheapest
+from rulekit.learners.sizes.contest import Contest
 from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, exact_sum
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
@@ -48,7 +48,7 @@ def likely_best(folds: Sequence[Losses], errors: float = 1.5) -> list[int]:
         return joined.near(joined.asked, errors)
     own = min(careful, key=joined.loss)
     less, bold = (1.0 - _CLEARLY) * joined.loss(own), [v for v in joined.asked if v in folds[-1].bold]
-    clear = [v for v in bold if joined.loss(v) <= less and joined.errors_above(own, v) > 1.0]
+    clear = [v for v in bold if joined.loss(v) <= less and not joined.contest(own, v).within(1.0)]
     return joined.near([*careful, *clear], errors)
 
 
@@ -84,22 +84,14 @@ class _Joined:
         """The sum over all rows, exact in any order."""
         return exact_sum(self.weights * self.rows[v])
 
-    def errors_above(self, v: int, other: int) -> float:
-        """By how many standard errors of the difference the mean of a variant is above that of another.
-
-        These are over distinct rows: many equal ones may all be an exception.
-        """
-        total, more = exact_sum(self.weights), self.weights * (self.rows[v] - self.rows[other])
-        above = exact_sum(more)
-        mean = above / total if total else 0.0
-        # Equal rows have one loss for each label, so that their sums hardly depend on the order; a bit decides nothing.
-        deviation = math.sqrt(exact_sum(np.bincount(self.unit, more - mean * self.weights) ** 2))
-        return above / deviation if deviation else math.inf * above if above else 0.0
+    def contest(self, v: int, other: int) -> Contest:
+        """How much worse a variant is than another; over distinct rows: many equal ones may all be an exception."""
+        return Contest.over_distinct(self.rows[v] - self.rows[other], self.weights, self.unit)
 
     def near(self, variants: Sequence[int], errors: float) -> list[int]:
         """Those that are above the least one by so many standard errors at most."""
         best = min(variants, key=self.loss)
-        return [v for v in variants if self.errors_above(v, best) <= errors * (1.0 + 1e-9)]
+        return [v for v in variants if self.contest(v, best).within(errors)]
 
 
 _ENOUGH = 4096.0

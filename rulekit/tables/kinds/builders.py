@@ -13,7 +13,7 @@ from rulekit.schema import Display, Feature
 from rulekit.tables.kinds.choice import (
     FIXED_DECIMALS,
     Counts,
-    Decided,
+    DecidedFeature,
     Width,
     decide_numbers,
     has_decimals,
@@ -126,10 +126,10 @@ class NumberBuilder:
 
     def encoded(
         self, feature: Feature, display: Display = "plain", width: str | None = None, *, seconds: bool = False
-    ) -> tuple[Decided, StoredColumn | HeldColumn]:
+    ) -> tuple[DecidedFeature, StoredColumn | HeldColumn]:
         """The feature, decided, and its column as it is encoded; seconds: the values are seconds since 1970-01-01."""
         if feature.kind == "boolean":
-            return Decided(feature), self._as(np.dtype(np.float32))
+            return DecidedFeature(feature), self._as(np.dtype(np.float32))
         decided = decide_numbers(feature, display, self._width(width), seconds)
         if decided.feature.display == "integer" and self.least == 0.0:
             decided = replace(decided, feature=replace(decided.feature, display="count"))

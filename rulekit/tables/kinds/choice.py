@@ -46,7 +46,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedFeature:
     """A feature, with what a user should hear about it."""
 
     feature: Feature
@@ -62,16 +62,16 @@ class KeyReading:
     lookup [keys]: the position of each key among the levels.
     """
 
-    decided: Decided
+    decided: DecidedFeature
     values: Floats | None = None
     lookup: Counts | None = None
 
 
-def decide_numbers(feature: Feature, display: Display, chosen: Width | None, time: bool) -> Decided:
+def decide_numbers(feature: Feature, display: Display, chosen: Width | None, time: bool) -> DecidedFeature:
     """A numeric feature; chosen: its width, None if no cell has a value."""
     name = feature.name
     if chosen is None:
-        return Decided(feature, (f"column {name!r} has no values; it is kept as numeric",))
+        return DecidedFeature(feature, (f"column {name!r} has no values; it is kept as numeric",))
     if time and display != "date":
         display = "datetime"
     if display == "datetime":
@@ -82,7 +82,7 @@ def decide_numbers(feature: Feature, display: Display, chosen: Width | None, tim
     notes = []
     if chosen.precision == "float64" and display != "datetime":
         notes.append(f"column {name!r} is kept in float64, since float32 would merge its values")
-    return Decided(feature, tuple(notes), chosen.merged)
+    return DecidedFeature(feature, tuple(notes), chosen.merged)
 
 
 def shown_in(unit: str, display: Display) -> Display:
@@ -115,17 +115,17 @@ def read_keys(feature: Feature, keys: list[str], counts: Counts, decimal: str) -
     if (is_number | is_empty).all() and not only_empty:
         values = blank_numbers(as_floats(numbers), feature.missing_tokens)
         boolean = is_boolean(NumberColumn(feature.name, values), values)
-        return KeyReading(Decided(replace(feature, kind="boolean") if boolean else feature), values)
+        return KeyReading(DecidedFeature(replace(feature, kind="boolean") if boolean else feature), values)
     booleans = parse_booleans(cells.cells)
     if booleans.null_count() == cells.cells.null_count() and not only_empty:
-        return KeyReading(Decided(replace(feature, kind="boolean")), as_floats(booleans))
+        return KeyReading(DecidedFeature(replace(feature, kind="boolean")), as_floats(booleans))
     decided, lookup = decide_levels(feature, keys, counts)
     return KeyReading(decided, lookup=lookup)
 
 
 def decide_levels(
     feature: Feature, keys: list[str], counts: Counts, *, listed: bool = False, ordered: bool = False
-) -> tuple[Decided, Counts]:
+) -> tuple[DecidedFeature, Counts]:
     """A category, and the position of each key among its levels; listed: the keys are its levels, in their order."""
     if listed:
         levels, lookup = keys, np.arange(len(keys))
@@ -142,7 +142,7 @@ def decide_levels(
     suspects = [
         f"{feature.name} {level!r} ({int(n)})" for level, n in zip(levels, rows, strict=True) if may_mean_missing(level)
     ]
-    return Decided(feature, suspects=tuple(suspects)), lookup
+    return DecidedFeature(feature, suspects=tuple(suspects)), lookup
 
 
 def may_mean_missing(level: str) -> bool:

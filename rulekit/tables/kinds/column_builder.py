@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
 from rulekit.tables.kinds.builders import Dictionary, NumberBuilder, TextAllowance, as_number_column
-from rulekit.tables.kinds.choice import Decided, are_sentences, decide_levels, ranks_of_keys, read_keys
+from rulekit.tables.kinds.choice import DecidedFeature, are_sentences, decide_levels, ranks_of_keys, read_keys
 from rulekit.tables.kinds.conversion import boolean_values, numeric_values
 from rulekit.tables.kinds.dress import dress_of, zeros_note
 from rulekit.tables.options import ReadingOptions, base_kind, levels_declared
@@ -209,11 +209,11 @@ class ColumnBuilder:
 
     # The whole column ----------------------------------------------------------------------------------------------
 
-    def encoded(self) -> tuple[Decided, EncodedColumn]:
+    def encoded(self) -> tuple[DecidedFeature, EncodedColumn]:
         """The feature, decided, and its encoded column; raises InputError for an undeclared level."""
         if self.texts is not None:
             words, sets = self.texts.built()
-            return Decided(replace(self.feature, kind="text", levels=words)), sets
+            return DecidedFeature(replace(self.feature, kind="text", levels=words)), sets
         if self.keys is not None:
             return self._encoded_keys(self.keys)
         if self.numbers is None:
@@ -237,7 +237,7 @@ class ColumnBuilder:
             return self.numbers.encoded(replace(feature, kind="boolean"))
         return self.numbers.encoded(replace(feature, unit=feature.unit or self._unit), width=width)
 
-    def _encoded_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
+    def _encoded_keys(self, dictionary: Dictionary) -> tuple[DecidedFeature, EncodedColumn]:
         keys, counts, place = dictionary.ordered()
         kind = self.kind
         listed = dictionary.kind() is LevelColumn
@@ -250,7 +250,7 @@ class ColumnBuilder:
                 what = f"level {key!r} is not among the declared {', '.join(feature.levels)}"
                 fix = "add it to the order, or declare it missing"
                 raise InputError(what, where=placed(self.source, row, self.name), fix=fix)
-            return Decided(feature), self._codes(dictionary, ranks[place])
+            return DecidedFeature(feature), self._codes(dictionary, ranks[place])
         if kind == "categorical" or listed:
             if listed and not self._same_levels:
                 order = natural_order(keys)
@@ -270,7 +270,7 @@ class ColumnBuilder:
         decided, column = self._numbers_of(dictionary, reading.decided.feature, reading.values[place])
         return replace(decided, notes=(*decided.notes, *zeros_note(self.name, keys))), column
 
-    def _text_of_keys(self, dictionary: Dictionary) -> tuple[Decided, EncodedColumn]:
+    def _text_of_keys(self, dictionary: Dictionary) -> tuple[DecidedFeature, EncodedColumn]:
         """A column of sentences, each distinct one of which is tokenised once."""
         import polars as pl
 
@@ -283,7 +283,7 @@ class ColumnBuilder:
             f"column {self.name!r} is read as text, whose words are conditions; "
             f"--type {self.name}=categorical keeps whole texts as levels"
         )
-        return Decided(replace(self.feature, kind="text", levels=words), (note,)), sets
+        return DecidedFeature(replace(self.feature, kind="text", levels=words), (note,)), sets
 
     def _refuse_large(self, dictionary: Dictionary) -> None:
         import polars as pl
@@ -297,7 +297,7 @@ class ColumnBuilder:
 
     def _numbers_of(
         self, dictionary: Dictionary, feature: Feature, values: np.typing.NDArray[np.float64]
-    ) -> tuple[Decided, StoredColumn | HeldColumn]:
+    ) -> tuple[DecidedFeature, StoredColumn | HeldColumn]:
         """A text column that is all numbers."""
         numbers = NumberBuilder(self.store)
         lookup = np.append(values, np.nan)

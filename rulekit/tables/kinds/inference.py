@@ -9,7 +9,7 @@ from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.kinds.builders import TextAllowance
-from rulekit.tables.kinds.choice import Decided
+from rulekit.tables.kinds.choice import DecidedFeature
 from rulekit.tables.kinds.column_builder import ColumnBuilder
 from rulekit.tables.kinds.hints import hints_of, notes_of
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -62,7 +62,7 @@ def infer_columns(raw: RawTable, options: ReadingOptions = DEFAULT_OPTIONS) -> T
 
 
 def assembled(
-    decided: Sequence[Decided], arrays: Sequence[Array], n_rows: int, source: str, notes: Sequence[str]
+    decided: Sequence[DecidedFeature], arrays: Sequence[Array], n_rows: int, source: str, notes: Sequence[str]
 ) -> Table:
     """A table of decided columns; `notes` are those of the reader. Raises InputError for a unit of what has none."""
     features = tuple(d.feature for d in decided)
@@ -85,7 +85,7 @@ def _require_rows(raw: RawTable) -> None:
         raise InputError("0 sample(s): there is a header but no row", where=where, fix="give at least one row")
 
 
-def suspects_note(decided: Sequence[Decided]) -> list[str]:
+def suspects_note(decided: Sequence[DecidedFeature]) -> list[str]:
     """One line on the levels that may mean missing, if there are any."""
     suspects = [suspect for d in decided for suspect in d.suspects]
     if not suspects:

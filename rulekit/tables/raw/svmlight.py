@@ -31,14 +31,11 @@ LABEL = "label"
 MOST_FEATURES = 1 << 27
 MOST_COLUMNS = 1000
 MOST_CELLS = 1 << 25
-BLOCK_BYTES = 1 << 18  # whose arrays stay in the cache
+BLOCK_BYTES = 1 << 22
 _LINES = re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}")
 
 _FEATURE = re.compile(r"f(0|[1-9]\d{0,8})", re.ASCII)
-_COMMENT = re.compile(rb"#[^\n]*")
-_SPACES = bytes.maketrans(b"\t\v\f\r", b"    ")
-_SPACE, _LINE_END, _COLON, _ZERO, _ONE = b" \n:01"
-_MOST_DIGITS = 9
+_WORD, _PAIR = r"[^ \t\x0b\f\r]+", r"^(?P<id>\d{1,9}):(?P<value>.+)$"
 
 
 def is_svmlight(head: bytes, name: str) -> bool:
@@ -206,77 +203,28 @@ def read_lines(content: bytes, lines: int, source: str, labelled: bool | None = 
 
     labelled: whether they begin with a label; None where the first of them tells.
     """
-    if b"#" in content:
-        content = _COMMENT.sub(b"", content)
-    letters = np.frombuffer(content.translate(_SPACES), dtype=np.uint8)
-    apart = (letters == _SPACE) | (letters == _LINE_END)
-    change = np.diff(apart, prepend=True, append=True)
-    starts, ends = np.flatnonzero(change).reshape(-1, 2).T
-    line = np.searchsorted(np.flatnonzero(letters == _LINE_END), starts)
-    first = np.diff(line, prepend=-1) > 0
-    rows, labels = np.cumsum(first) - 1, None
-    if labelled is None and len(starts):
-        labelled = _COLON not in letters[starts[0] : ends[0]]
-    if labelled:
-        labels = _texts(letters, starts[first], ends[first])
-        odd = labels.str.contains(":", literal=True).arg_true()
-        if len(odd):
-            where, fix = f"{source}, line {lines + int(line[first][odd[0]]) + 1}", "give every line a label, or none"
-            raise InputError(f"no label, but {labels[odd[0]]!r:.42}", where=where, fix=fix)
-        rows, line, starts, ends = rows[~first], line[~first], starts[~first], ends[~first]
-    colons = np.append(np.flatnonzero(letters == _COLON), len(letters))
-    colon = colons[np.searchsorted(colons, starts)]
-    ids, wrong = _numbers(letters, starts, np.minimum(colon, ends))
-    wrong |= (colon >= ends) | (ids >= MOST_FEATURES)
-    first_of_value = letters[np.minimum(colon + 1, len(letters) - 1)]
-    is_short = ends - colon == 2
-    present = ~(is_short & (first_of_value == _ZERO))
-    other = np.flatnonzero(present & ~(is_short & (first_of_value == _ONE)) & ~wrong)
-    values = np.ones(len(ids))
-    if len(other):
-        values[other] = _values(letters, colon[other] + 1, ends[other])
-        wrong[other] = np.isnan(values[other])
-        present[other] = values[other] != 0.0
-    values = values[present]
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        shown = repr(content[starts[place] : ends[place]].decode()[:40])
-        where = f"{source}, line {lines + int(line[place]) + 1}"
-        raise InputError(f"{shown} is no feature with its value", where=where, fix="write a number, `:`, a number")
-    weighted = bool((values != 1.0).any())
-    n_rows = int(first.sum())
-    return Lines(
-        n_rows, content.count(b"\n") - n_rows, labels, rows[present], ids[present].astype(np.int32), values, weighted
+    import polars as pl
+
+    texts = pl.Series("word", content.decode().split("\n")[:-1], dtype=pl.String).str.replace("#.*", "")
+    words = texts.str.extract_all(_WORD).to_frame().with_row_index("line").filter(pl.col("word").list.len() > 0)
+    labels = words["word"].list.first()
+    if labelled is None and len(labels):
+        labelled = ":" not in labels[0]
+    if labelled and len(odd := labels.str.contains(":", literal=True).arg_true()):
+        where, fix = f"{source}, line {lines + words['line'][odd[0]] + 1}", "give every line a label, or none"
+        raise InputError(f"no label, but {labels[odd[0]]!r:.42}", where=where, fix=fix)
+    pairs = words.with_row_index("row").with_columns(pl.col("word").list.slice(int(bool(labelled))))
+    pairs = pairs.explode("word").drop_nulls().with_columns(pl.col("word").str.extract_groups(_PAIR).alias("pair"))
+    pairs = pairs.unnest("pair").with_columns(
+        pl.col("id").cast(pl.Int64), pl.col("value").cast(pl.Float64, strict=False).fill_nan(None)
     )
-
-
-def _numbers(letters: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Whole numbers of at most nine digits, and which are none."""
-    lengths = ends - starts
-    wrong = (lengths < 1) | (lengths > _MOST_DIGITS)
-    found = np.zeros(len(starts), dtype=np.int64)
-    for place in range(int(min(lengths.max(initial=0), _MOST_DIGITS))):
-        inside = place < lengths
-        digit = letters[np.minimum(starts + place, len(letters) - 1)] - np.uint8(_ZERO)  # no digit is above 9
-        wrong |= inside & (digit > 9)
-        found = np.where(inside, found * 10 + digit, found)
-    return found, wrong
-
-
-def _values(letters: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> npt.NDArray[np.float64]:
-    """Numbers as doubles, NaN for what is none."""
-    import polars as pl
-
-    found = _texts(letters, starts, ends).cast(pl.Float64, strict=False)
-    return np.asarray(found.to_numpy(), dtype=np.float64)  # polars writes null as NaN
-
-
-def _texts(letters: npt.NDArray[np.uint8], starts: Ints, ends: Ints) -> pl.Series:
-    """Pieces that do not meet, as texts."""
-    import polars as pl
-
-    lengths = ends - starts + 1
-    begun = np.cumsum(lengths) - lengths
-    taken = letters[np.arange(int(lengths.sum())) + np.repeat(starts - begun, lengths)]
-    taken[begun + lengths - 1] = _LINE_END
-    return pl.Series(taken.tobytes().decode().split("\n")[:-1], dtype=pl.String)
+    wrong = pairs.filter(pl.col("value").is_null() | pl.col("id").is_null() | (pl.col("id") >= MOST_FEATURES))
+    if len(wrong):
+        where = f"{source}, line {lines + wrong['line'][0] + 1}"
+        what = f"{wrong['word'][0][:40]!r} is no feature with its value"
+        raise InputError(what, where=where, fix="write a number, `:`, a number")
+    pairs = pairs.filter(pl.col("value") != 0.0)
+    rows, ids = pairs["row"].to_numpy().astype(np.int64), pairs["id"].to_numpy().astype(np.int32)
+    values = pairs["value"].to_numpy()
+    n_empty, weighted = len(texts) - len(words), bool((values != 1.0).any())
+    return Lines(len(words), n_empty, labels if labelled else None, rows, ids, values, weighted)

@@ -28,7 +28,7 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Family, Hidden, Node, Or
 from rulekit.graph.overriding import deciding, with_any_conditions, with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import Counts, Rule, counts, firing, rule_values, rules_of
+from rulekit.graph.rules import ModelSize, Rule, counts, firing, rule_values, rules_of
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.schema import Feature, Schema
 from rulekit.search.row_search import Claim, Label, RowSearch
@@ -41,7 +41,7 @@ from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.changes.typed_points import inexact_numbers
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Edit:
     """
 
     model: RuleGraph
-    size: Counts
+    size: ModelSize
     added: tuple[Rule, ...]
     removed: tuple[Rule, ...]
     rows: tuple[ChangedRow, ...]
@@ -148,9 +148,7 @@ def edit(
 
     Raises InputError where the two are no models of one question.
     """
-    check_outputs([output], data, base)
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], data, base, model=output)
     old, new = load(base), load(source, verify=False)
     found = labelled_rows(old, data, reading, also=new.used_features)
     edited = edit_of(old, new, found.rows, author=author, reason=reason, notes=found.notes)

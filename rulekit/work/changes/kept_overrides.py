@@ -19,14 +19,14 @@ from rulekit.schema import Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.expiry import today
-from rulekit.work.start import Start
+from rulekit.work.start import GivenStart
 
 if TYPE_CHECKING:
     from rulekit.work.changes.overrides import Written
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptOverrides:
     """Overrides with the classes that they were made for; columns: those that they read, as a start has them.
 
     written: overrides of a TOML file, which are read under the columns of the data. notes: which are kept, and which
@@ -35,7 +35,7 @@ class Kept:
 
     overrides: tuple[Override, ...] = ()
     classes: tuple[ClassLabel, ...] = ()
-    columns: Start | None = None
+    columns: GivenStart | None = None
     written: tuple[Written, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class Kept:
         found = self.columns.reading(options)
         return replace(options, types=found.types, missing=found.missing, precision=found.precision)
 
-    def for_rows(self, rows: LabelledTable) -> tuple[LabelledTable, Kept]:
+    def for_rows(self, rows: LabelledTable) -> tuple[LabelledTable, KeptOverrides]:
         """The rows under the columns of the overrides, and these for the classes of the rows.
 
         Raises InputError where they do not fit.
@@ -73,7 +73,7 @@ class Kept:
         return with_overrides(model, relabelled(self.overrides, self.classes, model.classes))
 
 
-def read_kept(start: Start | None, path: Path | None, day: str | None = None) -> Kept:
+def read_kept(start: GivenStart | None, path: Path | None, day: str | None = None) -> KeptOverrides:
     """The overrides of a file (a model, a rule text, TOML), without one those of the start.
 
     day: the ISO date before which an override has expired, today by default. Raises InputError for a file that holds
@@ -88,26 +88,26 @@ def read_kept(start: Start | None, path: Path | None, day: str | None = None) ->
         written = read_written(path)
         past = [one for one in written if one.expires is not None and one.expires < now]
         said = [_left_out(one.id or one.rule, one.expires) for one in past]
-        return Kept(written=tuple(one for one in written if one not in past), notes=tuple(said))
+        return KeptOverrides(written=tuple(one for one in written if one not in past), notes=tuple(said))
     graph = load(path, verify=False) if path is not None else None if start is None else start.graph
     if graph is None:
-        return Kept()
+        return KeptOverrides()
     if path is not None and not graph.overrides:
         raise InputError("this file holds no override", where=str(path), fix="leave --overrides out")
     kept = tuple(override for override in graph.overrides if not override.expired(now))
     notes = [_left_out(one.id, one.expires) for one in graph.overrides if one.expired(now)]
     notes += [f"override {one.id} is kept, by {one.author} on {one.date}" for one in kept]
     columns = _columns(graph, kept) if kept else None
-    return Kept(kept, graph.classes, columns, notes=tuple(notes))
+    return KeptOverrides(kept, graph.classes, columns, notes=tuple(notes))
 
 
 def _left_out(name: str, expires: str | None) -> str:
     return f"override {name} expired on {expires} and is left out; to keep it, give it another date (rulekit override)"
 
 
-def _columns(graph: RuleGraph, overrides: Sequence[Override]) -> Start:
+def _columns(graph: RuleGraph, overrides: Sequence[Override]) -> GivenStart:
     """A start that reads what the overrides read, and declares nothing else of the columns."""
     conditions = [override.condition for override in overrides]
     used = readers(conditions)
     features = tuple(replace(f, monotone=0, role="use") for f in graph.schema if f.name in used)
-    return Start(RuleGraph(Schema(features), ("no", "yes"), Fires(Or(conditions))), "none", "an override")
+    return GivenStart(RuleGraph(Schema(features), ("no", "yes"), Fires(Or(conditions))), "none", "an override")

@@ -24,7 +24,7 @@ from rulekit.graph.language.words import label
 from rulekit.graph.overrides import Override
 from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import Counts, Rule, counts
+from rulekit.graph.rules import ModelSize, Rule, counts
 from rulekit.learners.promises.constraints import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema
@@ -33,7 +33,7 @@ from rulekit.shown.sections import signature
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
 from rulekit.work.changes.expiry import expired_notes, today
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 WHERE = "override"
 MAX_BYTES = 2**20
@@ -80,7 +80,7 @@ class Overridden:
     """
 
     model: RuleGraph
-    size: Counts
+    size: ModelSize
     added: tuple[Rule, ...]
     removed: tuple[Rule, ...]
     rows: tuple[ChangedRow, ...] | None
@@ -126,9 +126,7 @@ def override(request: OverrideRequest) -> Overridden:
 
     Raises InputError for a rule that cannot be read, an id that there is not, or what has no author, date or reason.
     """
-    check_outputs([request.output], request.data)
-    if request.output is not None:
-        check_model_ending(request.output)
+    check_outputs([], request.data, model=request.output)
     graph = load(request.model)
     if not request.add and not request.remove:
         raise InputError("nothing to change", fix='give a rule such as "amount > 9000 -> yes", --from, or --remove')

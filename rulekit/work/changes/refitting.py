@@ -25,7 +25,7 @@ from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.outputs import check_model_ending, check_outputs
+from rulekit.work.outputs import check_outputs
 
 _STEPS = 20
 
@@ -57,9 +57,7 @@ def refit(
     Of a score card the scale and the offset are fitted. At the deadline the best probabilities so far are taken, with a
     note. Raises InputError where the model reports no probability of hidden bits and no card.
     """
-    check_outputs([output], data)
-    if output is not None:
-        check_model_ending(output)
+    check_outputs([], data, model=output)
     graph = load(model)
     found = labelled_rows(graph, data, reading)
     refitted = refitted_to(graph, found.rows, deadline)

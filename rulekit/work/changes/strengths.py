@@ -68,7 +68,7 @@ def refitted_bits(
     steps = build_circuit(replaced(formula, template)).steps
     causes = [bit.cause for bit in bits]
     read = list(dict.fromkeys([*causes, *(c for c in build_circuit(formula).causes)]))
-    rows = _Rows(steps, place, causes, *_distinct(read, table, positive, weight))
+    rows = _FormulaRows(steps, place, causes, *_distinct(read, table, positive, weight))
 
     values = np.array([[probability_of(bit.on), probability_of(bit.off)] for bit in bits])
     free = (values > 0) & (values < 1)
@@ -102,7 +102,7 @@ def refitted_bits(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _FormulaRows:
     """A formula over distinct rows, some of whose bits have probabilities that are sought.
 
     place: by the leaf that stands for a bit in the circuit, which bit it is; causes: of each bit; truths: by cause

@@ -23,7 +23,7 @@ from rulekit.graph.evaluation.oracle import evaluate_node
 from rulekit.graph.files.file_format import from_json, to_json
 from rulekit.graph.language.printing import word
 from rulekit.graph.language.text import parse_condition, parse_graph, print_graph, print_node
-from rulekit.graph.language.wordings import Exact
+from rulekit.graph.language.wordings import ExactWording
 from rulekit.graph.language.words import RESERVED, number
 from rulekit.graph.nodes import (
     FALSE,
@@ -597,7 +597,7 @@ def test_scores_and_hidden_bits_read_like_sentences(node: Node, text: str) -> No
 
 
 def test_every_node_type_has_words() -> None:
-    assert set(Exact(None).table()) == set(Vocabulary.TYPES.values())
+    assert set(ExactWording(None).table()) == set(Vocabulary.TYPES.values())
 
 
 def test_reserved_words_are_those_of_the_grammar() -> None:

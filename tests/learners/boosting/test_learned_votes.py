@@ -134,7 +134,7 @@ def test_a_network_that_votes_is_small(word: str) -> None:
 @pytest.mark.parametrize("word", [word for word in learner_names() if word != "adaboost"])
 def test_every_learner_is_found_by_its_word(word: str) -> None:
     """Words with a hyphen, as noisy-or, were said to name no learner; `none` was read as a null."""
-    given = {"noisy-or": "variant=dnf", "ltu-tree": "node=backprop"}.get(word, "")
+    given = {"noisy-or": "variant=dnf", "ltu-tree-paper": "node=backprop"}.get(word, "")
     for written in (word, f" {word} ( {given} ) "):
         settings = AdaBoostStumpClassifier(**SMALL, base=written).checked_settings()
         assert base_of(settings, 100.0).learner.word == word

@@ -550,7 +550,7 @@ def test_every_parameter_has_a_type_and_a_range(name: str) -> None:
 
 def test_every_parameter_is_in_the_table() -> None:
     free = {"positive", "default"}  # any class label
-    assert set(CNLLClassifier.parameters) == set(CNLLClassifier().get_params()) == free | set(WRONG)
+    assert set(CNLLClassifier.parameters) == set(CNLLClassifier().given_parameters()) == free | set(WRONG)
     assert all(parameter.help for parameter in CNLLClassifier.parameters.values())
 
 

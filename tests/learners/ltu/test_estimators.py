@@ -1,29 +1,19 @@
-"""The learners of units: as a user runs them, and scikit-learn's own checks."""
+"""ltu-tree as a user runs it, and scikit-learn's own checks."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
-from rulekit import LTUTreeClassifier, MadalineClassifier, MadaWinnowClassifier
+from rulekit import LTUTreeClassifier
 from rulekit.conformance.learners import learner_checks
-from rulekit.errors import InputError
 from rulekit.graph.nodes import AtLeast
 from rulekit.synthetic import five_bits
 
-SMALL: dict[type, dict[str, Any]] = {
-    LTUTreeClassifier: {"n_starts": 1, "max_nodes": 3},
-    MadalineClassifier: {"shape": "small", "n_networks": 2},
-    MadaWinnowClassifier: {"shape": "small", "n_networks": 2},
-}
-
 
 @pytest.mark.long
-@pytest.mark.parametrize("learner", SMALL)
-def test_scikit_learns_own_checks_pass(learner: Any) -> None:
-    next(iter(learner_checks(learner, SMALL[learner]))).run()
+def test_scikit_learns_own_checks_pass() -> None:
+    next(iter(learner_checks(LTUTreeClassifier, {"n_starts": 1, "max_nodes": 3}))).run()
 
 
 def test_the_five_bits_read_as_two_counts() -> None:
@@ -35,22 +25,6 @@ def test_the_five_bits_read_as_two_counts() -> None:
     assert sorted((unit.k, len(unit.children)) for unit in units) == [(4, 5), (4, 5)]
     test, truth = five_bits(2000, 12, seed=4)
     assert (model.predict(test[:, order].astype(float)) == truth).all()
-
-
-@pytest.mark.parametrize("learner", [MadalineClassifier, MadaWinnowClassifier])
-def test_networks_learn_the_five_bits_and_name_what_is_unused(learner: Any) -> None:
-    X, y = five_bits(1500, 8, seed=5)
-    model = learner(shape="large", random_state=0).fit(X, y)
-    test, truth = five_bits(2000, 8, seed=6)
-    assert (model.predict(test) != truth).mean() < 0.03
-    (record,) = model.history_
-    assert record["unit"] + len(record["unused"]) == 4
-    assert [one["pass"] for one in record["passes"]] == [1, 2, 3, 4, 5]
-
-
-def test_a_shape_that_there_is_not_is_refused() -> None:
-    with pytest.raises(InputError, match="no network of the shape"):
-        MadalineClassifier(shape="round").fit([[0], [1]], [0, 1])
 
 
 def test_several_classes_are_rules_unless_sums_err_less() -> None:
@@ -69,12 +43,6 @@ def test_several_classes_are_rules_unless_sums_err_less() -> None:
     ruled = LTUTreeClassifier(n_starts=1, random_state=0).fit(points, stripes).rule_graph_
     assert ruled.decision.rule_sets
     assert (ruled.predict(points) == stripes).mean() > 0.97
-
-
-def test_single_conditions_are_of_units_that_are_fitted_one_by_one() -> None:
-    """The parameter was passed over in silence."""
-    with pytest.raises(InputError, match="inner: units of moments"):
-        LTUTreeClassifier(inner="single").fit([[0], [1]], [0, 1])
 
 
 def test_a_category_of_many_levels_counts_each() -> None:

@@ -20,8 +20,7 @@ from rulekit.work.changes.editing import edit
 from rulekit.work.changes.overrides import OverrideRequest, Written, listed_overrides, override, read_written
 from rulekit.work.changes.refitting import refit
 from rulekit.work.evaluating import evaluate, move_threshold
-from rulekit.work.models import import_model, simplify
-from rulekit.work.resizing import resize
+from rulekit.work.models import import_model, resize, simplify
 from rulekit.work.scoring import ScoringRequest, score
 from rulekit.work.training import TrainingRequest, train
 

@@ -1,0 +1,405 @@
+"""The exact units of a tree: conditions, least whole weights, or weights and columns on grids as coarse as rows allow.
+
+Of a rounded unit a weight is a whole number times a power of two near to one over the spread of its column, so that one
+whole number more or less matters about as much for every term. A column of few digits is added up as it is; another one
+is rounded to a fraction of its spread. So all products are multiples of one power of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.ltu.exact_terms import COARSEST, FINEST, RealTerm, RealUnit, Seen, Unit, UnitTerm, real_unit
+from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.ltu.trees import NONE, LTUTree
+from rulekit.schema import MISSING_CODE
+
+_DOUBT = 16.0  # times what doubles tell apart
+MOST_CONDITIONS = 10
+
+
+def exact_units(
+    tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, before: Seen | None = None
+) -> tuple[Unit, ...]:
+    """The units [m] of a tree over inputs as they are, as they decide: like the real ones on these n rows of codes.
+
+    A unit over one column is a condition. One over few conditions has whole weights of the least total, with the same
+    truth on all combinations that can occur. Any other is rounded so that all rows that come to it stay on their sides.
+    before: what other rows had, that were learned from before these.
+    """
+    seen = Seen.of(inputs, codes)
+    seen = seen if before is None else seen.joined(before)
+    found = list[Unit]()
+    coming = {0: ComingRows(codes, n_rows)}
+    for k in range(tree.size):
+        real, rows = real_unit(tree.weights[k], float(tree.biases[k]), inputs, seen), coming.pop(k)
+        unit = _ordered(exact_unit(real, seen, rows))
+        found.append(unit)
+        children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
+        if children == (NONE, NONE):
+            continue
+        fires = rows.sums(unit) >= 0.0
+        for child, side in zip(children, (~fires, fires), strict=True):
+            if child != NONE:
+                coming[child] = rows.take(np.flatnonzero(side))
+    return tuple(found)
+
+
+def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
+    """A real unit as it decides; rows: those that come to it."""
+    columns = {term.column for term in real.terms}
+    if not columns:
+        return Unit((), 1.0 if real.bias >= 0.0 else -1.0)
+    if len(columns) == 1:
+        return _condition_unit(real, seen)
+    found = least_integer_unit(real, seen)
+    if found is None:
+        found = rounded_unit(real, rows) or rounded_unit(real, rows, _DOUBT * real.tolerance)
+    return found or nearest_unit(real)
+
+
+def _ordered(unit: Unit) -> Unit:
+    """The unit with the conditions of most weight first, those of one weight in the order of their columns."""
+    conditions = [term for term in unit.terms if term.number is None]
+    numbers = [term for term in unit.terms if term.number is not None]
+    return Unit((*sorted(conditions, key=lambda term: (-term.weight, term.column)), *numbers), unit.bias)
+
+
+def _condition_unit(real: RealUnit, seen: Seen) -> Unit:
+    """The unit over one column: the condition that its code is one of those where it fires."""
+    column = real.terms[0].column
+    holds = np.asarray(real.bias + sum(term.weight * term.values for term in real.terms) >= -real.tolerance)
+    if column not in seen.missing and not real.terms[-1].is_number:
+        holds[MISSING_CODE] = holds[MISSING_CODE + 1 :].all()
+    if holds.all() or not holds.any():
+        return Unit((), 1.0 if holds.all() else -1.0)
+    return Unit((UnitTerm(1.0, column, holds.astype(np.float64)),), -0.5)
+
+
+# Least whole weights ---------------------------------------------------------------------------------------------
+
+
+def least_integer_unit(unit: RealUnit, seen: Seen) -> Unit | None:
+    """The unit over conditions alone with the same truth on all combinations that can occur, of least whole weights.
+
+    A sum of weights that are not negative is least on the minimal true points and largest on the maximal false ones,
+    so that these alone are asked for (S. Muroga, Threshold Logic and Its Applications, 1971). Conditions of equal Chow
+    parameters may change places without changing the function (C. K. Chow, On the Characterization of Threshold
+    Functions, 1961), and get one weight.
+    The bias is half-way between the sums of true and false combinations.
+    None where the conditions are too many or where the program is not solved.
+    """
+    if unit.n_conditions < len(unit.terms) or len(unit.terms) > MOST_CONDITIONS:
+        return None
+    points, free = combinations(unit.terms, seen)
+    holds = unit.bias + points @ unit.weights >= -unit.tolerance
+    if holds.all() or not holds.any():
+        return Unit((), 1.0 if holds.all() else -1.0)
+    weights = least_integers(points, holds, free)
+    if weights is None:
+        return None
+    sums = points @ weights
+    high, low = int(sums[holds].min()), int(sums[~holds].max())
+    if low >= high:  # the program was solved with too much tolerance
+        return None
+    pairs = zip(weights.tolist(), unit.terms, strict=True)
+    return Unit(tuple(UnitTerm(float(w), own.column, own.values) for w, own in pairs if w), -(low + high) / 2.0)
+
+
+def combinations(conditions: Sequence[RealTerm], seen: Seen) -> tuple[Bools, Bools]:
+    """The combinations [s, k] of truth values that can occur, and which conditions [k] are alone in their column."""
+    points = np.zeros((1, len(conditions)), dtype=bool)
+    free = np.zeros(len(conditions), dtype=bool)
+    for column in dict.fromkeys(condition.column for condition in conditions):
+        own = [k for k, condition in enumerate(conditions) if condition.column == column]
+        holds = np.stack([conditions[k].values > 0.0 for k in own], axis=1)
+        patterns = np.unique(holds[seen.codes(column, len(holds))], axis=0)
+        points = np.repeat(points, len(patterns), axis=0)
+        points[:, own] = np.tile(patterns, (len(points) // len(patterns), 1))
+        free[own] = len(patterns) == 2 and len(own) == 1
+    return points, free
+
+
+def least_integers(points: Bools, holds: Bools, free: Bools) -> Ints | None:
+    """Whole weights [k] >= 0 of the least total that part the points [s, k] where `holds` from the others.
+
+    free [k]: conditions that stand for themselves, of which those with equal Chow parameters get one weight.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    true, false = _minimal(points[holds]), ~_minimal(~points[~holds])
+    chow = points[holds].sum(axis=0)
+    _, of = np.unique(np.where(free, chow, -1 - np.arange(len(chow))), return_inverse=True)
+    members = np.eye(of.max() + 1, dtype=np.int64)[of]  # [k, classes]
+    rows = np.vstack([true @ members, -(false @ members)])
+    rows = np.column_stack([rows, np.repeat([-1, 1], [len(true), len(false)])])  # the last variable: the threshold
+    least = np.repeat([0.0, 1.0], [len(true), len(false)])
+    cost = np.append(members.sum(axis=0), 0.0)
+    whole = np.append(np.ones(members.shape[1]), 0.0)
+    solved = milp(cost, integrality=whole, bounds=Bounds(0.0), constraints=LinearConstraint(rows, least))
+    return None if solved.x is None else np.rint(members @ solved.x[:-1]).astype(np.int64)
+
+
+def _minimal(points: Bools) -> Bools:
+    """The points [m, k] with no other one below, each once."""
+    bits = np.unique(points @ (1 << np.arange(points.shape[1])))
+    below = (bits[:, None] & bits[None, :]) == bits[None, :]  # [i, j]: j lies below i, or is it
+    kept = bits[below.sum(axis=1) == 1]
+    return np.asarray((kept[:, None] >> np.arange(points.shape[1])) & 1, dtype=bool)
+
+
+# Rounded weights and columns -------------------------------------------------------------------------------------
+
+_TURN = 0.125  # of the length of the weights
+_SMALL = 32  # largest whole numbers that are tried one by one, each with some lengths of the weights
+_OFFSETS = (0.0, -0.25, 0.25, 0.4)
+_MOST_BITS = 44
+_FURTHER = 8.0  # how much larger numbers are looked for, that sums may fit a single
+_NEAREST, _ADDED = 2048, 512
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComingRows:
+    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
+
+    codes: Codes
+    n: int
+    which: Ints | None = None
+
+    def column(self, column: int) -> Ints:
+        """Their codes [n] in a column."""
+        own = self.codes[column]
+        return np.asarray(own if self.which is None else own[self.which])
+
+    def take(self, rows: Ints) -> ComingRows:
+        """Some of them, by their numbers."""
+        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
+
+    def sums(self, unit: Unit | RealUnit) -> Floats:
+        """The sums [n] of a unit."""
+        total = np.full(self.n, unit.bias)
+        for term in unit.terms:
+            total += (term.weight * term.values)[self.column(term.column)]
+        return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearRows:
+    """Rows near to a plane: on which [n] the unit fires, its conditions hold [k, n]; values [n] of its numbers."""
+
+    fires: Bools
+    holds: Floats
+    numbers: list[tuple[RealTerm, Floats, Bools]]
+
+    @classmethod
+    def of(cls, unit: RealUnit, rows: ComingRows, fires: Bools) -> NearRows:
+        """Of rows on which the unit fires as said [n]."""
+        held = [term.values[rows.column(term.column)] for term in unit.terms[: unit.n_conditions]]
+        numbers = [(term, rows.column(term.column)) for term in unit.terms[unit.n_conditions :]]
+        known = [(term, term.values[codes], codes == MISSING_CODE) for term, codes in numbers]
+        return cls(fires, np.array(held).reshape(len(held), rows.n), known)
+
+    def coarsest(self, weights: Sequence[float]) -> int | None:
+        """How many binary places columns need so that these weights part the rows; None where none are enough."""
+        n = len(self.holds)
+        fixed = np.array(weights[:n]) @ self.holds  # on a grid: the same in whatever order it is added
+        own = [*zip(weights[n:], self.numbers, strict=True)]
+        if not self._parted(fixed + sum(weight * values for weight, (_, values, _) in own)):
+            return None
+        for places in range(COARSEST, FINEST + 1):
+            sums = fixed.copy()
+            for weight, (term, values, missing) in own:
+                step = term.step_at(places)
+                sums += weight * np.where(missing, term.missing_at(places), np.rint(values / step) * step)
+            if self._parted(sums):
+                return places
+        return None
+
+    def _parted(self, sums: Floats) -> bool:
+        low, high = gap(sums, self.fires)
+        return low < high
+
+
+def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit | None:
+    """The unit with weights, rounded columns and a bias on a grid; it decides as before on all of the rows.
+
+    A row on the plane is above it, as far as rounding tells; rows within `doubt` of the plane, if it is above 0, are
+    left out. Weights are as short as the rows allow, but turn the plane by no more than an eighth of their length, so
+    that a few rows do not make it another one. Sums fit the 24 bits of a single where they can, else the 53 of a
+    double. None where no such grid parts the rows.
+    """
+    margins = rows.sums(unit)
+    if doubt > 0.0:
+        kept = np.flatnonzero(np.abs(margins) > doubt)
+        rows, margins = rows.take(kept), margins[kept]
+    fires = margins >= -unit.tolerance
+    close = np.concatenate([_least(np.abs(margins), np.flatnonzero(side), _NEAREST) for side in (fires, ~fires)])
+    near = NearRows.of(unit, rows.take(close), fires[close])
+    best: Unit | None = None
+    until = math.inf
+    for grid in _grids(unit):
+        if grid.most > until:
+            break
+        while (places := near.coarsest(grid.weights)) is not None:
+            terms = grid.terms(places)
+            if not Unit(terms, 0.0).fits(DOUBLE_BITS if best is None else SINGLE_BITS):
+                break
+            sums = rows.sums(Unit(terms, 0.0))
+            low, high = gap(sums, fires)
+            if low >= high:
+                close = np.unique(np.concatenate([close, *_crossing(sums, fires)]))
+                near = NearRows.of(unit, rows.take(close), fires[close])
+                continue
+            found = Unit(terms, -grid.threshold(low, high))
+            if found.fits(SINGLE_BITS):
+                return found
+            if best is None and found.fits(DOUBLE_BITS):
+                best, until = found, grid.most * _FURTHER
+            break
+    return best
+
+
+def nearest_unit(unit: RealUnit) -> Unit:
+    """The unit on a grid as fine as sums of a double allow: for planes that are nearer to rows than any grid is."""
+    for bits in range(_MOST_BITS, 1, -1):
+        grid = WeightGrid.of(unit, 2.0**bits)
+        found = Unit(grid.terms(bits), -grid.near_threshold(2.0**-bits))
+        if found.fits(DOUBLE_BITS):
+            break
+    return found
+
+
+def _grids(unit: RealUnit) -> Iterator[WeightGrid]:
+    """Weights to try, the shortest first."""
+    small = [size + offset for size in range(1, _SMALL + 1) for offset in _OFFSETS]
+    before = None
+    for size in (*small, *(2.0**bits for bits in range(6, _MOST_BITS + 1))):
+        grid = WeightGrid.of(unit, size)
+        if grid.weights != before and grid.turn <= _TURN:
+            before = grid.weights
+            yield grid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightGrid:
+    """Weights [k] of a unit: whole numbers times powers of two times one number; most: the largest whole number.
+
+    factor: what the real unit was multiplied by before it was rounded.
+    """
+
+    unit: RealUnit
+    most: float
+    weights: list[float]
+    factor: float
+
+    @classmethod
+    def of(cls, unit: RealUnit, most: float) -> WeightGrid:
+        """The weights times the number that makes the largest one so large, rounded."""
+        real = unit.weights * unit.spreads
+        scale = most / float(np.abs(real).max())
+        whole = np.rint(real * scale)
+        weights = readable((whole / unit.spreads).tolist())
+        largest = int(np.abs(whole).argmax())
+        factor = scale * weights[largest] * float(unit.spreads[largest] / whole[largest])
+        return cls(unit, float(np.abs(whole).max()), weights, factor)
+
+    @property
+    def turn(self) -> float:
+        """How far the plane is turned, as a part of the length of the weights."""
+        real = self.unit.weights * self.unit.spreads * self.factor
+        return float(np.linalg.norm(np.array(self.weights) * self.unit.spreads - real) / np.linalg.norm(real))
+
+    def terms(self, places: int) -> tuple[UnitTerm, ...]:
+        """The terms, columns being rounded to so many binary places of their spread."""
+        both = zip(self.weights, self.unit.terms, strict=True)
+        return tuple(term.rounded(weight, places) for weight, term in both if weight)
+
+    def threshold(self, low: float, high: float) -> float:
+        """A threshold above the largest sum of rows on one side, and at most the least one of the others.
+
+        Where there are rows on one side only, that of the real unit is in the middle.
+        """
+        if math.isinf(low) and math.isinf(high):
+            return self.near_threshold(1.0 / 16.0)
+        own = self._own_threshold
+        if math.isinf(low):
+            low = high - 2.0 * max(abs(high - own), self._length / 1024.0)
+        if math.isinf(high):
+            high = low + 2.0 * max(abs(own - low), self._length / 1024.0)
+        numbers = self.unit.n_conditions < len(self.weights)
+        return between(low, high) if numbers else (low + high) / 2.0
+
+    def near_threshold(self, part: float) -> float:
+        """A threshold that is nearer to that of the real unit than this part of the length of the weights."""
+        own = self._own_threshold
+        return between(own - part * self._length, own + part * self._length)
+
+    @property
+    def _own_threshold(self) -> float:
+        """The threshold with which the unit is as far from the middle of all columns as the real one."""
+        pairs = zip(self.weights, self.unit.terms, strict=True)
+        moved = ((weight - term.weight * self.factor) * sum(term.bounds) / 2.0 for weight, term in pairs)
+        return math.fsum([-self.unit.bias * self.factor, *moved])
+
+    @property
+    def _length(self) -> float:
+        return float(np.linalg.norm(np.array(self.weights) * self.unit.spreads))
+
+
+def readable(weights: Sequence[float]) -> list[float]:
+    """The weights times one positive number: whole numbers without a common divisor, or dyadic ones of fewer digits."""
+    grid = min((grid_of(weight) for weight in weights), default=ZERO_GRID)
+    if grid == ZERO_GRID:
+        return list(weights)
+    whole = [int(math.ldexp(weight, -grid)) for weight in weights]
+    divisor = math.gcd(*whole)
+    whole = [number // divisor for number in whole]
+    sizes = Counter(map(abs, whole))  # of hundreds of weights most are equal
+
+    def digits(places: int) -> int:
+        return sum(times * len(repr(math.ldexp(size, -places)).removesuffix(".0")) for size, times in sizes.items())
+
+    places = min(range(max(sizes).bit_length() + 1), key=digits)
+    return [math.ldexp(number, -places) for number in whole]
+
+
+def between(low: float, high: float) -> float:
+    """A number of few bits in the middle half between two finite ones."""
+    middle, quarter = (low + high) / 2.0, (high - low) / 4.0
+    if low < 0.0 < high and abs(middle) <= quarter:
+        return 0.0
+    exponent = math.frexp(quarter)[1] + 1  # the coarsest multiple near the middle, if there is one so near
+    while True:
+        found = math.ldexp(round(math.ldexp(middle, -exponent)), exponent)
+        if abs(found - middle) <= quarter:
+            return found
+        exponent -= 1
+
+
+def gap(sums: Floats, fires: Bools) -> tuple[float, float]:
+    """The largest sum of rows where a unit does not fire, and the least of those where it does."""
+    return float(sums[~fires].max(initial=-np.inf)), float(sums[fires].min(initial=np.inf))
+
+
+def _crossing(sums: Floats, fires: Bools) -> tuple[Ints, Ints]:
+    """The rows whose sums are furthest on the other side."""
+    low, high = gap(sums, fires)
+    below, above = np.flatnonzero(fires & (sums <= low)), np.flatnonzero(~fires & (sums >= high))
+    return _least(sums, below, _ADDED), _least(-sums, above, _ADDED)
+
+
+def _least(values: Floats, which: Ints, most: int) -> Ints:
+    """Of some places those with the least values, at most so many, the least first."""
+    own = values[which]
+    if len(which) > most:
+        kept = np.argpartition(own, most)[:most]
+        which, own = which[kept], own[kept]
+    return which[np.argsort(own, kind="stable")]

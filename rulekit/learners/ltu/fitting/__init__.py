@@ -1,1 +1,0 @@
-"""The default learner of trees of units: bounded loss from good starts, units refined together, few weights kept."""

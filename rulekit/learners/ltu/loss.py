@@ -1,0 +1,242 @@
+"""The rows that trees are fitted to, the bounded loss of many trees of one shape, and trees fitted by it.
+
+A unit passes a row on to its right child with probability sigmoid(z), z its margin, and so a tree says yes to a row
+with the sum over its gates of the products of the probabilities on the way. The loss is the mean of (that - label)^2
+and half a ridge of the weights, biases left free. All trees go through a block of rows together: one product of
+matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.learners.ltu.lbfgs import Numbers, minimise
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
+
+_BLOCK_NUMBERS = 1 << 16
+_LEAST = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitRows:
+    """inputs [n, d], targets [n]: the share of rows of label 1, weights [n]: how many rows each stands for."""
+
+    inputs: Floats
+    targets: Floats
+    weights: Floats
+
+    @property
+    def total(self) -> float:
+        """How many rows there are."""
+        return float(self.weights.sum())
+
+    @property
+    def share(self) -> float:
+        """The share of label 1 among all rows; a half of none."""
+        total = self.total
+        return float(self.weights @ self.targets) / total if total else 0.5
+
+    def at(self, rows: Bools | Ints) -> FitRows:
+        """Some of the rows."""
+        return FitRows(self.inputs[rows], self.targets[rows], self.weights[rows])
+
+    def sampled(self, most: int, rng: np.random.Generator) -> FitRows:
+        """At most so many of the rows, in their order."""
+        n = len(self.targets)
+        return self if n <= most else self.at(np.sort(rng.choice(n, most, replace=False)))
+
+    def of(self, inputs: Ints) -> FitRows:
+        """The rows with some of their inputs, by number."""
+        return replace(self, inputs=self.inputs[:, inputs])
+
+    def wrong(self, yes: Bools) -> float:
+        """How many rows are decided wrongly; yes [n]: which are decided by yes."""
+        return float(self.weights @ np.where(yes, 1.0 - self.targets, self.targets))
+
+    def wrong_if(self, yes: bool) -> float:
+        """How many rows are decided wrongly where all get one answer."""
+        return float(self.weights @ (1.0 - self.targets if yes else self.targets))
+
+    def fires(self, weights: Floats, biases: Floats) -> Bools:
+        """Which units fire on which rows [n, m]; weights [m, d], biases [m]. Inputs of no weight are not looked at."""
+        live = np.flatnonzero(weights.any(axis=0))
+        inputs = self.inputs if 2 * len(live) > self.inputs.shape[1] else self.inputs[:, live]
+        own = weights if inputs is self.inputs else weights[:, live]
+        dtype = self.inputs.dtype
+        return np.asarray(inputs @ own.T.astype(dtype) + biases.astype(dtype) >= 0)
+
+    def yes(self, tree: LTUTree) -> Bools:
+        """Which rows [n] a tree answers by yes."""
+        return tree.shape.decides(self.fires(tree.weights, tree.biases))
+
+    def without_idle(self, tree: LTUTree) -> LTUTree:
+        """A tree without units that do not split the rows that come to them."""
+        return tree.without_idle_where(self.fires(tree.weights, tree.biases))
+
+    def merged(self) -> FitRows:
+        """The same with equal rows as one, in a fixed order, where that makes at most half as many of them."""
+        n, d = self.inputs.shape
+        if n < _FEW or not d:
+            return self
+        _, first, of = np.unique(_hashes(self.inputs), return_index=True, return_inverse=True)
+        if 2 * len(first) > n:
+            return self
+        weights, yes = (
+            np.bincount(of, own, len(first)).astype(np.float64) for own in (self.weights, self.weights * self.targets)
+        )
+        return FitRows(self.inputs[first], yes / weights, weights)
+
+
+_FEW = 64
+_ODD, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+def _hashes(inputs: Floats) -> npt.NDArray[np.uint64]:
+    """A number of 64 bits [n] for each row, the same for equal ones, and for two that differ hardly ever.
+
+    The bits of each input are mixed (with the constants of splitmix64) before they are added up with odd factors
+    drawn at random: with factors of a pattern sums of some would be those of others.
+    """
+    width = inputs.dtype.itemsize
+    bits = np.ascontiguousarray(inputs).view(np.uint32 if width == 4 else np.uint64).astype(np.uint64)
+    bits += np.uint64(1)
+    bits *= _ODD
+    bits ^= bits >> np.uint64(30)
+    bits *= _MIXED
+    bits ^= bits >> np.uint64(27)
+    bits *= np.random.PCG64(0).random_raw(bits.shape[1]) | np.uint64(1)
+    return np.asarray(bits.sum(axis=1, dtype=np.uint64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeLoss:
+    """Of trees of a shape of m units over rows of d inputs; a point is m * (d + 1) numbers, the bias of a unit last.
+
+    ridges [B], flipped [B]: of each problem its ridge, and whether it is to say yes to label 0. mask [m, d]: the
+    weights that may differ from 0; None: all. logistic: log loss in the place of squares.
+    """
+
+    rows: FitRows
+    shape: Shape
+    ridges: Floats
+    flipped: Bools
+    mask: Bools | None = None
+    logistic: bool = False
+
+    def __call__(self, points: Numbers, which: Ints) -> tuple[Floats, Numbers]:
+        """Losses [b] and gradients [b, P] of points [b, P] of these problems [b]."""
+        rows, m, b = self.rows, self.shape.size, len(points)
+        n, d = rows.inputs.shape
+        dtype = rows.inputs.dtype
+        units = np.ascontiguousarray(points.reshape(b, m, d + 1).swapaxes(0, 1), dtype=dtype)
+        weights, biases = units[:, :, :d].reshape(m * b, d), units[:, :, d].reshape(m * b, 1)
+        flipped = self.flipped[which]
+        shares = (rows.weights / rows.total).astype(dtype)
+        targets = rows.targets.astype(dtype)
+        losses, slopes, bias_slopes = np.zeros(b), np.zeros((m * b, d)), np.zeros(m * b)
+        block = max(256, min(_BLOCK_NUMBERS // (m * b), 4 * _BLOCK_NUMBERS // max(d, 1)))
+        for start in range(0, n, block):
+            inputs = rows.inputs[start : start + block]
+            margins = weights @ inputs.T
+            margins += biases
+            own = targets[start : start + block]
+            wanted = np.where(flipped[:, None], 1 - own, own) if flipped.any() else own
+            found, delta = self._of_block(margins.reshape(m, b, -1), wanted, shares[start : start + block])
+            losses += found
+            flat = delta.reshape(m * b, -1)
+            slopes += flat @ inputs
+            bias_slopes += flat.sum(axis=1)
+        free = points.reshape(b, m, d + 1)[:, :, :d]
+        ridges = self.ridges[which]
+        gradient = np.empty((b, m, d + 1), dtype=points.dtype)
+        gradient[:, :, :d] = slopes.reshape(m, b, d).swapaxes(0, 1) + ridges[:, None, None] * free
+        gradient[:, :, d] = bias_slopes.reshape(m, b).T
+        if self.mask is not None:
+            gradient[:, :, :d] *= self.mask
+        losses += 0.5 * ridges * np.einsum("ijk,ijk->i", free, free, dtype=np.float64)
+        return losses, gradient.reshape(b, -1)
+
+    def _of_block(self, margins: Numbers, wanted: Numbers, shares: Numbers) -> tuple[Floats, Numbers]:
+        """Losses [b] of rows and their slopes by the margins [m, b, n], which are overwritten."""
+        left, right = self.shape.left, self.shape.right
+        m = len(left)
+        fires = margins
+        with np.errstate(over="ignore"):
+            np.negative(fires, out=fires)
+            np.exp(fires, out=fires)
+        fires += 1
+        np.reciprocal(fires, out=fires)
+        says, gains = np.empty_like(fires), [np.empty(0, fires.dtype)] * m
+        for unit in reversed(range(m)):
+            if left[unit] == NONE:
+                gains[unit] = says[right[unit]] if right[unit] != NONE else np.empty(0, fires.dtype)
+                says[unit] = fires[unit] if right[unit] == NONE else fires[unit] * gains[unit]
+            else:
+                gains[unit] = (says[right[unit]] if right[unit] != NONE else 1) - says[left[unit]]
+                np.multiply(fires[unit], gains[unit], out=says[unit])
+                says[unit] += says[left[unit]]
+        losses, reach = self._outer(says[0], wanted, shares)
+        reaches = [reach] * m
+        for unit in range(m):
+            own, reach = fires[unit], reaches[unit]
+            if right[unit] != NONE:
+                reaches[right[unit]] = reach * own
+            if left[unit] != NONE:
+                reaches[left[unit]] = reach - reaches[right[unit]] if right[unit] != NONE else reach * (1 - own)
+            np.multiply(own, 1 - own, out=own)
+            own *= reach
+            if len(gains[unit]):
+                own *= gains[unit]
+        return losses, fires
+
+    def _outer(self, says: Numbers, wanted: Numbers, shares: Numbers) -> tuple[Floats, Numbers]:
+        """Losses [b] and their slopes by what the trees say [b, n]."""
+        if self.logistic:
+            sure = np.clip(says, _LEAST, 1 - _LEAST)
+            terms = wanted * np.log(sure) + (1 - wanted) * np.log1p(-sure)
+            return -np.asarray(terms @ shares, dtype=np.float64), (sure - wanted) / (sure * (1 - sure)) * shares
+        off = says - wanted
+        weighted = off * shares
+        return np.einsum("ij,ij->i", off, weighted).astype(np.float64), 2 * weighted
+
+
+@dataclass(frozen=True, slots=True)
+class TreeTraining:
+    """How a tree is trained: the ridge, squares or log loss, the most steps, and when a step gains too little."""
+
+    l2: float
+    logistic: bool = False
+    steps: int = 200
+    tolerance: float = 1e-6
+
+
+def tree_of(point: Numbers, shape: Shape) -> LTUTree:
+    """The tree of a shape with these numbers."""
+    units = np.asarray(point, dtype=np.float64).reshape(shape.size, -1)
+    return LTUTree(shape, units[:, :-1].copy(), units[:, -1].copy())
+
+
+def softened(tree: LTUTree, length: float = 4.0) -> LTUTree:
+    """The same tree with the weights of each unit scaled to a length, so that it is neither too sure nor too unsure."""
+    lengths = np.linalg.norm(tree.weights, axis=1)
+    scale = np.where(lengths > 0.0, length / np.maximum(lengths, 1e-300), 1.0)
+    return LTUTree(tree.shape, tree.weights * scale[:, None], tree.biases * scale)
+
+
+def refined(
+    tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callable[[], None], mask: Bools | None = None
+) -> LTUTree:
+    """A tree with its units fitted together, from where they are; mask [m, d]: the weights that may differ from 0."""
+    live = np.arange(rows.inputs.shape[1]) if mask is None else np.flatnonzero(mask.any(axis=0))
+    seen = rows if mask is None else rows.of(live).merged()
+    start = LTUTree(tree.shape, tree.weights[:, live], tree.biases)
+    own_mask = None if mask is None else mask[:, live]
+    loss = TreeLoss(seen, tree.shape, np.array([training.l2]), np.array([False]), own_mask, training.logistic)
+    point = np.hstack([start.weights, start.biases[:, None]]).ravel().astype(rows.inputs.dtype)[None]
+    points, _ = minimise(loss, point, training.steps, training.tolerance, check)
+    return tree_of(points[0], tree.shape).over(live, rows.inputs.shape[1])

@@ -1,1 +1,0 @@
-"""Networks of units that are wired as a tree, and trained as a whole (Sahami, "Madaline-Style Learning Algorithm")."""

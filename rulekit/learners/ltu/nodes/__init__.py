@@ -1,1 +1,0 @@
-"""Ways to fit a single unit to rows, each a `rulekit.learners.ltu.growing.Node`."""

@@ -1,0 +1,144 @@
+"""The rule of the network, row by row (Sahami, "Madaline-Style Learning Algorithm", for any tree).
+
+A row is answered along its path. Where yes is wrong, the unit at which the path ends is weakened. Where no is wrong,
+one of the units without a right child is to answer yes: it is strengthened, and so are, or else weakened, the units on
+the way to it that send the row elsewhere. All sums are those before any change.
+
+The text of the paper weakens every leaf on the path of a wrong yes; its examples weaken the last one, as here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
+
+
+class Wiring(NamedTuple):
+    """The children and ways of a shape: left, right [m]; ways [m, m]."""
+
+    left: Ints
+    right: Ints
+    ways: Ints
+
+
+class UnitWeights(NamedTuple):
+    """What training changes in place.
+
+    weights [m, k], biases [m]; ups, downs [m, k]: how often each weight was multiplied (not those of fixed
+    increments).
+    """
+
+    weights: Floats
+    biases: Floats
+    ups: Ints
+    downs: Ints
+
+
+class Steps(NamedTuple):
+    """How a weight changes: by factors from the two tables, or by the input; whether one down undoes one up."""
+
+    multiplies: bool
+    cancels: bool
+    rises: Floats
+    falls: Floats
+
+
+@compiled
+def present(
+    inputs: Floats, labels: Bools, order: Ints, wiring: Wiring, state: UnitWeights, steps: Steps, least: bool
+) -> int:
+    """Show the rows of `order`, and change the state in place; says how many were answered wrongly.
+
+    least: whether the unit to answer yes is that of least disturbance, else the one whose sum is closest to 0.
+    """
+    margins = np.zeros(len(wiring.left))
+    mistakes = 0
+    for row in order:
+        for k in range(len(margins)):
+            margins[k] = _sum(inputs, row, state.weights, state.biases, k)
+        end = _end(margins, wiring)
+        if (margins[end] >= 0.0) == labels[row]:
+            continue
+        mistakes += 1
+        if labels[row]:
+            chosen = _chosen(margins, wiring, least)
+            _move(chosen, True, inputs, row, state, steps)
+            for k in range(chosen):
+                way = wiring.ways[chosen, k]
+                if way != 0 and (way > 0) != (margins[k] >= 0.0):
+                    _move(k, way > 0, inputs, row, state, steps)
+        else:
+            _move(end, False, inputs, row, state, steps)
+    return mistakes
+
+
+@compiled
+def margins_of(inputs: Floats, weights: Floats, biases: Floats) -> Floats:
+    """The sums [n, m] of all units on all rows, each as in training."""
+    found = np.empty((len(inputs), len(biases)))
+    for row in range(len(inputs)):
+        for k in range(len(biases)):
+            found[row, k] = _sum(inputs, row, weights, biases, k)
+    return found
+
+
+def _sum(inputs: Floats, row: int, weights: Floats, biases: Floats, k: int) -> float:
+    total = 0.0
+    for i in range(inputs.shape[1]):
+        total += weights[k, i] * inputs[row, i]
+    return total + float(biases[k])
+
+
+def _end(margins: Floats, wiring: Wiring) -> int:
+    """The unit at which a row is answered."""
+    unit = 0
+    following = wiring.right[0] if margins[0] >= 0.0 else wiring.left[0]
+    while following >= 0:
+        unit = following
+        following = wiring.right[unit] if margins[unit] >= 0.0 else wiring.left[unit]
+    return unit
+
+
+def _chosen(margins: Floats, wiring: Wiring, least: bool) -> int:
+    """The unit without a right child that is to answer yes; the first of equal ones."""
+    chosen, smallest = -1, np.inf
+    for unit in range(len(margins)):
+        if wiring.right[unit] >= 0:
+            continue
+        if least:
+            cost = max(0.0, -margins[unit])
+            for k in range(unit):
+                way = wiring.ways[unit, k]
+                if way != 0 and (way > 0) != (margins[k] >= 0.0):
+                    cost += abs(margins[k])
+        else:
+            cost = abs(margins[unit])
+        if chosen < 0 or cost < smallest:
+            chosen, smallest = unit, cost
+    return chosen
+
+
+def _move(k: int, up: bool, inputs: Floats, row: int, state: UnitWeights, steps: Steps) -> None:
+    """Strengthen (up) or weaken a unit."""
+    n = inputs.shape[1]
+    if not steps.multiplies:
+        sign = 1.0 if up else -1.0
+        for i in range(n):
+            state.weights[k, i] += sign * inputs[row, i]
+        state.biases[k] += sign
+        return
+    for i in range(n):
+        if inputs[row, i] == 0.0:
+            continue
+        if up:
+            state.ups[k, i] = min(state.ups[k, i] + 1, len(steps.rises) - 1)
+        else:
+            state.downs[k, i] = min(state.downs[k, i] + 1, len(steps.falls) - 1)
+        if steps.cancels and state.ups[k, i] > 0 and state.downs[k, i] > 0:
+            state.ups[k, i] -= 1
+            state.downs[k, i] -= 1
+        state.weights[k, i] = steps.rises[state.ups[k, i]] * steps.falls[state.downs[k, i]]

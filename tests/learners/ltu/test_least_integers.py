@@ -1,0 +1,87 @@
+"""Least whole weights: the same truth on every combination, of the least total, equal where conditions are alike."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rulekit.learners.ltu.exact_terms import RealTerm, RealUnit, Seen
+from rulekit.learners.ltu.exact_units import combinations, least_integer_unit, least_integers
+
+NONE_MISSING = Seen(frozenset(), frozenset(range(20)))
+
+
+def unit_of(weights, bias):
+    holds = np.array([0.0, 0.0, 1.0])
+    return RealUnit(tuple(RealTerm(weight, k, holds) for k, weight in enumerate(weights)), bias)
+
+
+def cube(k):
+    return np.array(list(itertools.product([False, True], repeat=k)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 10))
+def test_the_truth_is_the_same_on_all_combinations(seed, k):
+    rng = np.random.default_rng(seed)
+    weights = np.abs(rng.normal(size=k)) + 1e-3
+    real = unit_of(weights, -rng.random() * weights.sum())
+    unit = least_integer_unit(real, NONE_MISSING)
+    points = cube(k)
+    sums = np.full(len(points), unit.bias)
+    for term in unit.terms:
+        assert term.weight == int(term.weight) > 0
+        sums += term.weight * points[:, term.column]
+    assert np.array_equal(sums >= 0, real.bias + points @ weights >= 0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "bias", "whole", "threshold"),
+    [
+        ([0.21, 0.2, 0.19, 0.2, 0.2], -0.77, [1, 1, 1, 1, 1], 3.5),  # 4 of 5
+        ([0.5, 0.3, 0.4], -0.1, [1, 1, 1], 0.5),
+        ([2.2, 1.0, 1.1], -1.95, [2, 1, 1], 1.5),  # a, or b and c
+        ([5.0, 3.1, 2.9, 0.1], -5.95, [1, 1, 1], 1.5),  # the last one changes nothing
+        ([5.0, 3.0, 2.0, 2.0, 1.0], -6.95, [2, 1, 1, 1], 2.5),
+        ([3.3, 2.9, 2.1, 1.2, 0.9], -5.15, [3, 2, 2, 1, 1], 4.5),
+    ],
+)
+def test_known_functions(weights, bias, whole, threshold):
+    unit = least_integer_unit(unit_of(weights, bias), NONE_MISSING)
+    assert [term.weight for term in unit.terms] == whole
+    assert -unit.bias == threshold
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_no_smaller_total_has_the_same_truth(k):
+    rng = np.random.default_rng(k)
+    points = cube(k)
+    for _ in range(6):
+        weights = np.abs(rng.normal(size=k))
+        holds = points @ weights >= weights.sum() * rng.uniform(0.2, 0.8)
+        found = least_integers(points, holds, np.ones(k, dtype=bool))
+        smaller = (w for w in itertools.product(range(found.sum() + 1), repeat=k) if sum(w) < found.sum())
+        assert not any((points[holds] @ w).min() > (points[~holds] @ w).max() for w in smaller)
+
+
+def test_levels_of_one_column_exclude_one_another():
+    """Only two of the three columns can hold at once, so that a level need not be told from another one."""
+    levels = [np.arange(5) == code for code in (2, 3, 4)]
+    nested = (levels[1] | levels[2], levels[2])
+    held = ((0, nested[0]), (0, nested[1]), (1, np.array([False, False, True])))
+    conditions = [RealTerm(1.0, column, holds.astype(float)) for column, holds in held]
+    points, free = combinations(conditions, Seen(frozenset(), frozenset({1})))
+    assert len(points) == 3 * 2  # none, the first, both; with the other column or without
+    assert free.tolist() == [False, False, True]
+    points, _ = combinations(conditions, Seen(frozenset({1}), frozenset({1})))
+    assert len(points) == 3 * 2  # a missing cell of the other column is as a false one
+
+
+def test_units_that_never_or_always_fire_have_no_terms():
+    assert [least_integer_unit(unit_of([1.0, 2.0], bias), NONE_MISSING).bias for bias in (0.5, -4.0)] == [1.0, -1.0]
+
+
+def test_many_conditions_are_left_to_rounding():
+    assert least_integer_unit(unit_of([1.0] * 11, -3.0), NONE_MISSING) is None
