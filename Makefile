@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Without compiled files beside the modules each of the many processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test test-slow bench conformance runtimes serve clean
+.PHONY: demo check test test-slow bench conformance runtimes serve docs clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,10 @@ runtimes: $(STAMP)  ## the exports in every runtime that can be installed here; 
 
 serve: $(STAMP)  ## the sample page, which scores a model in the browser
 	$(BIN)/python -m samples.serve
+
+docs: $(STAMP)  ## the site in build/site, with search and an API reference; a broken link is an error
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(STAMP)  ## accuracy and speed, peers in the same run
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"

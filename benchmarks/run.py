@@ -45,6 +45,7 @@ BENCHMARKS = {
     "noisy_forms": Benchmark("proofs", "noisy-ors as ONNX: operators, and seconds of their proof, by causes", 3, BOTH),
     "nearest_change": Benchmark("speed", "the nearest change of a row, by form of decision", 4, BOTH),
     "start_up": Benchmark("speed", "cold starts of the command", 1),
+    "entered_files": Benchmark("speed", "files that a command enters, modules that it loads", 1),
     "first_training": Benchmark("speed", "the first trainings in a new installation", 1),
     "reading": Benchmark("speed", "a large CSV beside polars", 1),
     "accuracy": Benchmark(
@@ -118,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="of " + ", ".join(BENCHMARKS))
     parser.add_argument("--small", action="store_true", help="smaller runs where there are some")
-    parser.add_argument("--write", action="store_true", help="write the sections of docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="write the sections of docs/benchmarks/")
     parser.add_argument("--list", action="store_true", help="print the commands and their minutes, run nothing")
     arguments = parser.parse_args()
     names = arguments.names or list(BENCHMARKS)

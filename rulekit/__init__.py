@@ -7,8 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rulekit.version import DISTRIBUTION as DISTRIBUTION
+from rulekit.version import __version__ as __version__
+from rulekit.views import answered_by
+
 if TYPE_CHECKING:
-    from rulekit.graph.files.model_files import load
+    from rulekit.audit.differences.compared import compare
+    from rulekit.audit.drift.monitoring import monitor
+    from rulekit.audit.explaining.explanations import explain
+    from rulekit.graph.files.model_files import export, load
     from rulekit.graph.rule_graph import RuleGraph
     from rulekit.learners.additive.estimator import AdditiveRulesClassifier
     from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
@@ -18,17 +25,29 @@ if TYPE_CHECKING:
     from rulekit.learners.mcmc.learner import MCMCClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.learners.rules.estimator import RulesClassifier
+    from rulekit.notebook.boundaries import plot_boundary
+    from rulekit.notebook.display import show
+    from rulekit.notebook.frames import rules_frame
+    from rulekit.notebook.pictures import plot_calibration, plot_ladder, plot_path, plot_roc, plot_rules
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
     from rulekit.tables.reading import read_table
     from rulekit.tables.table import Table
     from rulekit.verification.parity import verify
 
-__version__ = "0.1.0"
-DISTRIBUTION = "rulekit-portable"
-"""The name on the package index, where an unrelated package bears the name of this module."""
-
 _LAZY = {
+    "compare": "rulekit.audit.differences.compared",
+    "explain": "rulekit.audit.explaining.explanations",
+    "export": "rulekit.graph.files.model_files",
+    "monitor": "rulekit.audit.drift.monitoring",
+    "plot_boundary": "rulekit.notebook.boundaries",
+    "plot_calibration": "rulekit.notebook.pictures",
+    "plot_ladder": "rulekit.notebook.pictures",
+    "plot_path": "rulekit.notebook.pictures",
+    "plot_roc": "rulekit.notebook.pictures",
+    "plot_rules": "rulekit.notebook.pictures",
+    "rules_frame": "rulekit.notebook.frames",
+    "show": "rulekit.notebook.display",
     "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
     "CNLLClassifier": "rulekit.learners.cnll.estimator",
@@ -64,8 +83,20 @@ __all__ = [
     "RulesClassifier",
     "Schema",
     "Table",
+    "compare",
+    "explain",
+    "export",
     "load",
+    "monitor",
+    "plot_boundary",
+    "plot_calibration",
+    "plot_ladder",
+    "plot_path",
+    "plot_roc",
+    "plot_rules",
     "read_table",
+    "rules_frame",
+    "show",
     "simplify",
     "verify",
 ]
@@ -82,6 +113,8 @@ def foreign_files() -> str:
     fix = f"pip uninstall rulekit, then pip install --force-reinstall {DISTRIBUTION}"
     return f"the unrelated package rulekit is installed in the same folder; {fix}"
 
+
+answered_by(lambda: import_module("rulekit.notebook.display"))
 
 if _foreign := foreign_files():
     warnings.warn(f"{DISTRIBUTION}: {_foreign}", stacklevel=2)

@@ -1,6 +1,6 @@
-"""The one limit of time of a command: a moment of the monotonic clock, handed to all that the command asks.
+"""The limits of a search: of time, a moment of the monotonic clock that is handed to all parts of a command; of cells.
 
-The same object hears how far the work has come, so that whatever may end by the limit also shows progress.
+The object that limits the time hears how far the work has come, so that whatever may end by it also shows progress.
 """
 
 from __future__ import annotations
@@ -11,6 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rulekit.errors import BudgetError
+
+FEW_CELLS = 1 << 17
+"""Combinations of cells that are all run, whatever else would answer a question."""
+RUN_CELLS = 1 << 20
+"""Combinations that are all run where their results are kept and asked for again and again."""
+MANY_CELLS = 1 << 21
+"""Combinations that are all run where nothing else answers a question."""
+BLOCK_CELLS = 1 << 16
+"""Combinations that are run together."""
 
 
 class OutOfTime(BudgetError):  # noqa: N818

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rulekit.program.body import Body
 from rulekit.program.elementary import elementary
-from rulekit.program.expressions import ATOM, atom, bracketed, layout
-from rulekit.program.lower import alike, lower
-from rulekit.program.naming import Names, context_of, label_texts
-from rulekit.program.spelling import LOW, MIDDLE, PRODUCT, Spelling
+from rulekit.program.expressions import ATOM, Expression, atom, bracketed, layout
+from rulekit.program.lower import alike, firing_steps, lower
+from rulekit.program.naming import Names, context_of, label_texts, reached
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Spelling
 from rulekit.targets import Answer, Artifact, Feed, NoOptions, Outcome, Reading, Runtime, Target, answers, option
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
@@ -16,12 +16,14 @@ from rulekit.verification.rows.fed import arrays, objects, raw_rows, rows_by_nam
 
 __all__ = [
     "ATOM",
+    "CHOICE",
     "LOW",
     "MIDDLE",
     "PRODUCT",
     "Answer",
     "Artifact",
     "Body",
+    "Expression",
     "Feed",
     "Names",
     "NoOptions",
@@ -37,6 +39,7 @@ __all__ = [
     "bracketed",
     "context_of",
     "elementary",
+    "firing_steps",
     "label_texts",
     "layout",
     "lower",
@@ -44,6 +47,7 @@ __all__ = [
     "option",
     "raw_columns",
     "raw_rows",
+    "reached",
     "read_answer",
     "rows_by_name",
     "rows_by_place",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rulekit import plot_boundary
 from samples.commands import run_command
 from samples.pumps import pumps
 from samples.tickets import tickets
@@ -67,7 +68,7 @@ SAMPLES = (
     Sample("breast_cancer", ("--target", "diagnosis", "--positive", "malignant", "--holdout", "0.25")),
     Sample(
         "tickets",
-        ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or", "--type", "ticket=text"),
+        ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or-paper", "--type", "ticket=text"),
         onnx=("--input", "ids"),
     ),
     Sample(
@@ -145,7 +146,7 @@ def draw_boundary(path: Path) -> None:
     X, y = make_moons(600, noise=0.2, random_state=0)
     points = {"x": X[:, 0].round(3), "y": X[:, 1].round(3)}
     graph = LTUTreeClassifier(target="moon", random_state=0).fit(points, y).rule_graph_
-    graph.plot_boundary(("x", "y"), points, y).figure.savefig(path, dpi=120)
+    plot_boundary(graph, ("x", "y"), points, y).figure.savefig(path, dpi=120)
 
 
 def make_samples() -> None:

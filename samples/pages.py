@@ -1,7 +1,7 @@
 """The pages for users: what their fences hold, running it, and writing what is really printed back into them.
 
-A page is README.md or docs/*.md. Its fences run in order in a folder of its own that holds the sample tables and the
-loan model with its exports:
+A page is README.md or a page below docs/. Its fences run in order in a folder of its own that holds the sample tables
+and the loan model with its exports:
 
     ```console    lines that begin with `$ ` are commands, the others what they print; run where the first command is
                   a `rulekit` one
@@ -11,7 +11,8 @@ loan model with its exports:
 A printed line `...` stands for any lines. Seconds, sizes, the baselines that time allowed, widths
 of float noise and temporary names may vary.
 Between `<!-- options COMMAND -->` and `<!-- end -->` stands the table of a subcommand's options, and likewise that of a
-learner's parameters after `<!-- parameters NAME -->`.
+learner's parameters after `<!-- parameters NAME -->`. What many commands or learners share stands in one table, and the
+others name it in a row: `<!-- options reading -->`, `<!-- parameters shared -->`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ import re
 import shlex
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -34,7 +37,7 @@ from samples.commands import run_command, run_shell, within
 
 ROOT = Path(__file__).parent.parent
 _FENCE = re.compile(r"^```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_PARAMETERS = re.compile(r"(<!-- parameters (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PARAMETERS = re.compile(r"(<!-- parameters ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _OPTIONS = re.compile(r"(<!-- options (\w+(?: \w+)?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _VARIES = (
     # the baselines that the time allowed, and on how many folds
@@ -46,6 +49,21 @@ _VARIES = (
     (re.compile(r"\b[\d.]+ (kB|bytes)\b"), "# kB"),
     (re.compile(r"within [\d.e-]+"), "within #"),
 )
+# Options that many commands share: the page that has their table, and their names.
+SHARED_OPTIONS = {
+    "reading": (
+        "[reading a file](reading.md#options-for-a-file)",
+        ("--delimiter", "--decimal", "--encoding", "--header", "--names", "--comment", "--quote", "--trim"),
+    ),
+    "columns": (
+        "[meaning of columns](reading.md#options-for-columns)",
+        ("--types", "--ignore", "--type", "--unit", "--role", "--unseen", "--missing", "--width"),
+    ),
+    "promises": (
+        "[promises](check.md#declaring-a-promise)",
+        ("--monotone", "--forbid", "--require", "--missing-never-helps"),
+    ),
+}
 _VALUE_NAMES = {int: "N", float: "X", Path: "FILE", str: "TEXT"}
 
 
@@ -83,8 +101,8 @@ class Option:
 
 
 def page_paths() -> list[Path]:
-    """README.md and every page of docs/."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README.md and every page below docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def fences(text: str) -> list[Fence]:
@@ -218,13 +236,30 @@ def _option(name: str, hint: Any, function: Any) -> Option:
 
 
 def options_table(command: str) -> str:
-    """The arguments and options of a subcommand as a table, from the command itself."""
+    """The options of a subcommand as a table, or those of a shared group; groups that it shares are one row each."""
     rows = ["| option | | default |", "|---|---|---|"]
-    for option in command_options()[command]:
-        shown = ", ".join(f"`{name}`" for name in option.names)
-        shown += (f" `{option.value}`" if option.value else "") + (" ..." if option.many else "")
-        rows.append(f"| {shown} | {option.help} | {option.default} |".replace("  ", " "))
-    return "\n".join(rows) + "\n"
+    if command in SHARED_OPTIONS:
+        return "\n".join([*rows, *map(_option_row, shared_options(command))]) + "\n"
+    options, last = command_options()[command], []
+    for group, (link, _) in SHARED_OPTIONS.items():
+        shared = shared_options(group)
+        if all(option in options for option in shared):
+            options = [option for option in options if option not in shared]
+            last.append(f"| {link}: {', '.join(f'`{option.names[0]}`' for option in shared)} | | |")
+    return "\n".join([*rows, *map(_option_row, options), *last]) + "\n"
+
+
+def shared_options(group: str) -> list[Option]:
+    """The options of a shared group, as `train` declares them."""
+    names = SHARED_OPTIONS[group][1]
+    return [option for option in command_options()["train"] if option.names[0] in names]
+
+
+def _option_row(option: Option) -> str:
+    shown = ", ".join(f"`{name}`" for name in option.names)
+    shown += (f" `{option.value}`" if option.value else "") + (" ..." if option.many else "")
+    cells = (text.replace("|", "\\|") for text in (shown, option.help, option.default))
+    return f"| {' | '.join(cells)} |".replace("  ", " ")
 
 
 def with_options(text: str) -> str:
@@ -234,18 +269,45 @@ def with_options(text: str) -> str:
 
 
 def parameters_table(learner: str) -> str:
-    """The parameters of a learner, its own first, without those in groups; "shared": those of the groups."""
-    from rulekit.learners.contract import find_learner, parameters_of
-    from rulekit.learners.settings import SizeSettings
+    """The parameters of a learner alone, and one row for those that it shares; of `shared` those of all learners."""
+    from rulekit.learners.contract import find_learner
 
-    known = parameters_of(SizeSettings) if learner == "shared" else find_learner(learner).parameters
-    parameters = [each for each in known.values() if bool(each.group) == (learner == "shared")]
-    lines = ["| parameter | default | what | may be |", "|---|---|---|---|"]
-    for each in sorted(parameters, key=lambda each: each.group):
-        words = ("None, or " if each.allowed.optional else "") + each.allowed.words
-        name = f"`{each.name}` in `{each.group}`" if each.group else f"`{each.name}`"
-        lines.append(f"| {name} | `{each.default!r}` | {each.help} | {words} |")
-    return "\n".join(lines) + "\n"
+    lines, shared = ["| parameter | default | what | may be |", "|---|---|---|---|"], shared_parameters()
+    if learner == "shared":
+        return "\n".join([*lines, *(_parameter_row(name, what) for name, what in shared.items())]) + "\n"
+    parameters = find_learner(learner).parameters
+    for name, parameter in parameters.items():
+        if name not in shared or _declared((name, shared[name])) != _declared((name, parameter)):
+            lines.append(_parameter_row(name, parameter))
+    lacking = ", ".join(f"`{name}`" for name in shared if name not in parameters)
+    but = f" but {lacking}" if lacking else ""
+    return "\n".join([*lines, f"| the [shared parameters](parameters.md){but} | | | |"]) + "\n"
+
+
+@cache
+def shared_parameters() -> dict[str, Any]:
+    """The parameters that more than half of the learners declare alike, those without a group first."""
+    from rulekit.learners.contract import find_learner, learner_names
+
+    learners = [find_learner(name) for name in learner_names()]
+    seen = Counter(_declared(parameter) for learner in learners for parameter in learner.parameters.items())
+    found: dict[str, Any] = {}
+    for learner in (find_learner("rules"), *learners):
+        for name, parameter in learner.parameters.items():
+            if 2 * seen[_declared((name, parameter))] > len(learners):
+                found.setdefault(name, parameter)
+    return dict(sorted(found.items(), key=lambda pair: pair[1].group))
+
+
+def _declared(parameter: Any) -> tuple[str, ...]:
+    name, what = parameter
+    return name, repr(what.default), what.help, what.allowed.words
+
+
+def _parameter_row(name: str, parameter: Any) -> str:
+    words = ("None, or " if parameter.allowed.optional else "") + parameter.allowed.words
+    shown = f"`{name}` in `{parameter.group}`" if parameter.group else f"`{name}`"
+    return f"| {shown} | `{parameter.default!r}` | {parameter.help} | {words} |"
 
 
 def refreshed(text: str) -> str:

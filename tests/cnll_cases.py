@@ -18,7 +18,7 @@ from rulekit.learners.data.binning import bin_column
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.learning import Plan, Run, learn_all
+from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.noisy_formulas import ReadOnceTree
 from rulekit.learners.sums_of_rows.histograms import quantise_by_class
@@ -157,5 +157,5 @@ def learned(
     """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
     question = Question("yes", 0, problem, None, 0, 1, NO_WATCH, settings)
     folds = Folds(problem, n_folds, None, 0) if n_folds else None
-    (run,), stopped = learn_all(_Growth(), [question], Plan(folds, 0.0, settings.n_units, callback, deadline))
+    (run,), stopped = learn_all(_Growth(), [question], LearningPlan(folds, 0.0, settings.n_units, callback, deadline))
     return run, stopped

@@ -15,7 +15,7 @@ from rulekit_exporters.onnx.builder import serialize
 from rulekit_exporters.onnx.emission import build, formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.options import Options, public_outputs
+from rulekit_exporters.onnx.options import OnnxOptions, public_outputs
 from rulekit_exporters.onnx.running import run_runtime
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -154,7 +154,7 @@ def assert_same_everywhere(graph: RuleGraph, table: Table | None = None, **optio
 
 def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any) -> dict[str, bytes]:
     """A model of each formulation that the graph has, the tree among them, by its name."""
-    parsed = Options(**{"input": form, "text": False, "optimize": "latency", **options})
+    parsed = OnnxOptions(**{"input": form, "text": False, "optimize": "latency", **options})
     plan = plan_inputs(graph, parsed.input)
     names = public_outputs(plan.names, ("label", "probabilities"))
     found = formulations(graph, plan, parsed).emitters

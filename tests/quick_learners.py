@@ -15,6 +15,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "ltu-tree-paper": {"max_nodes": 2, "n_epochs": 1},
     "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},
     "madaline": {"shape": "small", "n_passes": 1, "n_networks": 1},
+    "noisy-count": {"max_causes": 2, "n_folds": 2},
     "noisy-or": {"max_causes": 2, "n_folds": 2},
+    "noisy-or-gated": {"max_causes": 2, "n_folds": 2},
+    "noisy-or-paper": {"max_causes": 2, "n_folds": 2},
     "rules": {"max_rules": 2, "n_folds": 2},
 }

@@ -21,7 +21,7 @@ from benchmarks.learning.peers.catalogue import COMPARED, ENTRIES, OUR_NAMES, si
 from benchmarks.learning.peers.curves import FAMILIES, SIZES, TABLES, WITH_PATH, curve_report, draw
 from benchmarks.learning.peers.data import FOLD_TABLES, load
 from benchmarks.learning.peers.environment import DEFAULT, Environments, environments
-from benchmarks.learning.peers.pages import PAGE, replace_section, run_with
+from benchmarks.learning.peers.pages import FOLDER, replace_section, run_with
 from benchmarks.learning.peers.report import accuracy_report
 from benchmarks.learning.peers.results import Results
 from benchmarks.learning.peers.runner import Limits, Servers, Task, Wanted, machine, run
@@ -106,10 +106,10 @@ def main() -> None:
     parser.add_argument("--only", choices=["ours"], help="do ours and HistGB anew, keep the others")
     parser.add_argument("--report-only", action="store_true", help="from the results so far, nothing is run")
     parser.add_argument("--write", action="store_true", help="replace the section of the page and its picture")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page; another one than the default is written")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page; another one than the default is written")
     parser.add_argument("--picture", type=Path, help="where the curves are drawn")
     arguments = parser.parse_args()
-    arguments.write |= arguments.page != PAGE
+    arguments.write |= arguments.page != FOLDER
     peers = environments(arguments.environment)
     print(f"{machine()}; a fit may take {arguments.limit:g} CPU seconds, one thread", flush=True)
     (curves if arguments.curves else compare)(arguments, peers)

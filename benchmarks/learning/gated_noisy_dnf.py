@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, hstack
 
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, covered, fit_conjunctions
-from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
-from rulekit.learners.noisy_or.fitting.row_cells import RowCells
-from rulekit.learners.noisy_or.fitting.strengths import Strengths
+from rulekit.learners.noisy_or.likelihood import Strengths
+from rulekit.learners.papers.noisy_or.gated_fit import GatedStrengths, fit_gated
 from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 
 
@@ -21,23 +21,23 @@ class GatedDNF:
     """Conjunctions, and a gated noisy-or over the cells of the rows and, behind them, the conjunctions."""
 
     conjunctions: tuple[Conjunction, ...]
-    gated: Gated
+    gated: GatedStrengths
 
-    def cells(self, rows: RowCells) -> RowCells:
+    def cells(self, rows: csr_array) -> csr_array:
         """The rows with the conjunctions that hold on each behind their own cells."""
         return beside(rows, covered(rows, self.conjunctions))
 
-    def activations(self, rows: RowCells) -> Floats:
+    def activations(self, rows: csr_array) -> Floats:
         """-log P(C = 0 | row) [n]."""
         return self.gated.activations(self.cells(rows))
 
-    def probabilities(self, rows: RowCells) -> Floats:
+    def probabilities(self, rows: csr_array) -> Floats:
         """P(C = 1 | row) [n]."""
         return self.gated.probabilities(self.cells(rows))
 
 
 def fit_gated_conjunctions(
-    rows: RowCells,
+    rows: csr_array,
     labels: npt.NDArray[Any],
     *,
     prior: float = 8.0,
@@ -55,10 +55,10 @@ def fit_gated_conjunctions(
     found = fit_conjunctions(
         rows, labels, prior=prior, depth=depth, absent=absent, weights=weights, breadth=breadth, check=check
     )
-    k, n = rows.n_cells, len(found.conjunctions)
+    k, n = rows.shape[1], len(found.conjunctions)
     cells = beside(rows, covered(rows, found.conjunctions))
     rule = np.arange(k + n) >= k
-    start = Strengths(np.append(np.zeros(k), found.strengths.present), None, found.strengths.leak)
+    start = Strengths(np.append(np.zeros(k), found.strengths.cells), found.strengths.leak)
     gated = fit_gated(
         cells,
         labels,
@@ -70,20 +70,13 @@ def fit_gated_conjunctions(
         weights=weights,
         check=check,
     )
-    kept = np.flatnonzero(gated.causes.present[k:] > 0.0)
+    kept = np.flatnonzero(gated.causes.cells[k:] > 0.0)
     chosen = np.concatenate([np.arange(k), k + kept])
-    own = Strengths(gated.causes.present[chosen], None, gated.causes.leak)
-    other = Strengths(gated.inhibitors.present[chosen], None, gated.inhibitors.leak)
-    return GatedDNF(tuple(found.conjunctions[i] for i in kept), Gated(own, other, gated.objective))
+    own = Strengths(gated.causes.cells[chosen], gated.causes.leak)
+    other = Strengths(gated.inhibitors.cells[chosen], gated.inhibitors.leak)
+    return GatedDNF(tuple(found.conjunctions[i] for i in kept), GatedStrengths(own, other, gated.objective))
 
 
-def beside(rows: RowCells, other: RowCells) -> RowCells:
-    """The same rows with the cells and attributes of another one behind their own."""
-    indptr = rows.indptr + other.indptr
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    own = np.arange(len(rows.indices)) + np.repeat(other.indptr[:-1], rows.lengths)
-    indices[own] = rows.indices
-    further = np.arange(len(other.indices)) + np.repeat(rows.indptr[1:], other.lengths)
-    indices[further] = other.indices + np.int32(rows.n_cells)
-    behind = other.attribute + np.int32(rows.attribute.max(initial=-1) + 1)
-    return RowCells(indptr, indices, np.concatenate([rows.attribute, behind]))
+def beside(rows: csr_array, other: csr_array) -> csr_array:
+    """The same rows with the cells of another one behind their own."""
+    return csr_array(hstack([rows, other], format="csr"))

@@ -22,11 +22,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.learning.peers.data import load
-from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.learning.peers.pages import FOLDER, replace_section
 from benchmarks.shared.machine import stamp
 from rulekit import CNLLClassifier, RuleGraph, RulesClassifier
 from rulekit.graph.nodes import Among, And, Node, Or
-from rulekit.graph.probability.prime_implicants import threshold_rule
+from rulekit.logic.prime_implicants import threshold_rule
 
 Array = npt.NDArray[Any]
 
@@ -169,12 +169,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[200])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
     arguments = parser.parse_args()
     lines = report(arguments.seeds, arguments.data)
     print("\n" + "\n".join(lines))
     if arguments.write:
-        replace_section(PAGE, "logical", [stamp(), "", *lines])
+        replace_section(FOLDER, "logical", [stamp(), "", *lines])
 
 
 if __name__ == "__main__":

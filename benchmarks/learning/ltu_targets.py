@@ -4,7 +4,7 @@
 
 Columns permuted at random, 4,000 test rows without noise, 30 runs of each target and 40 rules drawn at random beside
 HistGradientBoosting; one thread. NAME: targets whose name begins so. --write replaces the section "ltu targets" of
-docs/benchmarks.md.
+docs/benchmarks/.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks.learning.ltu_made_targets import DRAWN, TARGETS, Drawn, Rows, Target
 from benchmarks.learning.peers.ours import units
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import LTUTreeClassifier
@@ -131,8 +131,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="targets whose name begins so; none: all")
     parser.add_argument("--seeds", type=int, default=RUNS, help="runs of each target")
     parser.add_argument("--drawn", type=int, default=40, help="rules drawn at random")
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     lines = list(report(arguments.names, range(FIRST, FIRST + arguments.seeds), range(FIRST, FIRST + arguments.drawn)))
     publish(arguments, "ltu targets", lines)

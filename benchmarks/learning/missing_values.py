@@ -2,7 +2,7 @@
 
     python -m benchmarks.learning.missing_values [table ...] [--splits 20] [--family or] [--data ../shared/data]
 
-NoisyOrClassifier at its defaults, but that all causes stay: the size is chosen by errors, and errors are not what is
+noisy-or-paper at its defaults, but that all causes stay: the size is chosen by errors, and errors are not what is
 measured. 70 % of the rows to learn from. Prints the area under the ROC curve of the complete
 tables in per cent, and the points of it that each way loses, with the standard error over the splits. First, cells are
 deleted at random from training and test rows: each way of `missing_values`, and the most frequent value (floating-point
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 from sklearn.metrics import roc_auc_score
 
-from rulekit import NoisyOrClassifier
+from rulekit.learners.papers.noisy_or.estimators import PaperNoisyOrClassifier
 
 POSITIVE = {
     "heart_cleveland": "present",
@@ -68,11 +68,11 @@ def areas(name: str, folder: Path, splits: int, family: str) -> dict[str, npt.ND
     frame, positive = table(name, folder)
     found: dict[str, list[float]] = {}
 
-    def fitted(train: pl.DataFrame, way: str) -> NoisyOrClassifier:
-        model = NoisyOrClassifier(positive=True, size=ALL, family=family, missing_values=way)
+    def fitted(train: pl.DataFrame, way: str) -> PaperNoisyOrClassifier:
+        model = PaperNoisyOrClassifier(positive=True, size=ALL, family=family, missing_values=way)
         return model.fit(train, positive[rows])
 
-    def note(way: str, model: NoisyOrClassifier, test: pl.DataFrame) -> None:
+    def note(way: str, model: PaperNoisyOrClassifier, test: pl.DataFrame) -> None:
         area = roc_auc_score(positive[held], model.predict_proba(test)[:, 1])
         found.setdefault(way, []).append(100.0 * float(area))
 

@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from benchmarks.learning.gated_noisy_dnf import GatedDNF, fit_gated_conjunctions
 from benchmarks.learning.noisy_dnf import NoisyDNF, fit_conjunctions
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
 from benchmarks.shared.sparse_rows import rows_of_words
-from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.fitting.gated import Gated, fit_gated
-from rulekit.learners.noisy_or.fitting.incidence import Incidence
-from rulekit.learners.noisy_or.fitting.row_cells import RowCells
-from rulekit.learners.noisy_or.fitting.strengths import Strengths
-from rulekit.learners.noisy_or.tuning import best_cut
+from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.papers.noisy_or.gated_fit import GatedStrengths, fit_gated
+from rulekit.learners.papers.noisy_or.thresholds import best_cut
 
 Array = npt.NDArray[Any]
 
@@ -48,23 +47,23 @@ class Variant:
         return f"{self.kind}, {self.setting}, gain {self.least:.4f}"
 
 
-def _noisy_or(prior: float) -> Callable[[RowCells, Array], Strengths]:
+def _noisy_or(prior: float) -> Callable[[csr_array, Array], Strengths]:
     return lambda rows, labels: coordinate_descent(Incidence.of(rows, labels), prior=prior).strengths
 
 
-def _gated(prior: float, other: float) -> Callable[[RowCells, Array], Gated]:
-    def fit(rows: RowCells, labels: Array) -> Gated:
+def _gated(prior: float, other: float) -> Callable[[csr_array, Array], GatedStrengths]:
+    def fit(rows: csr_array, labels: Array) -> GatedStrengths:
         start = coordinate_descent(Incidence.of(rows, labels), prior=prior).strengths
         return fit_gated(rows, labels, start, prior=prior, prior_of_inhibitors=other)
 
     return fit
 
 
-def _dnf(prior: float, depth: int) -> Callable[[RowCells, Array], NoisyDNF]:
+def _dnf(prior: float, depth: int) -> Callable[[csr_array, Array], NoisyDNF]:
     return lambda rows, labels: fit_conjunctions(rows, labels, prior=prior, depth=depth)
 
 
-def _gated_dnf(prior: float, other: float, depth: int) -> Callable[[RowCells, Array], GatedDNF]:
+def _gated_dnf(prior: float, other: float, depth: int) -> Callable[[csr_array, Array], GatedDNF]:
     return lambda rows, labels: fit_gated_conjunctions(
         rows, labels, prior=prior, prior_of_inhibitors=other, depth=depth
     )
@@ -171,13 +170,13 @@ def _rows(variant: Variant, words: Any) -> Any:
 def size_of(model: Any) -> str:
     """How many causes and inhibitors, or rules and literals, a model has."""
     if isinstance(model, Strengths):
-        return f"{np.count_nonzero(model.present)}"
-    if isinstance(model, Gated):
-        return f"{np.count_nonzero(model.causes.present)} + {np.count_nonzero(model.inhibitors.present)}"
+        return f"{np.count_nonzero(model.cells)}"
+    if isinstance(model, GatedStrengths):
+        return f"{np.count_nonzero(model.causes.cells)} + {np.count_nonzero(model.inhibitors.cells)}"
     if isinstance(model, NoisyDNF):
         return f"{len(model.conjunctions)}"
     if isinstance(model, GatedDNF):
-        return f"{len(model.conjunctions)} + {np.count_nonzero(model.gated.inhibitors.present)}"
+        return f"{len(model.conjunctions)} + {np.count_nonzero(model.gated.inhibitors.cells)}"
     return f"{model.model.coef_.size}"
 
 

@@ -3,7 +3,7 @@
     python -m benchmarks.learning.paper_boosting [--seeds 20] [--data ../shared/data] [--write]
 
 Adult in its own training and test file. The source's 81 columns are those of the rows that it prints: one for each
-level, without fnlwgt, relationship and the levels of education. --write replaces the section of docs/benchmarks.md.
+level, without fnlwgt, relationship and the levels of education. --write replaces the section of docs/benchmarks/.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.ensemble import AdaBoostClassifier
 
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier
@@ -250,8 +250,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     rows, levels = adult(arguments.data, LEFT_OUT), adult(arguments.data, ("fnlwgt",))
     sizes = f"{len(rows.y):,} training and {len(rows.y_test):,} test rows"

@@ -2,7 +2,7 @@
 
 python -m benchmarks.learning.paper_cnll [xor] [noisy] [adult] [--seeds 20] [--data ../shared/data] [--write]
 
---write replaces the section "noisy logical" of docs/benchmarks.md.
+--write replaces the section "noisy logical" of docs/benchmarks/.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier, CNLLClassifier, RuleGraph, Table
@@ -253,7 +253,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--write", action="store_true", help="replace the section on noisy-logical data")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     if "xor" in arguments.tables:
         xor(arguments.seeds)

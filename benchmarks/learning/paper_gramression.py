@@ -5,7 +5,7 @@
 Table 1: 3,000 structures of three objects with five properties, true weights .1 to 1.6 of the first object. Truths:
 fixed and random sentences with weights, 3,000 and 10,000 structures; found means the same truth values on 4,096 fresh
 structures, or the contrary ones. Tables: 5 folds, beside additive rules and CNLL. --write replaces the section "paper
-gramression" of docs/benchmarks.md and its picture.
+gramression" of docs/benchmarks/ and its picture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.learning.peers.data import load
+from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import add_options, markdown, picture, publish
 from rulekit import AdditiveRulesClassifier, GramressionClassifier, RulesClassifier
@@ -258,7 +259,7 @@ def main() -> None:
         "tables": lambda: table_lines(TABLES[:1] if small else TABLES, arguments.data),
     }
     for part in made if "all" in arguments.parts else arguments.parts:
-        publish(arguments, f"gramression {part}", made[part]())
+        publish(arguments, f"gramression {part}", [stamp(), "", *made[part]()])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 Trees, back-propagation through the whole network, Madaline and Mada-winnow on 5 to 50 bits, 1,000 and 3,000 rows,
 4,000 test rows, columns permuted; 30 runs as six groups of five. --write replaces the section "paper ltu" of
-docs/benchmarks.md and its pictures. It takes about 10 minutes.
+docs/benchmarks/ and its pictures. It takes about 10 minutes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.learning.ltu_claims import claim_lines
 from benchmarks.learning.ltu_runs import BITS, LEARNERS, Grid, runs
 from benchmarks.learning.ltu_studies import MOST_ROWS, NEEDING, best_of_five, by_kind, rows_needed, unused
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Panel, draw_lines
 from benchmarks.shared.sections import RESULTS, markdown, publish
@@ -208,8 +208,8 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="ten runs, and 10, 30 and 50 bits")
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     np.seterr(over="ignore")
     pictures = arguments.page.parent / "pictures" if arguments.write else RESULTS

@@ -4,7 +4,7 @@
 
 Noisy: 2,000 rows of twelve columns, a leak of .05 and three causes, x0 (.6), x1 and x2 (.8), x3 and x4 and x5
 (.9); 20 seeds, four walks of 20,000 steps. Adult: rule sets of at most ten conditions on the 32,561 training rows, four
-walks for two minutes together, from no given rules. --write replaces the sections of docs/benchmarks.md.
+walks for two minutes together, from no given rules. --write replaces the sections of docs/benchmarks/.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.learning.peers.data import load
+from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, markdown, publish
 from rulekit import MCMCClassifier
 from rulekit.learners.mcmc.posterior import WalkedRules
@@ -103,7 +104,7 @@ def main() -> None:
         "adult": lambda: adult_lines(arguments.data, 5.0 if arguments.small else 120.0),
     }
     for part in made if "all" in arguments.parts else arguments.parts:
-        publish(arguments, f"mcmc {part}", made[part]())
+        publish(arguments, f"mcmc {part}", [stamp(), "", *made[part]()])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 Random splits in the paper's sizes, by named seeds. Each table has one configuration that was fixed before the run, and
 the common default beside it; the number of units is chosen by five-fold cross-validation inside the training rows, up
 to the stated limit. Finished splits are kept in the results file, so that a run can go on where it stopped; --write
-draws the pictures (extra `plot`) and replaces the section of docs/benchmarks.md.
+draws the pictures (extra `plot`) and replaces the section of docs/benchmarks/.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import polars as pl
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
 
 from benchmarks.learning.paper_tables import STUDIES, Configuration, Study, numbers, prepared, split, table
-from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.learning.peers.pages import FOLDER, replace_section
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
 from rulekit import AdaBoostStumpClassifier
@@ -337,8 +337,8 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=200)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--results", type=Path, default=Path("build/paper_uci.jsonl"))
-    parser.add_argument("--write", action="store_true", help="the pictures, and the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="the pictures, and the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore", category=FutureWarning)
     arguments.results.parent.mkdir(parents=True, exist_ok=True)

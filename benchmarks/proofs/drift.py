@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from rulekit import monitor
 from rulekit.audit.drift.findings import RATE, Drift
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
@@ -147,10 +148,10 @@ def named(graph: RuleGraph, frame: pl.DataFrame, target: str) -> dict[str, list[
     found: dict[str, list[tuple[str, list[str]]]] = {}
     for shift, (of, _, change) in SHIFTS.items():
         columns = [name for name in graph.used_features if fits(graph.schema[name], of, frame)]
-        found[shift] = [(name, kinds(graph.monitor(change(frame, name)), name)) for name in columns]
+        found[shift] = [(name, kinds(monitor(graph, change(frame, name)), name)) for name in columns]
     found["swapped"] = []
     for a, b in swapped_pairs(graph, frame):
-        drift = graph.monitor(frame.with_columns(pl.col(a).alias(b), pl.col(b).alias(a)))
+        drift = monitor(graph, frame.with_columns(pl.col(a).alias(b), pl.col(b).alias(a)))
         found["swapped"].append((f"{a} and {b}", sorted({*kinds(drift, a), *kinds(drift, b)})))
     found["class share"] = [(target, class_share(graph, frame, target))]
     return found
@@ -162,7 +163,7 @@ def class_share(graph: RuleGraph, frame: pl.DataFrame, target: str) -> list[str]
     kept = (frame[target].cast(pl.String) != last).to_numpy() | (np.arange(len(frame)) % 3 == 0)
     fewer = frame.filter(kept)
     labels = fewer[target].cast(pl.String).to_list() if isinstance(graph.classes[-1], str) else fewer[target].to_list()
-    drift = graph.monitor(fewer, labels)
+    drift = monitor(graph, fewer, labels)
     return sorted({"class share" for part in drift.classes if part.changed})
 
 
@@ -176,7 +177,7 @@ def false_alarms(frame: pl.DataFrame, target: str, splits: int) -> list[str]:
         training, fresh = parts(frame, 1000 + seed, 0.7)
         graph = trained(training, target, size=3)
         labels = fresh[target].cast(pl.String).to_list()
-        drift = graph.monitor(fresh, labels if isinstance(graph.classes[-1], str) else fresh[target].to_list())
+        drift = monitor(graph, fresh, labels if isinstance(graph.classes[-1], str) else fresh[target].to_list())
         if not drift.alike:
             found.append(", ".join(f"{what} {name}" for what, name in drift.found()))
     return found

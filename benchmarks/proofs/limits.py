@@ -40,6 +40,9 @@ LEARNERS = (
     "mada-winnow",
     "gramression",
     "mcmc",
+    "noisy-or-paper",
+    "noisy-or-gated",
+    "noisy-count",
 )
 
 COMMANDS = {

@@ -4,7 +4,7 @@
 
 Learns every table with every setting in every way and compares the SHA-256 of the saved files; exits with 1 where one
 differs. The interpreter runs kernels slowly, so it is compared with the others on fewer rows. Finished tables are kept
-in build/benchmarks/same_model.jsonl. --write replaces the section "same model" of docs/benchmarks.md.
+in build/benchmarks/same_model.jsonl. --write replaces the section "same model" of docs/benchmarks/.
 """
 
 from __future__ import annotations

@@ -7,19 +7,20 @@ from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from benchmarks.learning.peers.pages import commit
 from benchmarks.learning.peers.runner import machine
 
 PACKAGES = ("rulekit-portable", "numpy", "numba", "scikit-learn", "polars", "onnx", "onnxruntime")
 
 
 def stamp(others: float | None = None, day: str | None = None) -> str:
-    """Date (today unless given), machine and versions.
+    """Date (today unless given), commit, machine and versions.
 
     others: the largest share of the machine that other processes took meanwhile.
     """
     today = day or datetime.datetime.now(tz=datetime.UTC).date()
     memory = psutil.virtual_memory().total / 2**30
-    found = f"Run of {today} on {machine()}, {memory:.0f} GiB of memory; {versions()}."
+    found = f"Run of {today} at {commit()} on {machine()}, {memory:.0f} GiB of memory; {versions()}."
     return found if others is None else f"{found} Other processes took at most {others:.0%} of the machine meanwhile."
 
 

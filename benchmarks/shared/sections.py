@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.learning.peers.pages import FOLDER, page_of, replace_section
 from benchmarks.shared.kept import RESULTS, Kept
 
 TITLES = {
@@ -43,11 +43,9 @@ TITLES = {
 def add_options(parser: argparse.ArgumentParser) -> None:
     """--small, --write, --anew and --page."""
     parser.add_argument("--small", action="store_true", help="smaller tables and fewer rounds, to try the command")
-    parser.add_argument(
-        "--write", action="store_true", help="replace the section of docs/benchmarks.md and its picture"
-    )
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/ and its picture")
     parser.add_argument("--anew", action="store_true", help="forget the measurements that an earlier run finished")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write, or the folder of the pages")
 
 
 def kept(arguments: argparse.Namespace, name: str) -> Kept:
@@ -65,11 +63,12 @@ def publish(arguments: argparse.Namespace, name: str, lines: Sequence[str]) -> N
     print("\n".join(lines))
     if arguments.write:
         write_section(arguments.page, name, lines)
-        print(f"\nwritten: section {name!r} of {arguments.page}")
+        print(f"\nwritten: section {name!r} of {page_of(arguments.page, name)}")
 
 
 def write_section(page: Path, name: str, lines: Sequence[str]) -> None:
-    """Put the lines into section `name` of the page; a section that is not there yet is added at the end."""
+    """Put the lines into section `name` of its page; a section that is not there yet is added at the end."""
+    page = page_of(page, name)
     text = page.read_text() if page.exists() else "# Benchmarks\n"
     if f"<!-- generated: {name} -->" not in text:
         title, module = TITLES[name]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, hstack
 
-from rulekit.learners.noisy_or.fitting.row_cells import RowCells
 
-
-def rows_of_words(matrix: Any) -> RowCells:
-    """The entries of a CSR matrix [n, n_words] that are not 0: one cell and one attribute for each column."""
-    held = matrix != 0
+def rows_of_words(matrix: Any) -> csr_array:
+    """1 where an entry of a sparse matrix [n, n_words] is not 0: a cell for each word."""
+    held = csr_array(matrix != 0)
     held.sum_duplicates()
-    return RowCells(
-        held.indptr.astype(np.int64), held.indices.astype(np.int32), np.arange(held.shape[1], dtype=np.int32)
-    )
+    return held.astype(np.float64)
+
+
+def with_absent_words(rows: csr_array) -> csr_array:
+    """The rows [n, 2 n_words] with a further cell for each word, that it is absent: what the general noisy-or takes."""
+    return csr_array(hstack([rows, csr_array(1.0 - rows.toarray())]))

@@ -7,7 +7,7 @@ Made tables in float32, 64 bins: the default (20 units), HistGradientBoosting(10
 on our kernels in turn at each size, all cores, each fit in a process of its own that first fits 1,000 rows. A process
 has a limit of wall seconds; what would pass it, by the size before, is listed and not started. Below 4 s a fit is done
 three times. Finished fits are kept in build/benchmarks/cost_laws.jsonl, so that a run can be gone on with. --write
-replaces the section "cost laws" of docs/benchmarks.md and pictures/cost_laws.png. It takes about 8 minutes on two
+replaces the section "cost laws" of docs/benchmarks/ and pictures/cost_laws.png. It takes about 8 minutes on two
 quiet cores, 6 GB of memory and 1.5 GB of disk; with --small (100,000 rows, 100 columns) about one minute.
 """
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, markdown, publish
-from rulekit.audit.nearest_change.nearest import nearest_changes
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
+from rulekit.search.nearest import nearest_changes
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.reading import read_columns

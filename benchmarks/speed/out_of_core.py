@@ -7,7 +7,7 @@ without inner folds: fewer rows in memory and out of core, whose model files mus
 core. Reading, binning and learning are timed, compilation is not: every process first fits 1,000 rows. Prints
 seconds, the time a row beside that in memory, and the peak of the resident set of the process, everything included.
 Finished runs are kept in build/benchmarks/out_of_core.jsonl. --write replaces the section "out of core" of
-docs/benchmarks.md. About 5 minutes on two quiet cores, 2 GB of disk and as much again while it runs; with --small
+docs/benchmarks/. About 5 minutes on two quiet cores, 2 GB of disk and as much again while it runs; with --small
 (300,000 rows, 100,000 in memory) less than one. Exit status 1 where a figure is missed.
 """
 

@@ -5,7 +5,7 @@
 One model (20 units, the default, learned on 200,000 rows of the made table), float32 rows; each way in a process of
 its own, interleaved, the order turning. Ratios are to HistGradientBoosting(100).predict of the same round. Finished
 rounds are kept in build/benchmarks/prediction.jsonl, so that a run can be gone on with. --write replaces the section
-"prediction" of docs/benchmarks.md and pictures/prediction.png. It takes about 3 minutes on two quiet cores, and one
+"prediction" of docs/benchmarks/ and pictures/prediction.png. It takes about 3 minutes on two quiet cores, and one
 more where the environment of skl2onnx must be made; with --small (50,000 rows, one round) about one minute.
 """
 

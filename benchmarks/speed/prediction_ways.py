@@ -16,6 +16,7 @@ import numpy.typing as npt
 from benchmarks.learning.contenders import DEFAULT
 from benchmarks.shared import made_tables
 from benchmarks.speed.conversion import BOOSTING, convert
+from rulekit import export
 
 Array = npt.NDArray[Any]
 
@@ -188,8 +189,8 @@ def prepare(folder: str, rows: int) -> dict[str, str]:
     np.save(place / "y_train.npy", few.y)
     model = CNLLClassifier(**DEFAULT).fit(few.X, few.y).rule_graph_
     model.save(place / "model.json")
-    model.export(place / "model.onnx", to="onnx")
-    model.export(place / "model.py", to="python")
+    export(model, place / "model.onnx", to="onnx")
+    export(model, place / "model.py", to="python")
     np.save(place / "labels.npy", model.predict(made.X[:CHUNK]))
     stopped = convert(BOOSTING, [place / name for name in ("X_train.npy", "y_train.npy", "boosting.onnx")])
     return {"converted": stopped} if stopped else {}

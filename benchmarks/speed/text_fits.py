@@ -12,9 +12,9 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.shared.measuring import Watch, cost_of
 from benchmarks.shared.sparse_rows import rows_of_words
-from rulekit.learners.noisy_or.fitting.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.fitting.em import expectation_maximisation
-from rulekit.learners.noisy_or.fitting.incidence import Incidence
+from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
+from rulekit.learners.noisy_or.likelihood import Incidence
+from rulekit.learners.papers.noisy_or.em import expectation_maximisation
 
 Array = npt.NDArray[Any]
 
@@ -40,8 +40,10 @@ def _fitted(name: str, words: csr_matrix, labels: Array) -> dict[str, float]:
     incidence = Incidence.of(rows_of_words(words), labels)
     if name == EM:
         return {"likelihood": float(expectation_maximisation(incidence).likelihoods[-1])}
-    found = coordinate_descent(incidence, prior=0.0 if name == DESCENT else 2.0)
-    return {"objective": found.objective, "violation": found.violation, "sweeps": found.sweeps}
+    prior = 0.0 if name == DESCENT else 2.0
+    found = coordinate_descent(incidence, prior=prior)
+    objective = incidence.likelihood(found.strengths) - prior * float(found.strengths.cells.sum())
+    return {"objective": objective, "violation": found.violation, "sweeps": found.sweeps}
 
 
 def reuters(data: str, name: str, rounds: int = 3) -> dict[str, Any]:

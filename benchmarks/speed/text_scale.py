@@ -5,7 +5,7 @@
 Reuters: all 9,603 training documents of the ModApte split, all words, ten classes; CPU seconds from the matrix on, each
 learner in a process of its own with one thread, compiled before. Made texts: 50 words a row of a vocabulary of 100,000,
 up to a million rows. Finished fits are kept in build/benchmarks/text_scale.jsonl. --write replaces the section "text
-scale" of docs/benchmarks.md and pictures/text_scale.png.
+scale" of docs/benchmarks/ and pictures/text_scale.png.
 """
 
 from __future__ import annotations

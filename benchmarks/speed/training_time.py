@@ -5,7 +5,7 @@
 
 Binning is included; compilation is not: every process first fits 1,000 rows. 20 units, or 100 rounds, no inner
 cross-validation (stated beside it), exact search, all cores. Prints medians and ranges with the required figures and
-writes build/benchmarks/training_time.json; --write replaces the section "training time" of docs/benchmarks.md and
+writes build/benchmarks/training_time.json; --write replaces the section "training time" of docs/benchmarks/ and
 docs/pictures/training_time.png.
 With the defaults it takes about 7 minutes on two cores.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.learning.contenders import DEFAULT
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared import made_tables
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import ProcessFailedError, Spread, in_process, ratios, spread
@@ -241,10 +241,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tables", nargs="*", default=["adult", "big"], choices=["adult", "big"])
     parser.add_argument("--fits", nargs="*", default=[], help="those that run beside boosting (all)")
-    parser.add_argument(
-        "--write", action="store_true", help="replace the section of docs/benchmarks.md and its picture"
-    )
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/ and its picture")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     begun = time.monotonic()
     found: dict[str, Results] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -11,9 +11,6 @@ from rulekit.errors import InputError
 from rulekit_cli import options
 from rulekit_cli.console import log, result, write_json
 from rulekit_cli.progress import shown_search
-
-if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.wishes import Direction
 
 
 @options.reads_text
@@ -68,7 +65,7 @@ def explain(
         [_number(text) for text in options.several(rows)],
         options.pairs(ids, "--id"),
         options.several(immutable),
-        cast("dict[str, Direction]", options.pairs(directions, "--direction", "COL=up or COL=down")),
+        cast("dict[str, Any]", options.pairs(directions, "--direction", "COL=up or COL=down")),
         to,
         catalogue,
         options.several(adverse),

@@ -15,7 +15,7 @@ from rulekit_cli.console import log
 def export(
     model: options.Model,
     to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="onnx, python, sql, text, or another installed target.")
+        str, typer.Option("--to", metavar="TARGET", help="javascript, onnx, python, sql, text, or one installed.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rulekit.audit.figures.label_figures import LabelFigures, Rates, macro_average, micro_average
+from rulekit.audit.figures.label_figures import LabelFigures, LabelRates, macro_average, micro_average
 from rulekit.names import label_text
 from rulekit_cli.console import aligned, log, notes, result, result_json
 
@@ -86,5 +86,5 @@ def _table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]] = ())
     return aligned([header, *body, *averages])
 
 
-def _cells(rates: Rates) -> list[str]:
+def _cells(rates: LabelRates) -> list[str]:
     return [f"{rates.precision:.3f}", f"{rates.recall:.3f}", f"{rates.f1:.3f}"]

@@ -50,8 +50,7 @@ def monitor(
       rulekit monitor model.json counts.csv --counts
     """
     given = locals()
-    from rulekit.audit.drift.drift_lines import column_rows, drift_lines, rule_rows
-    from rulekit.audit.drift.findings import WORD
+    from rulekit.audit.drift.findings import WORD, column_rows, drift_lines, rule_rows
     from rulekit.work.monitoring import MonitoringRequest, monitor
 
     found = monitor(MonitoringRequest(model, data, counts, fail_on, output, options.reading(given)))

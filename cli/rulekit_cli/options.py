@@ -142,7 +142,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COL",
-        help="Column of the time of each row, which is no feature: the last rows are held out, folds are blocks in its "
+        help="Column of the time of each row, not a feature: the last rows are held out, folds are blocks in its "
         "order. rows: the order of the file.",
     ),
 ]

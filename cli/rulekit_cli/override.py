@@ -28,7 +28,7 @@ Expires = Annotated[
     str | None, typer.Option("--expires", metavar="YYYY-MM-DD", help="The last day on which it is meant to decide.")
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its name; o1, o2, ... by default.")]
-First = Annotated[bool, typer.Option("--first", help="Let it win over the overrides that there are.")]
+First = Annotated[bool, typer.Option("--first", help="Let it win over all existing overrides.")]
 Source = Annotated[
     Path | None, typer.Option("--from", metavar="FILE", help="Overrides of a TOML file, each signed there.")
 ]

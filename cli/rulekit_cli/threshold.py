@@ -11,7 +11,7 @@ from rulekit_cli import options
 from rulekit_cli.console import joined, log, notes, result
 
 if TYPE_CHECKING:
-    from rulekit.audit.threshold import Step
+    from rulekit.audit.threshold import ThresholdStep
 
 
 @options.reads_text
@@ -57,6 +57,6 @@ def threshold(
     log(f"wrote {output}")
 
 
-def _said(step: Step, with_cost: bool) -> str:
+def _said(step: ThresholdStep, with_cost: bool) -> str:
     figures = f"precision {step.precision:.3f}, recall {step.recall:.3f}, F1 {step.f1:.3f}"
     return f"positive above {step.threshold!r}: {figures}" + (f", cost {step.cost:.12g}" if with_cost else "")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rulekit.audit.figures.baselines import Baselines
 from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.ladder_models import added_rules
 from rulekit.graph.language.readable import counted
 from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
@@ -95,7 +96,7 @@ def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: 
 def _added(ladder: Ladder, room: int) -> list[list[list[str]]]:
     """By row the lines of each rule that it adds; below the last what it leaves out of the row before."""
     found, before = [], tuple[Rule, ...]()
-    for place, (rung, added) in enumerate(zip(ladder.rungs, ladder.added, strict=True)):
+    for place, (rung, added) in enumerate(zip(ladder.rungs, added_rules(ladder), strict=True)):
         rules = rules_of(rung.model.underlying)
         kept = {(rule.class_index, rule.node) for rule in rules}
         gone = [rule for rule in before if (rule.class_index, rule.node) not in kept]

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
-
-if TYPE_CHECKING:
-    from rulekit.graph.overrides import Override
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
-
-Indices = npt.NDArray[np.int64]
+from rulekit.graph.overrides import Override
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.tables.table import Table
 
 
-def firing_overrides(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
+def firing_overrides(graph: RuleGraph, table: Table) -> Bools:
     """Which overrides hold on each row [n, overrides]."""
     values = evaluate_nodes(list(dict.fromkeys(each.condition for each in graph.overrides)), table)
     empty = np.empty((table.n_rows, 0), dtype=bool)
     return np.column_stack([values[each.condition] for each in graph.overrides]) if graph.overrides else empty
 
 
-def deciding_overrides(graph: RuleGraph, table: Table) -> Indices:
+def deciding_overrides(graph: RuleGraph, table: Table) -> Ints:
     """The place of the first override that holds on each row [n], -1 where none does."""
     holds = firing_overrides(graph, table)
     return np.where(holds.any(axis=1), holds.argmax(axis=1), -1) if graph.overrides else np.full(table.n_rows, -1)
 
 
-def settled_chances(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
+def settled_chances(graph: RuleGraph, table: Table) -> Floats:
     """By row [n] the probability of the second of two classes beneath the overrides; 1 or 0 where one of them decides.
 
     So no threshold of the probability changes what is decided there.

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rulekit.dates import is_dated
 from rulekit.graph.language.readable import counted
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
-from rulekit.tables.table import absent
-
-if TYPE_CHECKING:
-    from rulekit.tables.table import Table
+from rulekit.tables.table import Table, absent
 
 MOST_LINES = 3
 _KINDS = ("numeric", "date", "datetime", "categorical", "boolean", "text")

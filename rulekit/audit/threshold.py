@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.cells.totals import half_way
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
@@ -79,7 +79,7 @@ class Purpose:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ThresholdStep:
     """A decision threshold (positive iff strictly above it) and what it gives on the rows."""
 
     threshold: float
@@ -90,23 +90,23 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ThresholdChoice:
     """The chosen step, and its neighbours: the next stricter one and the next laxer one, None where there is none.
 
     A model of few rules has few distinct probabilities, so that the neighbours may lie far away.
     """
 
-    chosen: Step
-    stricter: Step | None
-    laxer: Step | None
+    chosen: ThresholdStep
+    stricter: ThresholdStep | None
+    laxer: ThresholdStep | None
 
 
 def choose_threshold(
-    positive: npt.NDArray[np.bool_],
-    score: npt.NDArray[np.float64],
+    positive: Bools,
+    score: Floats,
     purpose: Purpose,
-    weight: npt.NDArray[np.float64] | None = None,
-) -> Choice:
+    weight: Floats | None = None,
+) -> ThresholdChoice:
     """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
     Candidates lie between the distinct scores, so every decision that tells rows apart is looked at. For a least
@@ -138,7 +138,7 @@ def choose_threshold(
     return steps.choice(best)
 
 
-def _choice_at(threshold: float, score: npt.NDArray[np.float64], steps: _Steps) -> Choice:
+def _choice_at(threshold: float, score: Floats, steps: _Steps) -> ThresholdChoice:
     """The step at a threshold that was asked for."""
     above = int(np.count_nonzero(score > threshold))
     if above in (0, len(score)):
@@ -159,27 +159,29 @@ class _Steps:
     cost of deciding every row positive.
     """
 
-    counts: npt.NDArray[np.int64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    precision: npt.NDArray[np.float64]
-    recall: npt.NDArray[np.float64]
-    f1: npt.NDArray[np.float64]
-    cost: npt.NDArray[np.float64]
+    counts: Ints
+    low: Floats
+    high: Floats
+    precision: Floats
+    recall: Floats
+    f1: Floats
+    cost: Floats
     cost_of_yes: float
 
     def __len__(self) -> int:
         return len(self.counts)
 
-    def step(self, i: int) -> Step:
+    def step(self, i: int) -> ThresholdStep:
         threshold = _middle(float(self.low[i]), float(self.high[i]))
-        return Step(threshold, *(float(array[i]) for array in (self.precision, self.recall, self.f1, self.cost)))
+        return ThresholdStep(
+            threshold, *(float(array[i]) for array in (self.precision, self.recall, self.f1, self.cost))
+        )
 
-    def choice(self, i: int) -> Choice:
+    def choice(self, i: int) -> ThresholdChoice:
         stricter, laxer = (self.step(j) if 0 <= j < len(self) else None for j in (i - 1, i + 1))
-        return Choice(self.step(i), stricter, laxer)
+        return ThresholdChoice(self.step(i), stricter, laxer)
 
-    def said(self, places: npt.NDArray[np.int64]) -> str:
+    def said(self, places: Ints) -> str:
         """These steps in words."""
         steps = [self.step(int(i)) for i in places]
         words = "; ".join(f"above {s.threshold!r} precision {s.precision:.3f}, recall {s.recall:.3f}" for s in steps)
@@ -187,10 +189,10 @@ class _Steps:
 
 
 def _steps_of(
-    positive: npt.NDArray[np.bool_],
-    score: npt.NDArray[np.float64],
+    positive: Bools,
+    score: Floats,
     prices: tuple[float, float],
-    weight: npt.NDArray[np.float64] | None,
+    weight: Floats | None,
 ) -> _Steps:
     weights = np.ones(len(positive)) if weight is None else weight
     order = np.argsort(-score, kind="stable")
@@ -248,7 +250,7 @@ def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int,
 
     known: formulas by whose strengths the model decides so far.
     """
-    from rulekit.graph.probability.prime_implicants import threshold_rule
+    from rulekit.logic.prime_implicants import threshold_rule
 
     if isinstance(node, Sided):
         # at least `above` where its rule holds, at most `below` elsewhere

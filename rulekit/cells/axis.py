@@ -26,14 +26,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import by_code, column_of, cuts_of_leaf, levels_of_leaf, tokens_of_leaf, truth_by_code
 from rulekit.graph.nodes import Column, Compare, IsTrue, LevelPoints, Missing, Node, Step
 from rulekit.numbers import crossing, float32, next_float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
-from rulekit.tables.table import Array, encoded_dtype
+from rulekit.tables.table import Array, Table, absent, encoded_dtype
 from rulekit.tables.text.token_sets import TokenSets, token_sets
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 MOST_SHOWN = 6
 MOST_STEPS = 1024  # of a cleaned column whose every value is a cell
@@ -120,6 +124,20 @@ class Cells:
             )
         packed = np.frombuffer(mask.to_bytes(len(self) // 8 + 1, "little"), dtype=np.uint8)
         return np.unpackbits(packed, count=len(self), bitorder="little").astype(bool)
+
+    def of_values(self, values: Array) -> Ints:
+        """The number of the cell [n] of the encoded values [n] of a table; of a column that is no text."""
+        last = len(self) - 1
+        if self.feature.kind == "categorical":
+            by = np.full(FIRST_LEVEL_CODE + len(self.feature.levels), len(self.levels), dtype=np.int64)
+            by[self._codes[: len(self.levels)]] = np.arange(len(self.levels))
+            by[MISSING_CODE], by[UNSEEN_CODE] = last, last - 1
+            return by[values]
+        missing = absent(values)
+        if self.feature.kind == "boolean":
+            return np.where(missing, last, values > 0.5).astype(np.int64)
+        cuts = np.array(self.cuts, dtype=values.dtype)
+        return np.where(missing, last, np.searchsorted(cuts, values, side="left")).astype(np.int64)
 
     def encoded(self) -> Array:
         """One encoded value for each cell of `full`: of an interval the largest finite one, then the infinities."""
@@ -216,6 +234,12 @@ def _cut(feature: Feature, cut: float, raw: bool, precise: bool) -> float:
     if precise or feature.precision == "float64":
         return cut + 0.0
     return crossing(cut) if raw else float32(cut) + 0.0
+
+
+def _width_cut(feature: Feature, cut: float) -> float:
+    """The largest number of the column's width up to a double; what is at most the one is at most the other."""
+    near = cut if feature.precision == "float64" else float32(cut)
+    return near if near <= cut else -next_float32(-near)
 
 
 def _next(feature: Feature, value: float) -> float:
@@ -344,24 +368,61 @@ def codes_of(feature: Feature, texts: Iterable[str | None]) -> list[int]:
 # Cells joined by what the nodes say ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Axis:
     """The raw cells of one column, those that every node reads alike joined.
 
     values: raw values [cells, shown] of each cell, the same one several times where it has few; encoded: the same as a
-    table of the schema holds them. readings: by node its truth or number [cells]. cuts: the doubles at which a
-    numeric column's cells part. whole: False where the values inside a cell differ for some node (a Column).
+    table of the schema holds them. readings: by node its truth or number [cells]. whole: False where the values inside
+    a cell differ for some node (a Column).
+    one_by_one: the cells before they were joined; joined [cells one by one]: which cell of the axis each is part of, -1
+    where it holds no value.
     """
 
     feature: Feature
     values: npt.NDArray[Any]
     encoded: Array
     readings: Mapping[Node, Array]
-    cuts: tuple[float, ...] = ()
+    one_by_one: Cells
+    joined: Ints
     whole: bool = True
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @cached_property
+    def missing(self) -> Bools:
+        """Which cells are missing."""
+        return absent(self.encoded[:, 0])
+
+    @cached_property
+    def known(self) -> Bools:
+        """Which cells hold a value that is neither missing nor a level never seen."""
+        first = self.encoded[:, 0]
+        return ~self.missing & (True if first.dtype.kind == "f" else first != UNSEEN_CODE)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells one by one, as a table of the schema holds their values."""
+        cuts = tuple(_width_cut(self.feature, cut) for cut in self.one_by_one.cuts)
+        return replace(self.one_by_one, cuts=cuts, raw=False)
+
+    def of_values(self, values: Array) -> Ints:
+        """The cell [n] of the encoded values [n] of a table; of an axis whose cells are `apart`."""
+        return self.joined[self.cells.of_values(values)]
+
+    def mask(self, chosen: Bools) -> int:
+        """The cells one by one, as bits, of the chosen cells; one without a value goes with the one before."""
+        found, before = 0, False
+        for cell, place in enumerate(self.joined.tolist()):
+            before = bool(chosen[place]) if place >= 0 else before
+            found |= int(before) << cell
+        return found & self.cells.full
+
+    def truth(self, node: Node) -> Bools:
+        """Where a Boolean node that reads this column alone holds [cells]."""
+        table = Table((self.feature,), (self.encoded[:, 0],), len(self), source="cells")
+        return evaluate_nodes([node], table)[node]
 
 
 def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), apart: bool = False) -> Axis:
@@ -387,12 +448,15 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
         groups = [[i] for i, values in enumerate(shown) if values]
     kept = [_few([value for i in group for value in shown[i]])[: 1 if loose else MOST_SHOWN] for group in groups]
     first = np.array([group[0] for group in groups], dtype=np.intp)
+    joined = np.full(len(cells), -1, dtype=np.int64)
+    for place, group in enumerate(groups):
+        joined[group] = place
     merged = {node: row[first] for node, row in readings.items()}
     if feature.kind != "categorical":
         values = _padded(kept, np.float64)
         with np.errstate(over="ignore"):
             encoded = (values + 0.0).astype(encoded_dtype(feature))
-        return Axis(feature, values, encoded, merged, cells.cuts, not loose)
+        return Axis(feature, values, encoded, merged, cells, joined, not loose)
     known = {text for values in shown for text in values}
     further = [text for text in texts if text not in known]
     if feature.unseen == "error":  # such a column holds other spellings of a level, and no text that is no level
@@ -402,7 +466,7 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     merged = {node: np.append(row, by_code(node, feature)[codes]) if codes else row for node, row in merged.items()}
     values = _padded([*kept, *([text] for text in further)], object)
     encoded = np.array(codes_of(feature, values.reshape(-1).tolist()), dtype=encoded_dtype(feature))
-    return Axis(feature, values, encoded.reshape(values.shape), merged)
+    return Axis(feature, values, encoded.reshape(values.shape), merged, cells, joined)
 
 
 def _places_apart(cells: Cells) -> list[int]:

@@ -7,7 +7,7 @@ labels, so one row for each combination decides whether the two are equal everyw
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from rulekit.cells.axis import Axis, axis_of, cells_of, inferred_feature
 from rulekit.errors import GraphError
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Node
+from rulekit.limits import BLOCK_CELLS
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Array, Table
 
@@ -64,6 +65,11 @@ class CellSpace:
     def size(self) -> int:
         """The number of combinations of cells."""
         return math.prod(map(len, self.axes))
+
+    def blocks(self, times: int = 1) -> Iterator[npt.NDArray[np.int64]]:
+        """The numbers of all cells in order, block by block; of more times from the size on once more."""
+        for start in range(0, times * self.size, BLOCK_CELLS):
+            yield np.arange(start, min(start + BLOCK_CELLS, times * self.size), dtype=np.int64)
 
     def rows(
         self, cells: npt.NDArray[np.int64], later: npt.NDArray[np.int64] | int = 0

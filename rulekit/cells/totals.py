@@ -42,7 +42,7 @@ def attainable_totals(node: Linear, schema: Schema, most: int = MOST_TOTALS) -> 
     if span is None or not span.fits() or has_column(node):
         return None
     grid = 2.0**span.grid if span.grid < ZERO_GRID else 1.0
-    parts = _Parts(grid)
+    parts = _SumParts(grid)
     for weight, child in node.terms:
         parts.add(weight, child)
     totals = _totals(parts, parts.columns(schema))
@@ -83,7 +83,7 @@ def _middle(low: float, high: float) -> float:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _SumParts:
     """The terms of a sum, in multiples of its grid: rules, values of columns, and conditions that are no conjunctions.
 
     points: of each rule. literals: by column the number of a rule and its condition. values: by column a weight and a
@@ -143,7 +143,7 @@ class _Column:
     points: _Ints
 
 
-def _totals(parts: _Parts, columns: Mapping[str, _Column]) -> _Ints | None:
+def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> _Ints | None:
     """The totals without the bias, in multiples of the grid; None where they are too many to go through."""
     totals = _reached(parts, columns)
     loose = list(parts.loose)
@@ -166,7 +166,7 @@ def _apart(points: Sequence[_Ints]) -> _Ints | None:
     return totals
 
 
-def _reached(parts: _Parts, columns: Mapping[str, _Column]) -> _Ints | None:
+def _reached(parts: _SumParts, columns: Mapping[str, _Column]) -> _Ints | None:
     """The totals of some row, but for what is loose; None where there are too many states."""
     totals, rules = np.zeros(1, dtype=np.int64), np.full(1, (1 << len(parts.points)) - 1, dtype=np.int64)
     left = dict(columns)

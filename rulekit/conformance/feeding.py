@@ -23,7 +23,7 @@ from rulekit.conformance.cells import (
     refused,
     shown,
 )
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.raw.sources import sort_of

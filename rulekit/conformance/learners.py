@@ -21,8 +21,11 @@ import numpy.typing as npt
 from rulekit.conformance.targets import Check, faults, require
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.language.text import parse_graph, print_graph, print_node
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import export
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph, print_node
 from rulekit.graph.nodes import Among
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
@@ -286,7 +289,7 @@ def _check_targets(usual: Callable[[], RuleGraph]) -> None:
         target = find_target(name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"model{target.suffixes[0]}"
-            graph.export(path, to=name)
+            export(graph, path, to=name)
             report = verify(graph, path, rows=200)
         require(report.different_decisions == 0, f"{name} decides otherwise")
         if target.inspect is not None:

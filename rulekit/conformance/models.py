@@ -27,7 +27,7 @@ def _sections(file: str) -> dict[str, str]:
 
 @cache
 def _model(file: str, section: str) -> RuleGraph:
-    from rulekit.graph.language.text import parse_graph
+    from rulekit.graph.language.parsing import parse_graph
 
     columns = section.rpartition(" over ")[2]
     return parse_graph(HEAD + _sections(file)[f"columns {columns}"] + _sections(file)[section])

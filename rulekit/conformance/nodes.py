@@ -9,8 +9,10 @@ from rulekit.conformance.targets import decides_alike, require
 from rulekit.errors import Unsupported
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Family, Node, Not
 from rulekit.schema import Schema
 from rulekit.simplification.passes import simplify

@@ -24,8 +24,9 @@ from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import graph_of, random_legal_graph
 from rulekit.errors import RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Among, And, Compare, Linear, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.errors import GraphError
 from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, LevelNumbers, Levels, Reads
 from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
 from rulekit.graph.probability.compilation import hidden_bits
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, columns_of, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.numbers import float32
 from rulekit.schema import Feature, Schema
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 def check(graph: RuleGraph) -> None:

@@ -330,10 +330,22 @@ class Node(metaclass=_NodeType):
     def __copy__(self) -> Node:
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str], Node], tuple[str]]:
-        from rulekit.graph.files.file_format import node_from_json, node_to_json
-
-        return node_from_json, (node_to_json(self),)
+    def __reduce__(self) -> tuple[Callable[..., Node], tuple[list[Any]]]:
+        """A list of all nodes below, children first, with places in the list instead of children: nothing recurses."""
+        places: dict[Node, int] = {}
+        lines: list[Any] = []
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting[-1]
+            if further := [child for child in node.children if child not in places]:
+                waiting += further
+                continue
+            waiting.pop()
+            if node not in places:
+                children = iter([places[child] for child in node.children])
+                lines.append((type(node), _arguments(node, children)))
+                places[node] = len(places)
+        return _of_lines, (lines,)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.digest.hex()[:8]}>"
@@ -353,9 +365,23 @@ def with_children(node: Node, children: Sequence[Node]) -> Node:
     """`node` with these children in place of its own; a leaf as it is."""
     if not node.children:
         return node
-    rest = iter(children)
     make: Callable[..., Node] = type(node)
-    return make(*[kind.given(getattr(node, name), rest) for name, kind in kinds_of(type(node)).items()])
+    return make(*_arguments(node, iter(children)))
+
+
+def _arguments(node: Node, children: Iterator[Any]) -> list[Any]:
+    """What the constructor gives a node for, with these in place of its children."""
+    return [kind.given(getattr(node, name), children) for name, kind in kinds_of(type(node)).items()]
+
+
+def _of_lines(lines: Sequence[tuple[type[Node], list[Any]]]) -> Node:
+    """The last one of the nodes that `Node.__reduce__` listed."""
+    made: list[Node] = []
+    for cls, arguments in lines:
+        pairs = zip(kinds_of(cls).values(), arguments, strict=True)
+        make: Callable[..., Node] = cls
+        made.append(make(*[kind.given(held, map(made.__getitem__, kind.nodes(held))) for kind, held in pairs]))
+    return made[-1]
 
 
 def _encode(value: Any) -> bytes:

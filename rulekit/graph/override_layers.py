@@ -41,7 +41,6 @@ from rulekit.graph.nodes import (
     Strength,
 )
 from rulekit.graph.overrides import Override
-from rulekit.graph.sides import SIDES
 from rulekit.graph.traversal import fold
 from rulekit.numbers import strength_of
 
@@ -52,6 +51,9 @@ Model = tuple[Decision, tuple[Node, ...]]
 _LESS = 2.0**-10
 _BESIDE = (0.499, 0.501)
 """What is taken of 1 where an override decides the second and the first of two classes that scores decide."""
+
+SIDES = 0.501, 0.499
+"""Where a probability is held on the side of the label if the threshold is one half."""
 
 
 def put_on(decision: Decision, probability: tuple[Node, ...], overrides: Sequence[Override]) -> Model:

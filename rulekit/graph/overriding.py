@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.ladder_models import rung_of
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Family, IsTrue, Linear, Node, Probability
 from rulekit.graph.override_layers import beyond_all, first_deciding, is_beside, laid, layers_of, put_on, size_of
 from rulekit.graph.overrides import Override
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.schema import FREE, Feature
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 def with_overrides(graph: RuleGraph, overrides: Sequence[Override]) -> RuleGraph:
@@ -30,7 +28,7 @@ def with_overrides(graph: RuleGraph, overrides: Sequence[Override]) -> RuleGraph
     rungs = []
     for rung in graph.ladder.rungs:
         model = made if rung.size == graph.ladder.chosen else _with_overrides(rung.model.underlying, tuple(overrides))
-        rungs.append(rung.of(rung.size, (rung.error, rung.standard_error, rung.macro_f1), model))
+        rungs.append(rung_of(rung.size, (rung.error, rung.standard_error, rung.macro_f1), model))
     return made.with_(ladder=replace(graph.ladder, rungs=tuple(rungs)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
+from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -45,14 +46,12 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.gated_deciding import gated_parts
 from rulekit.graph.traversal import short_ids, topological
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
-
+from rulekit.tables.table import Table
 
 INHIBITS = "inhibits"
 """The connective of a rule that keeps the causes of its class from acting."""
+CONTRARY = (INHIBITS, "against")
+"""Connectives of rules that speak against their class."""
 OVERRIDES = "overrides"
 """The connective of a rule of a person that wins over all others."""
 
@@ -98,13 +97,12 @@ class _Part:
     weight: float = 1.0
 
 
-def rules_of(graph: RuleGraph) -> tuple[Rule, ...]:
+def rules_of(graph: ModelParts) -> tuple[Rule, ...]:
     """The rules that decide: overrides, then class by class those beneath, in their order in the graph."""
-    return graph.deciding_rules
+    return graph.once(_deciding_rules)
 
 
-def deciding_rules(graph: RuleGraph) -> tuple[Rule, ...]:
-    """`rules_of` a graph, found for the first time."""
+def _deciding_rules(graph: ModelParts) -> tuple[Rule, ...]:
     size = literals(override.condition for override in graph.overrides)
     overrides = (
         Rule(each.id, each.class_index, each.condition, size[each.condition], connective=OVERRIDES)
@@ -134,7 +132,7 @@ def rules_of_parts(questions: Iterable[Part]) -> tuple[Rule, ...]:
     )
 
 
-def left_out(start: RuleGraph, freeze: str | Collection[str], model: RuleGraph) -> list[str]:
+def left_out(start: ModelParts, freeze: str | Collection[str], model: ModelParts) -> list[str]:
     """The ids of the frozen Boolean rules of a start that a model has not: others cover them.
 
     freeze: ids, "all" or "none".
@@ -148,7 +146,7 @@ def left_out(start: RuleGraph, freeze: str | Collection[str], model: RuleGraph) 
     return [name for node, name in ids.items() if (freeze == "all" or name in freeze) and node not in there]
 
 
-def counts(graph: RuleGraph) -> ModelSize:
+def counts(graph: ModelParts) -> ModelSize:
     """How many rules, literals and units a model has."""
     rules = rules_of(graph)
     beneath = graph.underlying
@@ -157,14 +155,14 @@ def counts(graph: RuleGraph) -> ModelSize:
     return ModelSize(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
 
-def no_rule_notes(graph: RuleGraph, decided: object) -> list[str]:
+def no_rule_notes(graph: ModelParts, decided: object) -> list[str]:
     """A note where a model has no rule; decided: the label of every row."""
     if counts(graph.underlying).literals:
         return []
     return [f"no rule was found, every row is decided {decided!r}"]
 
 
-def counts_by_class(graph: RuleGraph) -> dict[int, ModelSize]:
+def counts_by_class(graph: ModelParts) -> dict[int, ModelSize]:
     """How many rules and literals speak for each class that has rules, by class index; units: its rules."""
     found: dict[int, list[int]] = {}
     for rule in rules_of(graph):
@@ -172,7 +170,7 @@ def counts_by_class(graph: RuleGraph) -> dict[int, ModelSize]:
     return {k: ModelSize(len(sizes), sum(sizes), len(sizes)) for k, sizes in found.items()}
 
 
-def fired(graph: RuleGraph, table: Table) -> npt.NDArray[np.bool_]:
+def fired(graph: ModelParts, table: Table) -> npt.NDArray[np.bool_]:
     """Which rules fire [n, rules]: a Boolean rule where it is true, a random one where its probability is above 1/2.
 
     A term of a sum that is a number fires where it is not zero.

@@ -11,11 +11,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rulekit.arrays import Array, Floats, Ints
 from rulekit.errors import DataWarning
 from rulekit.graph.ladder import Ladder
 from rulekit.graph.language.readable import listed
@@ -29,7 +29,6 @@ from rulekit.graph.traversal import topological
 from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.faults import blamed
 from rulekit.learners.rule_learner import RuleLearner, set_in_group
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
 from rulekit.tables.kinds.hints import foremost
@@ -38,6 +37,7 @@ from rulekit.tables.raw.columns import in_dress
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.row_order import order_note
 from rulekit.tables.table import Table
+from rulekit.views import notebook
 
 if TYPE_CHECKING:
     from rulekit.learners.contract import Parameter
@@ -136,7 +136,7 @@ _LEAST = 2.0**-20
 _SHARE = 2.0**-53
 
 
-def decision_values(probabilities: Floats, decided: npt.NDArray[np.int64], threshold: float = 0.5) -> Floats:
+def decision_values(probabilities: Floats, decided: Ints, threshold: float = 0.5) -> Floats:
     """Of two classes [n], above 0 where the second is decided; of more [n, K], largest for the decided one.
 
     They are log odds of the reported probabilities [n, K]; of two classes less those of `threshold`, above which the
@@ -248,7 +248,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         formed = any(feature.form for feature in self.rule_graph_.schema)
         return in_dress(raw_table(rows)) if formed and not isinstance(rows, Table) else rows
 
-    def _with_statistics(self, data: TrainingData, labels: npt.NDArray[Any]) -> Self:
+    def _with_statistics(self, data: TrainingData, labels: Array) -> Self:
         """Simplify the rules as the command does, and count their statistics; labels [n]: class indices."""
         learned = self.rule_graph_
         graph = self._finished(learned)
@@ -274,7 +274,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return self.path_.ladder(self._finished) if kept is None else kept
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """The part [d] that each column of X has in the rules; together 1, or all 0 of a model without rules.
 
         A rule counts 1, one of a sum as much as it may add; its conditions share that (docs/library.md).
@@ -302,7 +302,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
             for made in path.candidates
         ]
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Decide rows.
 
         Parameters
@@ -320,12 +320,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         check_is_fitted(self)
         return self.rule_graph_.predict(self._rows(X))
 
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of what `predict_proba` reports."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Report probabilities.
 
         Parameters
@@ -342,7 +342,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         check_is_fitted(self)
         return self.rule_graph_.predict_proba(self._rows(X))[:, self._places]
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Log odds of the reported probabilities, with 0 where the decision changes, with costs too.
 
         Parameters
@@ -364,9 +364,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return decision_values(graph.predict_proba(rows)[:, self._places], order[graph.decide(rows)], threshold)
 
     def _repr_html_(self) -> str:
-        from rulekit.notebook.html import estimator_html
-
-        return estimator_html(self)
+        return notebook().html_of(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """What a notebook shows: the rules, or text where scikit-learn's option `display` asks for that."""

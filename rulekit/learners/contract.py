@@ -15,6 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from rulekit.arrays import Array
 from rulekit.errors import InputError
 from rulekit.learners.faults import GROUP, at_fault, loaded
 from rulekit.learners.parameters import Allowed
@@ -22,16 +23,13 @@ from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
     from rulekit.learners.data.binning import BinnedColumn
     from rulekit.learners.data.codes import Codes
     from rulekit.learners.data.in_order import InOrder
     from rulekit.learners.data.problem import Problem
-    from rulekit.learners.rule_learner import RuleLearner
-    from rulekit.learners.sizes.path import SizeLimits
+    from rulekit.learners.sizes.limits import SizeLimits
     from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
@@ -149,7 +147,7 @@ class Question:
     n_threads: int
     watch: Watch
     plan: Any = None
-    groups: npt.NDArray[Any] | InOrder | None = None
+    groups: Array | InOrder | None = None
     fold: bool = False
 
 
@@ -260,6 +258,15 @@ class Variants:
     shared: bool = False
 
 
+class Able(Protocol):
+    """What the class of a learner says of itself before anything is learned."""
+
+    word: str
+    abilities: frozenset[Ability]
+
+    def estimator_name(self) -> str: ...
+
+
 # Finding learners --------------------------------------------------------------------------------------------------
 
 
@@ -268,11 +275,11 @@ def learner_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
-def find_learner(name: str) -> type[RuleLearner]:
-    """The learner called `name`; raises InputError if none is installed, LearnerError where it cannot be loaded."""
+def find_learner(name: str) -> Any:
+    """The class of a learner, a RuleLearner; raises InputError if none is installed, LearnerError if it is broken."""
     for point in entry_points(group=GROUP):
         if point.name == name:
-            found: type[RuleLearner] = loaded(point)
+            found = loaded(point)
             if not callable(getattr(found, "learn", None)) or not hasattr(found, "parameters"):
                 raise at_fault(name, f"{point.value} is no learner: it does not derive from RuleLearner")
             return found
@@ -291,7 +298,7 @@ def find_estimator(name: str) -> Any:
     return loaded(EntryPoint(name, learner.estimator, GROUP))
 
 
-def refuse_unable(learner: type[RuleLearner], parameters: Mapping[str, Any], prefix: str = "") -> None:
+def refuse_unable(learner: Able, parameters: Mapping[str, Any], prefix: str = "") -> None:
     """Raises InputError where a parameter that is set asks for what the learner cannot, before any row is read.
 
     prefix: what stands before the name of a parameter in the message, "--" for the options of a command.

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.data.binning import BinnedColumn
@@ -27,7 +28,6 @@ from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
-from rulekit.learners.sums_of_rows.histograms import Ints
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
@@ -54,7 +54,7 @@ class Learner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LearningPlan:
     """How sizes are checked: on which folds (None: not at all), the report, and until when.
 
     size: the place on the path that was asked for; joint: sizes are chosen for all questions together, afterwards;
@@ -72,7 +72,7 @@ class Plan:
 
 
 @dataclass(slots=True, eq=False)
-class Course:
+class LearningCourse:
     """A learning under way: the candidates so far, and whether it has ended by itself; left: how many may follow."""
 
     question: Question
@@ -127,8 +127,8 @@ class Run:
     """
 
     question: Question
-    course: Course
-    first: Course | None = None
+    course: LearningCourse
+    first: LearningCourse | None = None
     folds: list[Fold] = field(default_factory=list)
     path: tuple[Candidate, ...] = ()
     nothing: Candidate | None = None
@@ -144,7 +144,7 @@ class Run:
         return self.course.candidates
 
 
-def learn_all(learner: Learner, questions: Sequence[Question], plan: Plan) -> tuple[list[Run], Stopped]:
+def learn_all(learner: Learner, questions: Sequence[Question], plan: LearningPlan) -> tuple[list[Run], Stopped]:
     """Learn every question; says what stopped the learning early."""
     runs: list[Run] = []
     stopped: Stopped = ""
@@ -156,7 +156,7 @@ def learn_all(learner: Learner, questions: Sequence[Question], plan: Plan) -> tu
         until = plan.deadline if share == 1.0 else now + (plan.deadline - now) * share
         if stopped in _AT_ONCE:
             until = -np.inf  # what is left keeps its prior probability
-        found, why = _Group(learner, group, replace(plan, deadline=until), _in_step(questions)).learn()
+        found, why = _QuestionGroup(learner, group, replace(plan, deadline=until), _in_step(questions)).learn()
         runs += found
         stopped = stopped or why
     return runs, stopped
@@ -176,12 +176,12 @@ def _together(questions: Sequence[Question]) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class _Group:
+class _QuestionGroup:
     """Questions that are learned in step."""
 
     learner: Learner
     questions: Sequence[Question]
-    plan: Plan
+    plan: LearningPlan
     in_step: bool
     runs: list[Run] = field(default_factory=list)
     until: float = np.inf
@@ -210,11 +210,13 @@ class _Group:
                 self._take(run, stopped := "time limit")
         return self.runs, stopped
 
-    def _course(self, question: Question, until: float) -> Course:
+    def _course(self, question: Question, until: float) -> LearningCourse:
         question = replace(question, watch=Watch(until))
-        return Course(question, candidates_of(self.learner.learn(question)), _MOST + 2 * (self.plan.n_units or 0))
+        return LearningCourse(
+            question, candidates_of(self.learner.learn(question)), _MOST + 2 * (self.plan.n_units or 0)
+        )
 
-    def _variants(self, course: Course) -> Variants | None:
+    def _variants(self, course: LearningCourse) -> Variants | None:
         """What the learner makes of the candidates; its paths are checked when they are made."""
         variants = self.learner.finish(course.question, tuple(course.candidates))
         if variants is None:
@@ -222,7 +224,7 @@ class _Group:
         return replace(variants, paths=[partial(self._path, course, make) for make in variants.paths])
 
     @staticmethod
-    def _path(course: Course, make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
+    def _path(course: LearningCourse, make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
         return course.checked(make())
 
     # Candidates ----------------------------------------------------------------------------------------------------
@@ -268,7 +270,7 @@ class _Group:
         assert self.plan.folds is not None
         return self.plan.folds.of_rows()
 
-    def _fold_course(self, run: Run, k: int, until: float) -> Course:
+    def _fold_course(self, run: Run, k: int, until: float) -> LearningCourse:
         assert self.plan.folds is not None
         kept = np.asarray(self._fold() != k)
         training = without_mute_words(run.question.problem.take(kept), self.plan.folds.problem.labels[kept])
@@ -315,7 +317,7 @@ class _Group:
             run.curve = best_curve(curves_of(run.folds, weights, short), run.folds)
         return over or cut
 
-    def _to_the_end(self, course: Course) -> Stopped:
+    def _to_the_end(self, course: LearningCourse) -> Stopped:
         try:
             while True:
                 course.question.watch.check()
@@ -344,7 +346,7 @@ class _Group:
             return "interrupted"
         return "cancelled" if cancels else ""
 
-    def _held_out(self, course: Course, held: Problem, places: int, asked: Sequence[int] | None) -> Fold | None:
+    def _held_out(self, course: LearningCourse, held: Problem, places: int, asked: Sequence[int] | None) -> Fold | None:
         """What the rows of a fold say of the candidates, of all variants or those asked for; None: none was reached.
 
         A path that ended early goes on as it was, to `places` at least; of one that was cut, what is there is checked.

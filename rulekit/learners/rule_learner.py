@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Any, ClassVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.contract import (
@@ -51,16 +51,16 @@ from rulekit.learners.data.training_rows import binned, training_data
 from rulekit.learners.data.twins import without_twins
 from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
-from rulekit.learners.learning import Plan, Run, learn_all
+from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.models.giving_points import give_points
 from rulekit.learners.parameters import check_parameters, within_group
 from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
-from rulekit.learners.promises.start_schema import under_start
-from rulekit.learners.promises.starts import unmerged
-from rulekit.learners.sizes.path import ModelPath, QuestionPath, SizeLimits
+from rulekit.learners.promises.starts import under_start, unmerged
+from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.learners.sizes.path import ModelPath, QuestionPath
 from rulekit.learners.sizes.sizing import Wanted, sized, sized_jointly
-from rulekit.learners.sums_of_rows.histograms import Floats, class_totals, quantise_by_class, share_equal
+from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads
 from rulekit.learners.watching import watched
 from rulekit.schema import Schema
@@ -93,7 +93,7 @@ class RuleLearner(ABC):
     remarks_: tuple[str, ...] = ()
     rule_graph_: RuleGraph
     path_: ModelPath
-    folds_: npt.NDArray[Any] | None = None
+    folds_: Array | None = None
     sparse_rows_: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -202,7 +202,7 @@ class RuleLearner(ABC):
 
     def fit_rules(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None
-    ) -> tuple[TrainingData, npt.NDArray[Any]]:
+    ) -> tuple[TrainingData, Array]:
         """As `fit`, but without statistics of the rules; the rows of them, and their labels [n] as class indices.
 
         Raises LearnerError where the learner breaks its contract, or its own code fails.
@@ -216,7 +216,7 @@ class RuleLearner(ABC):
                     settings, begun, training_data(self, settings, X, y, sample_weight, groups, time)
                 )
 
-    def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, npt.NDArray[Any]]:
+    def learn_rows(self, settings: Any, begun: float, data: TrainingData) -> tuple[TrainingData, Array]:
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
         name = self.estimator_name()
         data = replace(data, table=under_constraints(data.table, settings))
@@ -253,7 +253,7 @@ class RuleLearner(ABC):
             folds = Folds(problem, settings.n_folds, data.groups, int(seed))
         parsimony, n_units = getattr(settings, "parsimony", 0.0), getattr(settings, self.size_parameter, 0)
         size, several = getattr(settings, "size", None), len(questions) > 1
-        plan = Plan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
+        plan = LearningPlan(folds, parsimony, n_units, settings.callback, deadline, size, several, len(questions))
         self.folds_ = None if folds is None or not isinstance(problem.codes, MemoryCodes) else folds.of_rows()
         with rows_unchanged(type(self), problem):
             runs, stopped = learn_all(self, questions, plan)
@@ -275,7 +275,7 @@ class RuleLearner(ABC):
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
         return data, labels
 
-    def _problem(self, settings: Any, data: TrainingData, labels: npt.NDArray[Any], factors: Floats) -> Problem:
+    def _problem(self, settings: Any, data: TrainingData, labels: Array, factors: Floats) -> Problem:
         """The rows binned, with labels that are class indices."""
         weights, unit = quantise_by_class(data.weights, data.labels, factors)
         return self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)

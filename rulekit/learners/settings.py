@@ -96,7 +96,7 @@ class PromiseSettings:
     monotone: Mapping[str, str] | None = setting(
         None, DIRECTED, "column to increasing or decreasing: the decision for the positive class may go that way only"
     )
-    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns of which no two stand in one rule")
+    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns; no rule reads two of one group")
     require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
     missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from rulekit.views import notebook
+
 Callback = Callable[[Mapping[str, Any]], object] | None
 
 
@@ -15,16 +17,10 @@ def watched(learner: str, verbose: bool | int, callback: Callback) -> Iterator[C
     if not verbose:
         yield callback
         return
-    from rulekit.notebook.bars import bar
-    from rulekit.work.progress import LearningCourse
-
-    course = LearningCourse(learner)
-    with bar() as show:
+    with notebook().bar_of(learner) as show:
 
         def tell(step: Mapping[str, Any]) -> object:
-            standing = course.after(step)
-            show(standing.label, standing.share, standing.remaining)
+            show(step)
             return None if callback is None else callback(step)
 
-        show(f"{learner}: reading the rows", None, "")
         yield tell

@@ -1,15 +1,15 @@
 """Numbers as functions of cells, without rounding: sums of tables over columns, of truth values, and of other numbers.
 
-A `Sum` is constant + one table per column + weight x truth value + weight x atom, with rational numbers. An atom is a
-number that is known by its making only, such as the rounded product of two sums, and is named by an integer. Sums are
-canonical (a table is 0 in its first cell, nothing has weight 0), so equal sums are equal functions, and comparing them
-needs no search.
+A `CellSum` is constant + one table per column + weight x truth value + weight x atom, with rational numbers. An atom
+is a number that is known by its making only, such as the rounded product of two sums, and is named by an integer. Sums
+are canonical (a table is 0 in its first cell, nothing has weight 0), so equal sums are equal functions, and comparing
+them needs no search.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ from functools import cached_property
 from rulekit.exactness import Span, total
 
 
-class Table(tuple[Fraction, ...]):
+class CellNumbers(tuple[Fraction, ...]):
     """The number of each cell of a column; partial sums share it, so its span and places are worked out once."""
 
     @cached_property
@@ -32,11 +32,11 @@ class Table(tuple[Fraction, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class CellSum:
     """constant + sum of tables[axis][cell] + sum of weight * edge + sum of weight * atom."""
 
     constant: Fraction
-    tables: tuple[tuple[int, Table], ...] = ()
+    tables: tuple[tuple[int, CellNumbers], ...] = ()
     edges: tuple[tuple[int, Fraction], ...] = ()
     atoms: tuple[tuple[int, Fraction], ...] = ()
 
@@ -46,37 +46,37 @@ class Sum:
         return not (self.tables or self.edges or self.atoms)
 
 
-def number(value: float | Fraction) -> Sum:
+def number(value: float | Fraction) -> CellSum:
     """A constant sum; the value is finite."""
-    return Sum(Fraction(value))
+    return CellSum(Fraction(value))
 
 
-def table(axis: int, values: Iterable[float | Fraction]) -> Sum:
+def table(axis: int, values: Iterable[float | Fraction]) -> CellSum:
     """The number that each cell of one column has."""
     exact = [Fraction(value) for value in values]
     base = exact[0]
-    rest = Table(value - base for value in exact)
-    return Sum(base, ((axis, rest),) if any(rest) else ())
+    rest = CellNumbers(value - base for value in exact)
+    return CellSum(base, ((axis, rest),) if any(rest) else ())
 
 
-def truth(edge: int) -> Sum:
+def truth(edge: int) -> CellSum:
     """1 where an edge that is no constant and no literal holds, else 0."""
-    return Sum(Fraction(edge & 1), edges=((edge & ~1, Fraction(-1 if edge & 1 else 1)),))
+    return CellSum(Fraction(edge & 1), edges=((edge & ~1, Fraction(-1 if edge & 1 else 1)),))
 
 
-def atom(name: int) -> Sum:
+def atom(name: int) -> CellSum:
     """A number known by its making."""
-    return Sum(Fraction(0), atoms=((name, Fraction(1)),))
+    return CellSum(Fraction(0), atoms=((name, Fraction(1)),))
 
 
-def add(first: Sum, second: Sum, factor: int | Fraction = 1) -> Sum:
+def add(first: CellSum, second: CellSum, factor: int | Fraction = 1) -> CellSum:
     """The sum of the first and `factor` times the second, without rounding."""
-    tables: dict[int, Table] = dict(first.tables)
+    tables: dict[int, CellNumbers] = dict(first.tables)
     for axis, values in second.tables:
         old = tables.get(axis)
-        scaled = values if factor == 1 else Table(factor * value for value in values)
-        tables[axis] = scaled if old is None else Table(a + b for a, b in zip(old, scaled, strict=True))
-    return Sum(
+        scaled = values if factor == 1 else CellNumbers(factor * value for value in values)
+        tables[axis] = scaled if old is None else CellNumbers(a + b for a, b in zip(old, scaled, strict=True))
+    return CellSum(
         first.constant + factor * second.constant,
         tuple(sorted((axis, values) for axis, values in tables.items() if any(values))),
         _weighted(first.edges, second.edges, factor),
@@ -84,7 +84,7 @@ def add(first: Sum, second: Sum, factor: int | Fraction = 1) -> Sum:
     )
 
 
-def add_all(values: Sequence[Sum]) -> Sum:
+def add_all(values: Sequence[CellSum]) -> CellSum:
     """The sum of many, without rounding, in time linear in their parts."""
     if len(values) == 1:
         return values[0]
@@ -94,15 +94,15 @@ def add_all(values: Sequence[Sum]) -> Sum:
         for cell, own in enumerate(table_of_axis):
             if own:
                 held[cell] += own
-    return Sum(
+    return CellSum(
         sum((value.constant for value in values), Fraction(0)),
-        tuple((axis, Table(held)) for axis, held in sorted(tables.items()) if any(held)),
+        tuple((axis, CellNumbers(held)) for axis, held in sorted(tables.items()) if any(held)),
         _weighted((), (pair for value in values for pair in value.edges), 1),
         _weighted((), (pair for value in values for pair in value.atoms), 1),
     )
 
 
-def scale(value: Sum, factor: Fraction) -> Sum:
+def scale(value: CellSum, factor: Fraction) -> CellSum:
     """A multiple, without rounding."""
     return add(number(0), value, factor)
 
@@ -117,7 +117,13 @@ def _weighted(first: Weights, second: Iterable[tuple[int, Fraction]], factor: in
     return tuple(sorted((key, weight) for key, weight in weights.items() if weight))
 
 
-def span(value: Sum, known: Mapping[int, Span]) -> Span | None:
+def sum_with_cell(value: CellSum, axis: int, cell: int) -> CellSum:
+    """The constant and the tables of a sum where one column is in one cell."""
+    own = sum((values[cell] for place, values in value.tables if place == axis), value.constant)
+    return CellSum(own, tuple((place, values) for place, values in value.tables if place != axis))
+
+
+def span(value: CellSum, known: Mapping[int, Span]) -> Span | None:
     """The span of all partial sums; known: that of some atoms. None where an atom is not known."""
     if not all(key in known for key, _ in value.atoms):
         return None
@@ -127,19 +133,27 @@ def span(value: Sum, known: Mapping[int, Span]) -> Span | None:
     return total(parts)
 
 
-def range_of(value: Sum) -> tuple[Fraction, Fraction] | None:
-    """The smallest and largest value that the parts allow, None where atoms enter."""
+def range_of(
+    value: CellSum, box: Sequence[int] = (), held: Callable[[int], bool | None] = lambda edge: None
+) -> tuple[Fraction, Fraction] | None:
+    """The smallest and largest value that the parts allow, None where atoms enter.
+
+    box: by axis a set of cells, as bits, if not all; held: of an edge whether it holds there, None where that is open.
+    """
     if value.atoms:
         return None
     low = high = value.constant
-    for _, values in value.tables:
-        low, high = low + min(values), high + max(values)
-    for _, weight in value.edges:
-        low, high = low + min(weight, Fraction(0)), high + max(weight, Fraction(0))
+    for axis, values in value.tables:
+        own = [one for cell, one in enumerate(values) if box[axis] >> cell & 1] if box else values
+        low, high = low + min(own), high + max(own)
+    for edge, weight in value.edges:
+        known = held(edge)
+        low += weight if known else min(weight, Fraction(0)) if known is None else 0
+        high += weight if known else max(weight, Fraction(0)) if known is None else 0
     return low, high
 
 
-def primitive(value: Sum) -> Sum:
+def primitive(value: CellSum) -> CellSum:
     """A positive multiple with coprime integer parts (the constant aside), and an integer constant.
 
     The multiple is above zero exactly where the sum is: a constant between two integers is taken up or down to where
@@ -155,10 +169,10 @@ def primitive(value: Sum) -> Sum:
     if value.atoms:  # whose values need be no integers
         return scaled
     constant = Fraction(math.ceil(scaled.constant))
-    return Sum(constant, scaled.tables, scaled.edges, scaled.atoms)
+    return CellSum(constant, scaled.tables, scaled.edges, scaled.atoms)
 
 
-def grid_of_parts(value: Sum, known: Mapping[int, Span]) -> Fraction | None:
+def grid_of_parts(value: CellSum, known: Mapping[int, Span]) -> Fraction | None:
     """A number of which all parts are multiples, the constant aside; None where an atom has no grid, or no part is."""
     parts = [v for _, values in value.tables for v in values] + [weight for _, weight in value.edges]
     for key, weight in value.atoms:

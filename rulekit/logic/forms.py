@@ -15,7 +15,7 @@ from typing import Any
 from rulekit.errors import BudgetError
 from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import Sum, add, number, primitive, range_of
+from rulekit.logic.exact_numbers import CellSum, add, number, primitive, range_of
 
 # Edges of one column or truth value, of which one holds, and what each adds.
 Branches = list[tuple[int, Fraction | int]]
@@ -149,7 +149,7 @@ class Forms:
                 self._parities.setdefault(parity >> 1, joined ^ {0} if parity & 1 else joined)
         return parity ^ turned
 
-    def opaque(self, relation: str, left: Sum, right: Sum) -> int:
+    def opaque(self, relation: str, left: CellSum, right: CellSum) -> int:
         """A comparison that is known by its making only."""
         return self._edge((relation, left, right))
 
@@ -163,7 +163,7 @@ class Forms:
             return self.disjunction((condition ^ 1, high)) if low == TRUE else self.conjunction((condition, high))
         return self.disjunction((self.conjunction((condition, high)), self.conjunction((condition ^ 1, low))))
 
-    def above_zero(self, value: Sum) -> int:
+    def above_zero(self, value: CellSum) -> int:
         """The sum is above zero, strictly."""
         limits = range_of(value)
         value = primitive(value)
@@ -179,7 +179,7 @@ class Forms:
             return TRUE if value.constant > 0 else FALSE
         return self._edge(("above", value))
 
-    def function(self, value: Sum, holds: Callable[[Fraction | int], bool], monotone: bool = False) -> int | None:
+    def function(self, value: CellSum, holds: Callable[[Fraction | int], bool], monotone: bool = False) -> int | None:
         """A property of the sum's value as logic, None where it has atoms or too many partial sums.
 
         monotone: the property never turns from true to false as the value grows.
@@ -246,18 +246,34 @@ class Forms:
             return self.choice(condition, high, low)
         return self.disjunction([self.conjunction((edge, target)) for target, edge in found.items()])
 
-    def restricted(self, root: int, axis: int, cell: int) -> int:
-        """An edge where one column is known to be in one cell (comparisons of sums are left as they are)."""
-        image: dict[int, int] = {}
+    def on_box(self, root: int, box: Sequence[int]) -> bool | None:
+        """Whether an edge holds on all cells of a box (True) or on none (False); None where that is not seen.
+
+        box: by axis a set of cells, as bits. A form is worked out in three values, from below: a literal by its cells,
+        a conjunction by its parts, a comparison by the smallest and largest number of its sum.
+        """
+        known: dict[int, bool | None] = {}
+
+        def of(edge: int) -> bool | None:
+            if edge >> 1 not in known:  # an edge inside a sum
+                known[edge >> 1] = self.on_box(edge & ~1, box)
+            value = known[edge >> 1]
+            return value if value is None else value ^ bool(edge & 1)
+
         for index in self.below(root):
             kind = self.kinds[index]
-            if kind[0] == "cells" and kind[1] == axis:
-                image[index] = TRUE if kind[2] >> cell & 1 else FALSE
+            known[index] = None
+            if kind[0] == "true":
+                known[index] = True
+            elif kind[0] == "cells":
+                inside = kind[2] & box[kind[1]]
+                known[index] = True if inside == box[kind[1]] else None if inside else False
             elif kind[0] == "and":
-                image[index] = self.conjunction([image[edge >> 1] ^ (edge & 1) for edge in kind[1]])
-            else:
-                image[index] = 2 * index
-        return image[root >> 1] ^ (root & 1)
+                parts = [of(edge) for edge in kind[1]]
+                known[index] = False if False in parts else None if None in parts else True
+            elif kind[0] == "above" and (limits := range_of(kind[1], box, of)) is not None:
+                known[index] = True if limits[0] > 0 else False if limits[1] <= 0 else None
+        return of(root)
 
     def below(self, root: int) -> list[int]:
         """The numbers of all forms under an edge, each after those that it is made of."""
@@ -269,7 +285,7 @@ class Forms:
         return topological([root >> 1], parts)
 
 
-def _leading(value: Sum) -> Fraction:
+def _leading(value: CellSum) -> Fraction:
     if value.tables:
         return next(part for part in value.tables[0][1] if part)
     return value.edges[0][1]

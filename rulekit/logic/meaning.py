@@ -49,7 +49,7 @@ from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import Sum, add, add_all, atom, number, table
+from rulekit.logic.exact_numbers import CellSum, add, add_all, atom, number, table
 from rulekit.logic.forms import FALSE, TRUE
 from rulekit.logic.roundings import ONE, ZERO, Roundings
 from rulekit.logic.tabulated import Numbers
@@ -74,10 +74,10 @@ class Meaning:
         self.forms = self.numbers.forms
         self._axis = {axis.feature.name: j for j, axis in enumerate(space.axes)}
         self._truths: dict[Node, int] = {}
-        self._sums: dict[Node, Sum] = {}
-        self._tails: dict[tuple[Sum, ...], list[Sum]] = {}
+        self._sums: dict[Node, CellSum] = {}
+        self._tails: dict[tuple[CellSum, ...], list[CellSum]] = {}
 
-    def reported(self, graph: RuleGraph, labels: Sequence[int] = ()) -> list[Sum] | None:
+    def reported(self, graph: RuleGraph, labels: Sequence[int] = ()) -> list[CellSum] | None:
         """The probabilities that a graph reports, by class; labels: its edges, if known. None where they are shares."""
         if not graph.probability:
             edges = labels or self.labels(graph.decision, graph.default, len(graph.classes))
@@ -117,7 +117,7 @@ class Meaning:
         return classes, scores, [*map(self.numbers.above, scores, limits)], default
 
     def _wins(
-        self, classes: Sequence[int], scores: Sequence[Sum], takes_part: Sequence[int], default: int
+        self, classes: Sequence[int], scores: Sequence[CellSum], takes_part: Sequence[int], default: int
     ) -> tuple[int, ...]:
         """By class: its score takes part and is above each other that does, of equal ones the first in order."""
         above = cache(lambda i, j: self.numbers.above(scores[i], scores[j]))  # each pair is asked for from both sides
@@ -139,7 +139,7 @@ class Meaning:
         self._lower(node)
         return self._truths[node]
 
-    def sum(self, node: Node) -> Sum:
+    def sum(self, node: Node) -> CellSum:
         """The number of a Real or Probability node, a Boolean node as 0 and 1."""
         self._lower(node)
         return self.numbers.of_truth(self._truths[node]) if node in self._truths else self._sums[node]
@@ -168,14 +168,14 @@ class Meaning:
     def edges(self, nodes: Iterable[Node]) -> list[int]:
         return [self._truths[node] for node in nodes]
 
-    def linear(self, weights: Sequence[float], children: Sequence[Node], bias: float) -> Sum:
+    def linear(self, weights: Sequence[float], children: Sequence[Node], bias: float) -> CellSum:
         """Bias + sum of weight * child, in double from left to right."""
         products = (
             self.numbers.times(number(weight), self.sum(child)) for weight, child in zip(weights, children, strict=True)
         )
         return self.numbers.total((number(bias), *products))
 
-    def column(self, node: Column) -> Sum:
+    def column(self, node: Column) -> CellSum:
         """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
         axis = self._axis[node.feature]
         readings = self.space.axes[axis].readings
@@ -188,7 +188,7 @@ class Meaning:
             self.numbers.known[name] = span
         return atom(name)
 
-    def circuit(self, circuit: Circuit) -> Sum:
+    def circuit(self, circuit: Circuit) -> CellSum:
         """The steps of a probability, each with its roundings."""
         numbers = self.numbers
         algebra = Algebra(
@@ -200,7 +200,7 @@ class Meaning:
         )
         return fold_circuit(circuit.steps, algebra)
 
-    def tails(self, parts: tuple[Sum, ...], k: int) -> Sum:
+    def tails(self, parts: tuple[CellSum, ...], k: int) -> CellSum:
         """The probability that at least k of several events happen, each step with its roundings, the last one first.
 
         The counts of the same events are worked out together: once up to the first that is asked for, then all.
@@ -218,7 +218,7 @@ class Meaning:
 
     # Numbers -------------------------------------------------------------------------------------------------------
 
-    def lookup(self, node: Lookup) -> Sum:
+    def lookup(self, node: Lookup) -> CellSum:
         index = self.sum(node.children[0])
         if index.fixed:
             place = int(index.constant)
@@ -242,7 +242,7 @@ def _read(node: Node) -> tuple[Node, ...]:
     return node.tails.children if isinstance(node, Tail) else inputs(node)
 
 
-def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> Sum:
+def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> CellSum:
     axis = meaning._axis[node.feature]
     return table(axis, np.asarray(meaning.space.axes[axis].readings[node]).tolist())
 
@@ -252,11 +252,11 @@ def _at_least(meaning: Meaning, node: AtLeast) -> int:
     return meaning.numbers.above(count, number(node.k - 1))
 
 
-def _sum(meaning: Meaning, node: AddedUp) -> Sum:
+def _sum(meaning: Meaning, node: AddedUp) -> CellSum:
     return meaning.numbers.total(map(meaning.sum, node.children))
 
 
-def _strength(meaning: Meaning, node: Strength) -> Sum:
+def _strength(meaning: Meaning, node: Strength) -> CellSum:
     numbers = meaning.numbers
     return numbers.total(
         numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off))
@@ -264,7 +264,7 @@ def _strength(meaning: Meaning, node: Strength) -> Sum:
     )
 
 
-def _probability(meaning: Meaning, node: Probability) -> Sum:
+def _probability(meaning: Meaning, node: Probability) -> CellSum:
     formula = node.formula
     if is_count(formula):
         parts = (meaning.circuit(build_circuit(part)) for part in formula.children)
@@ -272,22 +272,22 @@ def _probability(meaning: Meaning, node: Probability) -> Sum:
     return meaning.circuit(build_circuit(formula))
 
 
-def _exponentials(meaning: Meaning, node: Exponentials) -> Sum:
+def _exponentials(meaning: Meaning, node: Exponentials) -> CellSum:
     return atom(meaning.numbers.name(("exponentials", *map(meaning.sum, node.children)), Fraction(1)))
 
 
-def _rescaled(meaning: Meaning, node: Rescaled) -> Sum:
+def _rescaled(meaning: Meaning, node: Rescaled) -> CellSum:
     numbers, p = meaning.numbers, meaning.sum(node.probability)
     part = numbers.times(numbers.constant(node.odds), p)
     return numbers.over(part, numbers.plus(numbers.minus(ONE, p), part))
 
 
-def _difference(meaning: Meaning, node: Difference) -> Sum:
+def _difference(meaning: Meaning, node: Difference) -> CellSum:
     numbers, more, less = meaning.numbers, meaning.sum(node.more), meaning.sum(node.less)
     return numbers.choose(numbers.above(more, less), numbers.minus(more, less), ZERO)
 
 
-def _sided(meaning: Meaning, node: Sided) -> Sum:
+def _sided(meaning: Meaning, node: Sided) -> CellSum:
     numbers, p = meaning.numbers, meaning.sum(node.probability)
     above, below = numbers.constant(node.above), numbers.constant(node.below)
     raised = numbers.choose(numbers.above(p, above), p, above)
@@ -295,7 +295,7 @@ def _sided(meaning: Meaning, node: Sided) -> Sum:
     return numbers.choose(meaning.truth(node.rule), raised, lowered)
 
 
-def _arithmetic(meaning: Meaning, node: Arithmetic) -> Sum:
+def _arithmetic(meaning: Meaning, node: Arithmetic) -> CellSum:
     left, right = (meaning.sum(child) for child in node.children)
     if node.operator == "*":
         return meaning.numbers.times(left, right)
@@ -320,7 +320,7 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
     Greater: lambda meaning, node: meaning.numbers.above(*(meaning.sum(child) for child in node.children)),
 }
 
-_SUMS: dict[type[Node], Callable[[Meaning, Any], Sum]] = {
+_SUMS: dict[type[Node], Callable[[Meaning, Any], CellSum]] = {
     Column: Meaning.column,
     Step: _by_cell,
     LevelPoints: _by_cell,

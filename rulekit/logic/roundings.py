@@ -18,7 +18,7 @@ from rulekit.cells.space import CellSpace
 from rulekit.exactness import NO_SPAN, Span
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.exact_numbers import (
-    Sum,
+    CellSum,
     add,
     add_all,
     atom,
@@ -26,6 +26,7 @@ from rulekit.logic.exact_numbers import (
     number,
     scale,
     span,
+    sum_with_cell,
     table,
     truth,
 )
@@ -59,9 +60,9 @@ class Roundings:
         self._atoms: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self._bounds: dict[int, Fraction] = {}  # of a finite atom: bound
-        self._sums_compared: list[tuple[Sum, int]] = []
+        self._sums_compared: list[tuple[CellSum, int]] = []
 
-    def plus(self, first: Sum, second: Sum) -> Sum:
+    def plus(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the sum."""
         if first == ZERO or second == ZERO:
             return second if first == ZERO else first
@@ -71,13 +72,13 @@ class Roundings:
         found = self.tabulated(np.add, first, second)
         return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
 
-    def total(self, terms: Iterable[Sum]) -> Sum:
+    def total(self, terms: Iterable[CellSum]) -> CellSum:
         """The terms added from left to right, each sum rounded to the nearest double.
 
         As long as no partial sum can round they are only collected, so that an exact sum of many terms takes time
         linear in their number.
         """
-        collected: list[Sum] = [ZERO]
+        collected: list[CellSum] = [ZERO]
         reach = Span()
         for term in terms:
             own = span(term, self.known)
@@ -89,12 +90,12 @@ class Roundings:
                 reach = span(collected[0], self.known) or NO_SPAN
         return add_all(collected)
 
-    def minus(self, first: Sum, second: Sum) -> Sum:
+    def minus(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the difference."""
         negative = self.tabulated(np.negative, second) if second.atoms else None
         return self.plus(first, negative or scale(second, Fraction(-1)))
 
-    def times(self, first: Sum, second: Sum) -> Sum:
+    def times(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the product."""
         if first == ONE or second == ONE:
             return second if first == ONE else first
@@ -109,12 +110,12 @@ class Roundings:
         size_of = None if bounds[0] is None or bounds[1] is None else bounds[0] * bounds[1]
         return self._rounded("*", first, second, exact_bound=size_of)
 
-    def over(self, first: Sum, second: Sum) -> Sum:
+    def over(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the quotient."""
         found = self.tabulated(np.divide, first, second)
         return found or atom(self.name(("/", first, second)))
 
-    def choose(self, condition: int, then: Sum, otherwise: Sum) -> Sum:
+    def choose(self, condition: int, then: CellSum, otherwise: CellSum) -> CellSum:
         """One number where the condition holds, else the other."""
         if condition in (TRUE, FALSE) or then == otherwise:
             return otherwise if condition == FALSE else then
@@ -129,7 +130,7 @@ class Roundings:
             return atom(self.name(("choice", condition ^ 1, otherwise, then), bound))
         return atom(self.name(("choice", condition, then, otherwise), bound))
 
-    def _rounded(self, operator: str, first: Sum, second: Sum, exact_bound: Fraction | None) -> Sum:
+    def _rounded(self, operator: str, first: CellSum, second: CellSum, exact_bound: Fraction | None) -> CellSum:
         pair = sorted((first, second), key=repr)  # both operations commute
         bound = None if exact_bound is None else exact_bound * (1 + Fraction(1, 2**52)) + Fraction(1, 2**1022)
         return atom(self.name((operator, *pair), bound))
@@ -144,7 +145,7 @@ class Roundings:
                 self._bounds[name] = Fraction(math.nextafter(float(bound), math.inf))
         return name
 
-    def bound(self, value: Sum) -> Fraction | None:
+    def bound(self, value: CellSum) -> Fraction | None:
         """A number that the size of a sum never exceeds, None where there may be none."""
         total = abs(value.constant) + sum((values.span.size for _, values in value.tables), Fraction(0))
         total += sum((abs(weight) for _, weight in value.edges), Fraction(0))
@@ -154,16 +155,16 @@ class Roundings:
             total += abs(weight) * self._bounds[name]
         return total
 
-    def _sum_of_bounds(self, first: Sum, second: Sum) -> Fraction | None:
+    def _sum_of_bounds(self, first: CellSum, second: CellSum) -> Fraction | None:
         one, other = self.bound(first), self.bound(second)
         return None if one is None or other is None else one + other
 
-    def _is_exact(self, first: Sum, second: Sum) -> bool:
+    def _is_exact(self, first: CellSum, second: CellSum) -> bool:
         """Whether no value of the sum is rounded."""
         one, other = span(first, self.known), span(second, self.known)
         return one is not None and other is not None and (one + other).fits()
 
-    def tabulated(self, operation: Callable[..., Numbers], *operands: Sum | Grid) -> Sum | None:
+    def tabulated(self, operation: Callable[..., Numbers], *operands: CellSum | Grid) -> CellSum | None:
         """An operation carried out for each combination, where all operands hang on few columns and truth values."""
         found = combined(operation, *(part if isinstance(part, Grid) else self._grid(part) for part in operands))
         if found is None:
@@ -175,7 +176,7 @@ class Roundings:
             total = atom(name)
         return total
 
-    def _grid(self, value: Sum) -> Grid | None:
+    def _grid(self, value: CellSum) -> Grid | None:
         if not value.atoms:
             return grid_of(value)
         (name, weight), *others = value.atoms
@@ -183,10 +184,10 @@ class Roundings:
             return None
         return Grid(self._grids[name].axes, self._grids[name].values * float(weight))
 
-    def constant(self, value: float) -> Sum:
+    def constant(self, value: float) -> CellSum:
         return number(value) if math.isfinite(value) else atom(self.name(("infinity", value)))
 
-    def of_truth(self, edge: int) -> Sum:
+    def of_truth(self, edge: int) -> CellSum:
         """1 where an edge holds, else 0."""
         if edge in (TRUE, FALSE):
             return ONE if edge == TRUE else ZERO
@@ -196,9 +197,37 @@ class Roundings:
         axis, mask = literal
         return table(axis, [mask >> cell & 1 for cell in range(len(self.space.axes[axis]))])
 
+    def with_cell(self, root: int, axis: int, cell: int) -> int:
+        """An edge where one column is in one cell; what compares numbers that are not known becomes another unknown."""
+        forms = self.forms
+        image: dict[int, int] = {}
+
+        def moved(edge: int) -> int:
+            if edge >> 1 not in image:  # an edge inside a sum
+                image[edge >> 1] = self.with_cell(edge & ~1, axis, cell)
+            return image[edge >> 1] ^ (edge & 1)
+
+        for index in forms.below(root):
+            kind = forms.kinds[index]
+            if kind[0] == "true":
+                image[index] = TRUE
+            elif kind[0] == "cells":
+                image[index] = (TRUE if kind[2] >> cell & 1 else FALSE) if kind[1] == axis else 2 * index
+            elif kind[0] == "and":
+                image[index] = forms.conjunction([moved(edge) for edge in kind[1]])
+            elif kind[0] == "above" and not kind[1].atoms:
+                total = sum_with_cell(kind[1], axis, cell)
+                for edge, weight in kind[1].edges:
+                    total = add(total, self.of_truth(moved(edge)), weight)
+                image[index] = forms.above_zero(total)
+            else:
+                right = kind[2] if len(kind) > 2 else ZERO
+                image[index] = forms.opaque(f"{kind[0]} with cell {cell} of {axis}", kind[1], right)
+        return moved(root)
+
     # Comparisons ---------------------------------------------------------------------------------------------------
 
-    def above(self, left: Sum, right: Sum) -> int:
+    def above(self, left: CellSum, right: CellSum) -> int:
         """Whether left > right, of two doubles."""
         for first, second, is_left in ((left, right, True), (right, left, False)):
             key = self._lone(first)
@@ -227,7 +256,7 @@ class Roundings:
             return self.forms.opaque("greater", left, right)
         return self._above_zero(add(left, right, -1))
 
-    def _above_zero(self, value: Sum) -> int:
+    def _above_zero(self, value: CellSum) -> int:
         """Whether value > 0: the edge of an earlier comparison where that is the same in every cell."""
         grid = grid_of_parts(value, self.known) if value.atoms else None
         if grid is not None:  # multiples of it: s > 0 is s + r > 0 up to the next multiple, and not `grid - s > 0`
@@ -251,13 +280,13 @@ class Roundings:
             self._sums_compared.append((value, edge))
         return edge
 
-    def at_least_zero(self, value: Sum) -> int:
+    def at_least_zero(self, value: CellSum) -> int:
         """Whether value >= 0, false where an overflow made it no number."""
         if span(value, self.known) is None:
             return self.forms.opaque("at least", value, ZERO)
         return self.above(ZERO, value) ^ 1
 
-    def is_close(self, one: Sum, other: Sum, gap: float) -> bool:
+    def is_close(self, one: CellSum, other: CellSum, gap: float) -> bool:
         """Whether two numbers are shown to be within a gap in every cell."""
         if one == other:
             return True
@@ -267,7 +296,7 @@ class Roundings:
         answer = satisfying(self.forms, logic_of_grid(self.forms, apart))
         return answer.cells is None and not answer.reason
 
-    def _lone(self, value: Sum) -> tuple[Any, ...]:
+    def _lone(self, value: CellSum) -> tuple[Any, ...]:
         """The making of a number that is one atom and nothing else."""
         if len(value.atoms) == 1 and value == atom(value.atoms[0][0]):
             return self._keys[value.atoms[0][0]]

@@ -75,7 +75,7 @@ _CHECKED_EVERY = 1_024  # forms
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CellsFound:
     """cells: one of each column, or None where there are none; reason: why the search was given up, else "".
 
     free: the form is reached by comparisons whose outcome is not known, so that the cells may be no example.
@@ -86,24 +86,24 @@ class Found:
     free: bool = False
 
 
-def satisfying(forms: Forms, root: int, excluded: Sequence[tuple[int, ...]] = ()) -> Found:
+def satisfying(forms: Forms, root: int, excluded: Sequence[tuple[int, ...]] = ()) -> CellsFound:
     """Cells in which the edge `root` holds, none of the excluded ones."""
     if root in (TRUE, FALSE):
-        return Found(None if root == FALSE else (0,) * len(forms.full))
+        return CellsFound(None if root == FALSE else (0,) * len(forms.full))
     encoding = _Encoding(forms)
     order = forms.below(root)
     if sum(len(forms.kinds[i][1]) if forms.kinds[i][0] == "and" else 1 for i in order) > MOST_PARTS:
-        return Found(None, f"too large for the solver: more than {MOST_PARTS:,} parts")
+        return CellsFound(None, f"too large for the solver: more than {MOST_PARTS:,} parts")
     for place, index in enumerate(order):
         encoding.define(index)
         if place % _CHECKED_EVERY == 0 and forms.deadline.over:
-            return Found(None, forms.deadline.reason)
+            return CellsFound(None, forms.deadline.reason)
     encoding.clauses.append([encoding.of(root)])
     for cells in excluded:
         encoding.clauses.append([-encoding.literal(axis, 1 << cell) for axis, cell in enumerate(cells)])
     answer = solve(encoding.count, encoding.clauses, forms.deadline)
     found = None if answer.values is None else encoding.cells(answer.values)
-    return Found(found, answer.reason, encoding.free)
+    return CellsFound(found, answer.reason, encoding.free)
 
 
 class _Encoding:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from rulekit.logic.exact_numbers import Sum, add
+from rulekit.logic.exact_numbers import CellSum, add
 from rulekit.logic.forms import Forms
 from rulekit.logic.satisfying import satisfying
 
@@ -22,7 +22,7 @@ MOST_WORK = 1 << 33  # bits that are shifted
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SumsApart:
     """cells: one of each column where the comparisons differ, None where none was found; equal: there are none."""
 
     cells: tuple[int, ...] | None = None
@@ -32,7 +32,7 @@ class Difference:
 Term = list[tuple[int, Fraction, Fraction]]  # an edge, what it adds to the first sum, and how much more to the first
 
 
-def separated(forms: Forms, first: Sum, second: Sum) -> Difference:
+def separated(forms: Forms, first: CellSum, second: CellSum) -> SumsApart:
     """Whether `first > 0` and `second > 0` differ in some cell; both sums have no atoms."""
     gap = add(first, second, -1)
     changed = {("axis", axis) for axis, _ in gap.tables} | {("edge", edge) for edge, _ in gap.edges}
@@ -40,10 +40,10 @@ def separated(forms: Forms, first: Sum, second: Sum) -> Difference:
     few = [term for key, term in terms.items() if key in changed]
     others = [term for key, term in terms.items() if key not in changed]
     if math.prod(map(len, few)) > MOST_CHOICES:
-        return Difference()
+        return SumsApart()
     reach = _Reach.of(others)
     if reach is None:
-        return Difference()
+        return SumsApart()
     doubtful = False
     for choice in product(*few):
         forms.deadline.check()
@@ -56,12 +56,12 @@ def separated(forms: Forms, first: Sum, second: Sum) -> Difference:
             continue
         answer = satisfying(forms, forms.conjunction([*(edge for edge, _, _ in choice), *found]))
         if answer.cells is not None:
-            return Difference(answer.cells)
+            return SumsApart(answer.cells)
         doubtful = True  # edges that exclude each other; another sum of the interval might be possible
-    return Difference(equal=not doubtful)
+    return SumsApart(equal=not doubtful)
 
 
-def _terms(forms: Forms, first: Sum, gap: Sum) -> dict[tuple[str, int], Term]:
+def _terms(forms: Forms, first: CellSum, gap: CellSum) -> dict[tuple[str, int], Term]:
     """By column or truth value the cases: an edge, what it adds to the first sum, and how much less to the second."""
     terms: dict[tuple[str, int], Term] = {}
     own_tables, gap_tables = dict(first.tables), dict(gap.tables)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.logic.exact_numbers import Sum, add, number, span, table, truth
+from rulekit.logic.exact_numbers import CellSum, add, number, span, table, truth
 from rulekit.logic.forms import FALSE, TRUE, Forms
 
 MOST_COMBINATIONS = 1 << 12
@@ -38,7 +38,7 @@ class Grid:
         return self.axes, self.values.tobytes()
 
 
-def grid_of(value: Sum) -> Grid | None:
+def grid_of(value: CellSum) -> Grid | None:
     """The doubles that a sum without atoms takes; None where its combinations are too many."""
     tables = [(axis, values.places) for axis, values in value.tables]
     if prod(len(distinct) for _, (_, distinct) in tables) << len(value.edges) > MOST_COMBINATIONS:
@@ -119,7 +119,7 @@ def _canonical(axes: list[Axis], values: Numbers) -> Grid:
     return Grid(tuple(kept), np.ascontiguousarray(values))
 
 
-def sum_of_grid(grid: Grid) -> Sum | None:
+def sum_of_grid(grid: Grid) -> CellSum | None:
     """The numbers of a grid as an exact sum of tables and truth values; None where they are none."""
     base = Fraction(grid.values.flat[0].item())
     total = number(base)

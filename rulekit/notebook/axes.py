@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.audit.figures.curves import require_matplotlib
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
@@ -20,9 +20,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 _INK = "#7A7A7A"
 """Grey that reads on white and on the dark paper of a notebook (contrast 4.3 on both)."""
-
-Doubles = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 def new_axes(ax: Any, size: tuple[float, float]) -> Any:
@@ -81,7 +78,7 @@ def plain_text(text: str) -> str:
     return "\n".join(map(printable, text.split("\n"))).replace("$", r"\$")
 
 
-def labelled_rows(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Indices, Doubles | None]:
+def labelled_rows(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any, Ints, Floats | None]:
     """The rows as a table, the index [n] of the class of each, and their weights [n] or None."""
     from rulekit.learners.data.inputs import checked_weights
 
@@ -96,8 +93,3 @@ def labelled_rows(graph: RuleGraph, data: Any, y: Any, weight: Any) -> tuple[Any
         raise InputError(f"label {strange!r} is no class of the model", where="y", fix="give labels of the model")
     weights = None if weight is None else checked_weights(weight, table.n_rows)
     return table, np.array([place[class_key(cell)] for cell in cells], dtype=np.int64), weights
-
-
-def weights_among(weights: Doubles | None, among: npt.NDArray[np.bool_]) -> Doubles | None:
-    """The weights of some of the rows; None where they all weigh the same."""
-    return None if weights is None else weights[among]

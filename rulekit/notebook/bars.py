@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 from typing import Any, Protocol
 
 from rulekit.names import printable
-from rulekit.notebook.display import notebook
+from rulekit.work.progress import LearningCourse
+
+
+def shell() -> Any:
+    """The running notebook's shell, None where there is none: on a terminal, IPython's too, and in a script."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if getattr(shell, "kernel", None) is not None else None
+
 
 _EVERY = 0.1
 """Seconds between two changes of a bar."""
@@ -23,9 +31,23 @@ class Bar(Protocol):
 
 
 @contextmanager
+def bar_of(learner: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A bar that is moved by each step of a fit, as a callback gets them."""
+    course = LearningCourse(learner)
+    with bar() as show:
+
+        def tell(step: Mapping[str, Any]) -> None:
+            standing = course.after(step)
+            show(standing.label, standing.share, standing.remaining)
+
+        show(f"{learner}: reading the rows", None, "")
+        yield tell
+
+
+@contextmanager
 def bar() -> Iterator[Bar]:
     """A bar for as long as something is under way; where output goes to a file, a line for each new label."""
-    if notebook() is not None:
+    if shell() is not None:
         with _cell() as shown:
             yield shown
     elif sys.stderr.isatty():

@@ -22,15 +22,35 @@ _POINTS, _MOST_ROWS = 400, 3000
 _BESIDE = 0.04
 
 
-def plot_boundary(graph: RuleGraph, columns: tuple[str, str], data: Any, labels: Any, ax: Any = None) -> Any:
-    """What the model decides over two numeric columns, with the median or the most frequent level of all others.
+def plot_boundary(graph: RuleGraph, columns: tuple[str, str], data: Any, y: Any, ax: Any = None) -> Any:
+    """Draw what is decided over two numeric columns, the others held at their medians (extra `plot`).
 
-    data, labels [n]: rows, which are drawn in the colour of their label, and whose medians are taken. Raises InputError
-    where a column is not a numeric one of the model.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    columns : tuple of two str
+        The columns of the horizontal and of the vertical axis.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows, which are drawn as points; only the columns that the model reads must be there.
+    y : array [n]
+        Their labels.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    InputError
+        Where a column is not a numeric one of the model.
+
     """
     from matplotlib.colors import ListedColormap
 
-    table, classes, _ = labelled_rows(graph, data, labels, None)
+    table, classes, _ = labelled_rows(graph, data, y, None)
     if len(columns) != 2 or columns[0] == columns[1]:
         raise InputError("a boundary is drawn over two columns", where="columns", fix="name two")
     places = [_place(graph, name) for name in columns]

@@ -17,14 +17,21 @@ _NOTHING = RuleFigures("", 0)
 
 
 def rules_frame(graph: RuleGraph, library: str = "polars") -> Any:
-    """One row for each rule that decides, in the order of the model; a polars or a pandas frame.
+    """Give the rules as a frame, one row a rule.
 
-    Columns: id, class, rule (its condition, every level named), literals (at most 2^53), weight (its part of a sum,
-    else null), then of the training rows: rows (covered), right (the share of its class among them), low, high (the
-    95 % interval of that share), base_rate (the share among all rows), and of held-out rows the same under
-    held_out_rows, held_out_right, ...
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    library : "polars" or "pandas"
+        Whose frame.
 
-    Raises InputError for another library, or one that is not installed.
+    Returns
+    -------
+    DataFrame
+        id, class, rule, literals, weight, then of the training rows: rows, right, low, high, base_rate, and of
+        held-out rows the same under held_out_rows, ... (rulekit.notebook.frames).
+
     """
     if library not in LIBRARIES:
         raise InputError(f"library is {library!r}", where="to_frame", fix=" or ".join(LIBRARIES))

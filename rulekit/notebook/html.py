@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rulekit.graph.ladder_models import added_rules
 from rulekit.graph.language.readable import percent, weight
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.names import printable
 from rulekit.shown.outline import legend
-from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
     from rulekit.graph.ladder import Ladder, Rung
     from rulekit.learners.base import RuleClassifier
-    from rulekit.learners.sizes.path import ModelPath, PathPoint
+    from rulekit.learners.sizes.path import ModelPath
+    from rulekit.shown.path_points import PathPoint
     from rulekit.verification.report import Report
 
 _MOST_SIZES = 60
@@ -186,7 +188,7 @@ def ladder_html(ladder: Ladder) -> str:
             **_strip(rung, largest),
             "added": _added(rung.model, {rule.id for rule in added}),
         }
-        for rung, added in zip(rungs, ladder.added, strict=False)
+        for rung, added in zip(rungs, added_rules(ladder), strict=False)
     ]
     return _rendered("ladder.html", why=ladder.why, rungs=rows, hidden=len(ladder.rungs) - len(rungs))
 

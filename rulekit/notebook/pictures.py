@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import draw_curve
+from rulekit.audit.figures.metrics import area_under_curve
+from rulekit.audit.figures.operating import calibration, operating_points
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.figures import interval
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.notebook.axes import (
     COLOURS,
-    Doubles,
     finished,
     labelled_rows,
     make_room,
     new_axes,
     new_panels,
     plain_text,
-    weights_among,
 )
 from rulekit.shown.score_cards.rule_rows import Row
 from rulekit.shown.sections import sections
@@ -41,12 +41,26 @@ if TYPE_CHECKING:
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]
 _MOST_CLASSES = len(COLOURS)
 _MOST_RULES = 40
-_BINS = 10
+_SHARES = ("mean_probability", "happened")
 _WIDEST, _MOST_LINES = 48, 4
 
 
 def plot_path(path: ModelPath, ax: Any = None) -> Any:
-    """Held-out and training error by the size of the model; of several classes a panel each, as an array of axes."""
+    """Draw held-out and training error by the size of the model (extra `plot`).
+
+    Parameters
+    ----------
+    path : ModelPath
+        The sizes of a fit, `path_` of an estimator.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+        Of several classes an array of axes, a panel for each.
+
+    """
     labels = list(dict.fromkeys(point.label for point in path.points))[:_MOST_CLASSES]
     panels = [ax] if ax is not None else new_panels(len(labels))
     for i, (panel, label) in enumerate(zip(panels, labels, strict=False)):
@@ -61,9 +75,19 @@ def plot_path(path: ModelPath, ax: Any = None) -> Any:
 
 
 def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
-    """Cross-validated error by the number of rules, with a standard error on either side, and the sizes that stand out.
+    """Draw the cross-validated error by the number of rules, and the sizes that stand out (extra `plot`).
 
-    Raises InputError where no row has an error: nothing was cross-validated.
+    Parameters
+    ----------
+    ladder : Ladder
+        The sizes of a model.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -91,13 +115,23 @@ def plot_ladder(ladder: Ladder, ax: Any = None) -> Any:
 
 
 def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
-    """For each rule the share of its rows that is right, with its interval; for each term of a sum its points.
+    """Draw for each rule the share of its rows that is right, for each term of a sum its points (extra `plot`).
 
-    Raises InputError where the model has no statistics of its rules.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     rows = [row for part in sections(graph) for row in part.rows if row.weight or _shares(row)]
     if not rows:
-        fix = "fit the model on a table, or read the whole formula with graph.show()"
+        fix = "fit the model on a table, or read the whole formula with rulekit.show(graph)"
         raise InputError("no rule has figures of its own", where="plot_rules", fix=fix)
     rows = rows[:_MOST_RULES]
     labels = [_rule_label(graph, row) for row in rows]
@@ -118,30 +152,44 @@ def plot_rules(graph: RuleGraph, ax: Any = None) -> Any:
 
 
 def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-    """The receiver operating characteristic of the reported probability, and the point at which the model decides.
+    """Draw the receiver operating characteristic, and where the model decides (extra `plot`).
 
-    data, y [n], weight [n]: rows and their labels, best such as did not train the model. Of two classes the curve of
-    the positive one, of more one for each against the rest.
+    Of two classes the curve of the positive one, of more one for each against the rest.
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n]
+        Their labels.
+    weight : array [n] or None
+        Weights of the rows.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
-    from sklearn.metrics import roc_auc_score, roc_curve
-
     table, true, weights = labelled_rows(graph, data, y, weight)
     chances, decided = probabilities(graph, table), decide(graph, table)
+    mass = np.ones(len(true)) if weights is None else weights
     classes = [1] if len(graph.classes) == 2 else list(range(len(graph.classes)))[:_MOST_CLASSES]
     ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 1], [0, 1], "--", color="0.7", linewidth=1, label="by chance")
     for colour, k in zip(COLOURS, classes, strict=False):
         truth = true == k
-        if not 0 < truth.sum() < len(truth):
+        points = operating_points(truth, chances[:, k], weights)
+        if not points:
             raise InputError(f"all rows or none are {graph.classes[k]!r}", where="y", fix="give rows of every class")
-        wrong, right, _ = roc_curve(truth, chances[:, k], sample_weight=weights)
-        area = roc_auc_score(truth, chances[:, k], sample_weight=weights)
-        ax.plot(
-            wrong, right, color=colour, linewidth=1.8, label=plain_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}")
-        )
-        at = [
-            float(np.average(decided[among] == k, weights=weights_among(weights, among))) for among in (~truth, truth)
-        ]
+        wrong, right = [p.false_positive_rate for p in points], [p.true_positive_rate for p in points]
+        area = area_under_curve(truth, chances[:, k], mass)
+        label = plain_text(f"{quoted(graph.classes[k])}: AUC {area:.3f}")
+        ax.plot(wrong, right, color=colour, linewidth=1.8, label=label)
+        at = [float(np.average(decided[among] == k, weights=mass[among])) for among in (~truth, truth)]
         ax.plot(*at, "o", color=colour, markersize=8, fillstyle="none", markeredgewidth=1.8)
         if len(classes) == 1:
             said = f"decides here: finds {percent(at[1])},\nwrongly {percent(at[0])} of the others"
@@ -158,11 +206,29 @@ def plot_roc(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = 
 
 
 def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax: Any = None) -> Any:
-    """How often the class occurs where the model reports a probability of it, with 95 % intervals.
+    """Draw how often a class occurs where the model reports a probability of it (extra `plot`).
 
     Of two classes for the positive one; of more for the most probable one of each row, whichever it is. The rows are
     grouped by tenths of the reported probability. The expected calibration error is their mean distance from the
     diagonal (C. Guo, G. Pleiss, Y. Sun and K. Weinberger, On Calibration of Modern Neural Networks, 2017, equation 3).
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n]
+        Their labels.
+    weight : array [n] or None
+        Weights of the rows.
+    ax : Axes or None
+        Axes of matplotlib; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
     """
     table, true, weights = labelled_rows(graph, data, y, weight)
     chances = probabilities(graph, table)
@@ -170,20 +236,14 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     reported = chances[:, 1] if two else chances.max(axis=1)
     happened = (true == 1) if two else (true == chances.argmax(axis=1))
     what = quoted(graph.classes[1]) if two else "the most probable class"
-    mass = np.ones(len(true)) if weights is None else weights
-    tenth = np.minimum((reported * _BINS).astype(np.int64), _BINS - 1)
-    group = np.unique(tenth, return_inverse=True)[1]
-    total = np.bincount(group, mass)
-    mean, share = (np.bincount(group, mass * values) / total for values in (reported, happened))
-    effective = total**2 / np.bincount(group, mass**2)
-    bounds = np.array([interval(float(p), float(n)) for p, n in zip(share, effective, strict=True)])
-    error = float((total * np.abs(mean - share)).sum() / total.sum())
+    found = calibration(happened, reported, weights)
+    mean, share = (100 * np.array([getattr(each, name) for each in found.bins]) for name in _SHARES)
+    spread = np.abs(100 * np.array([(each.low, each.high) for each in found.bins]).T - share)
     ax = new_axes(ax, (5.2, 5.0))
     ax.plot([0, 100], [0, 100], "--", color="0.7", linewidth=1, label="calibrated")
-    spread = 100 * np.abs(bounds.T - share)
-    ax.errorbar(100 * mean, 100 * share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
-    sizes = 25 + 275 * total / total.sum()
-    ax.scatter(100 * mean, 100 * share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
+    ax.errorbar(mean, share, spread, fmt="none", color=TRAINING, linewidth=1.3, capsize=3)
+    sizes = [25 + 275 * each.share_of_rows for each in found.bins]
+    ax.scatter(mean, share, sizes, color=TRAINING, alpha=0.85, linewidths=0, label="larger: more rows")
     ax.set_xlabel(plain_text(f"reported probability of {what} (%)"))
     ax.set_ylabel(plain_text(f"rows that are {what} (%)") if two else "rows where it is right (%)")
     ax.set_xlim(-2, 102)
@@ -191,7 +251,7 @@ def plot_calibration(graph: RuleGraph, data: Any, y: Any, weight: Any = None, ax
     ax.set_aspect("equal")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9, loc="upper left")
-    title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(error)}"
+    title = f"{graph.schema.target}, {counted(len(true), 'row')}: calibration error {percent(found.error)}"
     ax.set_title(plain_text(title), loc="left", fontsize=11)
     return finished(ax)
 
@@ -212,7 +272,7 @@ def _rule_label(graph: RuleGraph, row: Row) -> str:
     return plain_text("\n".join(lines))
 
 
-def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+def _draw_shares(ax: Any, rows: Sequence[Row], places: Floats) -> None:
     """A bar for each table that says something of the rule, its interval, and the rows that it covers."""
     tables = list(dict.fromkeys(figures.table for row in rows for figures in row.figures))[:2]
     height = 0.62 / len(tables)
@@ -234,7 +294,7 @@ def _draw_shares(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
     ax.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1)
 
 
-def _draw_points(ax: Any, rows: Sequence[Row], places: Doubles) -> None:
+def _draw_points(ax: Any, rows: Sequence[Row], places: Floats) -> None:
     """What each term adds to the sum."""
     points = np.array([row.weight or 0.0 for row in rows])
     ax.barh(places, points, 0.6, color=np.where(points > 0, TRAINING, HELD_OUT), linewidth=0)

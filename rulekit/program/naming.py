@@ -93,6 +93,21 @@ def context_of(
     return Context(program, names, columns, comments, briefs, labels)
 
 
+def reached(names: Iterable[str], mentions: Mapping[str, Iterable[str]]) -> set[str]:
+    """Of the pieces of a run-time those that are named, or mentioned by one that is.
+
+    mentions: by piece, the names in it.
+    """
+    found: set[str] = set()
+    waiting = [name for name in names if name in mentions]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [other for other in mentions[name] if other in mentions]
+    return found
+
+
 def label_texts(graph: RuleGraph) -> list[str]:
     """The classes as texts; raises InputError where two are one text."""
     texts = list(map(label_text, graph.classes))

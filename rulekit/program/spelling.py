@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.errors import Unsupported
 from rulekit.graph.nodes import Node
@@ -13,12 +13,9 @@ from rulekit.program.expressions import ATOM, Expression, atom, joined, parenthe
 from rulekit.program.nodes import Choice, cases
 from rulekit.schema import Feature
 
-if TYPE_CHECKING:
-    from rulekit.program.body import Body
-
 # Binding strengths: what stands in parentheses where a tighter one is needed. A language's comparison has its own.
 CHOICE, LOW, MIDDLE, HIGH, SUM, PRODUCT = 0, 1, 2, 3, 8, 9
-Rule = Callable[[Any, "Body", Any], Expression]
+Rule = Callable[[Any, Any, Any], Expression]  # (spelling, body, step)
 
 
 class Spelling(ABC):
@@ -31,7 +28,8 @@ class Spelling(ABC):
     `condition`, `yes`, `no`, with its rank and what it needs of the condition. missing: template of whether the number
     `name` is missing; exponential: of e to the power of `x`. assignment and ending: what stands before and behind the
     value of a `variable`. max_*: where an expression is broken into variables. own: by type of step, the method
-    (spelling, body, step) for what is better than the common way, or than `rulekit.program.elementary`.
+    (spelling, body, step) for what is better than the common way, or than `rulekit.program.elementary`. A body is a
+    `rulekit.program.body.Body`, which knows spellings, and not the other way round.
     """
 
     comparison = 4
@@ -54,10 +52,10 @@ class Spelling(ABC):
         """A number, text, None or tuple of them; raises Unsupported where the language has none."""
 
     @abstractmethod
-    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+    def within(self, body: Any, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
         """Whether a category's cell is one of the texts, None for missing (not empty)."""
 
-    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+    def containing(self, body: Any, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
         """Whether a text has one of the tokens (or, if `missing`, is missing); raises Unsupported where no one says."""
         raise Unsupported("Contains", "this target", "score texts in generated Python")
 
@@ -107,10 +105,10 @@ class Spelling(ABC):
         text = template.format(condition=inside.text, yes=yes, no=no)
         return Expression(text, rank, depth=inside.depth + 1)
 
-    def chosen(self, body: Body, node: Choice) -> Expression:
+    def chosen(self, body: Any, node: Choice) -> Expression:
         """The result of the first condition that holds."""
         pairs, last = cases(node)
-        value = body.expression(last)
+        value: Expression = body.expression(last)
         for condition, result in reversed(pairs):
             value = self.choose(body.expression(condition), body.text(result, LOW), parenthesised(value, CHOICE).text)
         return replace(value, comment=body.expression(pairs[0][0]).comment)

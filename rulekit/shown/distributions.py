@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Ints
 from rulekit.dates import is_dated
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.shown.exact_sums import UNIT, Weights, share_of
+from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
 from rulekit.tables.table import PART, StoredArrays, Table, absent
 from rulekit.tables.text.token_sets import TokenSets
-
-Array = npt.NDArray[Any]
 
 MOST_BINS = 20
 UNITS_OF_GRIDS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
@@ -57,11 +55,11 @@ class Distributions:
         describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
         return describe(feature)
 
-    def _weights(self, rows: slice) -> Weights:
+    def _weights(self, rows: slice) -> RowWeights:
         n_rows = rows.stop - rows.start
-        return Weights(None if self.weight is None else self.weight[rows], n_rows)
+        return RowWeights(None if self.weight is None else self.weight[rows], n_rows)
 
-    def _parts(self, name: str) -> Iterator[tuple[Any, Weights]]:
+    def _parts(self, name: str) -> Iterator[tuple[Any, RowWeights]]:
         """The cells of a column with the weights of their rows, part by part."""
         where = self.table.names.index(name)
         arrays = self.table.arrays
@@ -171,14 +169,14 @@ def _half_way(low: float, high: float, precision: str) -> float:
     return middle if separates(middle, low, high, precision) else threshold_between(low, high, precision)
 
 
-def bin_counts(values: Array, cuts: Array) -> npt.NDArray[np.int64]:
+def bin_counts(values: Array, cuts: Array) -> Ints:
     """How many values lie up to the first cut, between it and the second, ..., above the last one; NaN in none."""
     edges = cuts.astype(values.dtype)
     above = [int(np.count_nonzero(truth)) for truth in (~np.isnan(values), *(values > edge for edge in edges))]
     return -np.diff([*above, 0])
 
 
-def bin_codes(values: Array, cuts: Array) -> npt.NDArray[np.int64]:
+def bin_codes(values: Array, cuts: Array) -> Ints:
     """The bin [n] of each value, 0 of NaN too."""
     codes = np.zeros(len(values), dtype=np.int64)
     for edge in cuts.astype(values.dtype):
@@ -202,7 +200,7 @@ def grid_of(values: Array) -> dict[str, float]:
     return found
 
 
-def on_grid(values: Array, unit: float) -> npt.NDArray[np.bool_]:
+def on_grid(values: Array, unit: float) -> Bools:
     """Which values [n] are multiples of a unit, but for the roundings of float32."""
     multiples = np.asarray(values, dtype=np.float64) / unit
     return np.asarray(np.abs(multiples - np.rint(multiples)) <= 2e-7 * np.abs(multiples) + 1e-9)

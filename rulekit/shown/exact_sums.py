@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from rulekit.arrays import Array, Bools, Floats
 
 UNIT = 1 << 1074
 """How many units of 2^-1074, in which sums are counted, are 1."""
@@ -16,14 +17,14 @@ _LOW_BITS = 26
 _MOST = 1 << 25
 
 
-class Weights:
+class RowWeights:
     """Weights [n] >= 0 of some rows, or None where each is 1, that can be added up exactly.
 
     A double is an integer times a power of two. Its halves are added per exponent as doubles, in which sums of so few
     small integers are exact, and the rest is arithmetic of Python's integers, in units of the smallest double.
     """
 
-    def __init__(self, weights: npt.NDArray[np.float64] | None, n_rows: int) -> None:
+    def __init__(self, weights: Floats | None, n_rows: int) -> None:
         self.n_rows = n_rows
         self._parts: list[tuple[slice, Any, Any, Any]] | None = None
         if weights is None:
@@ -36,7 +37,7 @@ class Weights:
             high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
             self._parts.append((rows, exponent.astype(np.int64), high.astype(np.float64), low.astype(np.float64)))
 
-    def by(self, codes: npt.NDArray[Any], n_codes: int) -> list[int]:
+    def by(self, codes: Array, n_codes: int) -> list[int]:
         """The sum of the weights of the rows of each code [n] below n_codes, in units of 2^-1074."""
         if self._parts is None:
             return [int(count) * UNIT for count in np.bincount(codes, minlength=n_codes)]
@@ -54,7 +55,7 @@ class Weights:
                     sums[at // width] += whole << power if power >= 0 else whole >> -power
         return sums
 
-    def of(self, truth: npt.NDArray[np.bool_]) -> int:
+    def of(self, truth: Bools) -> int:
         """The sum of the weights of the rows where `truth` [n] holds, in units of 2^-1074."""
         return int(np.count_nonzero(truth)) * UNIT if self._parts is None else self.by(truth, 2)[1]
 

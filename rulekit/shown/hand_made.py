@@ -7,14 +7,13 @@ one begins with the other are the same rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulekit.graph.files.json_values import entries
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import OVERRIDES, rules_of
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,9 @@ class HandEdit:
 def hand_made(graph: RuleGraph) -> dict[str, HandEdit]:
     """By id the rules of a model that a person wrote or changed; overrides, which say so themselves, are none."""
     made: dict[str, HandEdit] = {}
-    for note in _notes(graph.provenance):
+    for note in edits_of(graph):
+        if note.get("override"):
+            continue
         for gone in _ids(note, "removed"):
             made = {name: edit for name, edit in made.items() if not same_rule(name, gone)}
         said = {key: str(note.get(key) or "") for key in ("author", "date", "reason")}
@@ -53,13 +54,24 @@ def same_rule(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def _notes(provenance: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    edits = provenance.get("edits")
-    for note in edits if isinstance(edits, list | tuple) else ():
-        if isinstance(note, Mapping) and not note.get("override"):
-            yield note
-
-
 def _ids(note: Mapping[str, Any], key: str) -> list[str]:
     ids = note.get(key)
     return [name for name in ids if isinstance(name, str) and name] if isinstance(ids, list | tuple) else []
+
+
+def edits_of(graph: RuleGraph) -> list[Mapping[str, Any]]:
+    """The edits that the provenance of a model lists, the first one first."""
+    return entries(graph.provenance.get("edits"))
+
+
+def is_learned(graph: RuleGraph) -> bool:
+    """Whether the provenance says which learner made the model: a rule text that was imported has none."""
+    return isinstance(graph.provenance.get("learner"), str)
+
+
+def marks_of(graph: RuleGraph) -> dict[str, tuple[str, ...]]:
+    """By id of a rule the words that mark it."""
+    if not is_learned(graph):
+        return {rule.id: ("no record of learning",) for rule in rules_of(graph)}
+    marks = dict.fromkeys(hand_made(graph), "edited by hand") | {each.id: "override" for each in graph.overrides}
+    return {rule: (mark,) for rule, mark in marks.items()}

@@ -13,7 +13,7 @@ from rulekit.shown.lines import wrapped
 from rulekit.shown.outline import Line, legend
 from rulekit.shown.promises import promises
 from rulekit.shown.score_cards.rule_rows import Row
-from rulekit.shown.score_cards.total_lines import table_lines, total_table
+from rulekit.shown.score_cards.totals import table_lines, total_table
 from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 NARROWEST = 40

@@ -11,15 +11,15 @@ from rulekit.errors import BudgetError
 from rulekit.graph.nodes import Above, Node, Probability, Strength
 from rulekit.graph.probability.circuit import Mix
 from rulekit.graph.probability.compilation import build_circuit, inputs
-from rulekit.graph.probability.prime_implicants import (
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.traversal import topological
+from rulekit.logic.prime_implicants import (
     Doubles,
     Group,
     along,
     probability_on_patterns,
     reachable_patterns,
 )
-from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17

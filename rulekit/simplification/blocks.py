@@ -18,9 +18,9 @@ import numpy as np
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, with_children
 from rulekit.graph.probability.gated_deciding import gated_of
-from rulekit.graph.probability.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.graph.traversal import topological
-from rulekit.simplification.rewriting import Change, Context, Image, joined
+from rulekit.logic.prime_implicants import Bools, Group, along, reachable_patterns
+from rulekit.simplification.rewriting import Context, Image, Rewriting, joined
 
 MAX_ATOMS = 8
 WORK = 60_000
@@ -28,7 +28,7 @@ WORK = 60_000
 Term = tuple[tuple[int, bool], ...]
 
 
-def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
     """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
     logic: set[Node] = {node for node in order if isinstance(node, LOGIC) and node.family is Family.BOOLEAN}
     atoms = _atoms(order, logic, context)
@@ -37,7 +37,7 @@ def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context
         if atoms.get(node) is not None:
             inner.update(node.children)
     image: Image = {}
-    changes: list[Change] = []
+    changes: list[Rewriting] = []
     used_elsewhere = {child for node in order if node not in logic for child in node.children} | set(roots)
     for node in order:
         children = tuple(image[child] for child in node.children)
@@ -53,7 +53,7 @@ def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context
         shorter = context.blocks[node]
         if shorter is not None and context.literals(shorter) < context.literals(rebuilt):
             image[node] = shorter
-            changes.append(Change(node, shorter))
+            changes.append(Rewriting(node, shorter))
     return image, changes
 
 

@@ -1,10 +1,11 @@
-"""Laws of logic: of any formula, and of hidden bits.
+"""Laws of logic: of any formula, of hidden bits, and of conditions on one text.
 
 Each takes a node whose children have been rewritten and returns an equivalent node with no more literals; the table of
 the passes says which nodes, of which family, a law is asked about. In a random
 formula the laws of logic leave every step of the probability's circuit as it is. `constant_bit` and `gather_conditions`
 leave every double of the probability as it is; the other laws of hidden bits keep the distribution but not the last
-bits of the double, so whoever applies them compares the results on every pattern of the causes.
+bits of the double, so whoever applies them compares the results on every pattern of the causes. A condition on a text
+implies another where its words are among the other's, and the other holds on missing texts if it does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Contains, Family, Hidden, Node, Not, Odd, Or
 from rulekit.numbers import probability_of, strength_of
 from rulekit.simplification.rewriting import Context, Law, joined
 
@@ -239,3 +240,46 @@ def uses(nodes: list[Node]) -> Counter[Node]:
         if names[bit.name] > 1:
             found[bit] += 1
     return found
+
+
+def merge_words(node: Node, context: Context) -> Node:
+    """Contains a or contains b = contains any of a, b; not a and not b likewise; what another part implies falls away.
+
+    Of `contains a and contains any of {a, b}` the second follows from the first.
+    """
+    if not isinstance(node, And | Or):
+        return node
+    either = isinstance(node, Or)
+    united: dict[str, list[Contains]] = {}
+    apart: dict[str, list[Contains]] = {}
+    for child in dict.fromkeys(node.children):
+        inner = child.child if isinstance(child, Not) else child
+        if isinstance(inner, Contains):
+            # under `or` conditions unite, under `and` their contraries do
+            place = united if isinstance(child, Not) != either else apart
+            place.setdefault(inner.feature, []).append(inner)
+    image: dict[Node, Node | None] = {}
+    for conditions in united.values():
+        first, *others = (_part(condition, not either) for condition in conditions)
+        image[first] = _part(_union(conditions), not either)
+        image.update(dict.fromkeys(others))
+    for conditions in apart.values():
+        for one in conditions:
+            if any(_implies(other, one) for other in conditions if other is not one):
+                image[_part(one, either)] = None
+    children = [found for child in node.children if (found := image.get(child, child)) is not None]
+    return node if tuple(children) == node.children else joined(type(node), children)
+
+
+def _part(condition: Contains, negated: bool) -> Node:
+    return Not(condition) if negated else condition
+
+
+def _union(conditions: Iterable[Contains]) -> Contains:
+    parts = list(conditions)
+    tokens = tuple(token for part in parts for token in part.tokens)
+    return Contains(parts[0].feature, tokens, any(part.missing for part in parts))
+
+
+def _implies(one: Contains, other: Contains) -> bool:
+    return set(one.tokens) <= set(other.tokens) and one.missing <= other.missing

@@ -38,9 +38,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
 from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.simplification import blocks, column_terms, covers, logic, rewriting, sums, words
+from rulekit.simplification import blocks, covers, logic, rewriting, sums
 from rulekit.simplification.agreement import agree
-from rulekit.simplification.rewriting import Change, Context, Image, Law, context_of
+from rulekit.simplification.rewriting import Context, Image, Law, Rewriting, context_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ MAX_BUDGETS = 5
 _WORDS = 200
 _PARTS = 100
 
-Function = Callable[[tuple[Node, ...], list[Node], Context], tuple[Image, list[Change]]]
+Function = Callable[[tuple[Node, ...], list[Node], Context], tuple[Image, list[Rewriting]]]
 """From roots and all nodes below them, children first, to what each becomes, and the changes."""
 
 
@@ -84,20 +84,20 @@ def rewrite(
     nodes: tuple[type[Node], ...],
     families: Collection[Family] = tuple(Family),
     skip: Collection[Node] = (),
-) -> tuple[Image, list[Change]]:
+) -> tuple[Image, list[Rewriting]]:
     """The image of every node, in an order of children first, when `law` is applied to each, and what it changed.
 
     nodes, families: the nodes to which it is applied. skip: nodes that only get their new children.
     """
     image: Image = {}
-    changes: list[Change] = []
+    changes: list[Rewriting] = []
     for node in order:
         children = tuple(image[child] for child in node.children)
         rebuilt = node if children == node.children else with_children(node, children)
         asked = isinstance(node, nodes) and rebuilt.family in families and node not in skip
         image[node] = law(rebuilt, context) if asked else rebuilt
         if image[node] is not rebuilt:
-            changes.append(Change(rebuilt, image[node]))
+            changes.append(Rewriting(rebuilt, image[node]))
     return image, changes
 
 
@@ -106,27 +106,27 @@ def everywhere(
 ) -> Pass:
     """The pass that applies a law to every node of these types and families (none named: all), children first."""
 
-    def function(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+    def function(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
         return rewrite(order, law, context, nodes, families or tuple(Family))
 
     return Pass(name, function, words, nodes, random)
 
 
-def _negated(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+def _negated(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
     image = push_negations(roots, context.schema)
-    return image, [Change(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
+    return image, [Rewriting(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
 
 
-def _flattened(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+def _flattened(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
     return rewrite(order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order))
 
 
-def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
     law = logic.merge_bits(logic.uses(order) + Counter(context.keep))
     return rewrite(order, law, context, _JOINS, (_RANDOM,))
 
 
-def _counted_once(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Change]]:
+def _counted_once(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
     law = logic.degenerate_random(Counter(node.children for node in order if isinstance(node, AtLeast)))
     return rewrite(order, law, context, (AtLeast,), (_RANDOM,))
 
@@ -148,7 +148,7 @@ PASSES: tuple[Pass, ...] = (
                "a formula over one column is the shortest one of its cells", _FORMULAS, _BOOLEAN),
     everywhere("intervals and levels", rewriting.merge_columns,
                "x > 1 and x > 3 = x > 3; level sets likewise", _JOINS, _BOOLEAN),
-    everywhere("words", words.merge_words,
+    everywhere("words", logic.merge_words,
                "contains a or contains b = contains any of {a, b}; likewise not a and not b", _JOINS, _BOOLEAN),
     everywhere("at least", logic.degenerate_at_least,
                "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,), _BOOLEAN),
@@ -160,7 +160,7 @@ PASSES: tuple[Pass, ...] = (
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
-    everywhere("terms of a column", column_terms.join_terms,
+    everywhere("terms of a column", sums.join_terms,
                "terms of an exact sum over one column are one: a step function, points by level", _SUMS),
     everywhere("conditions", logic.gather_conditions,
                "conditions beside hidden bits are one condition", _JOINS, _RANDOM, random="exact"),
@@ -218,7 +218,7 @@ def _simplified_beneath(
     keep: frozenset[Node] = frozenset(),
     passes: Sequence[Pass] = PASSES,
     deadline: Deadline = NO_LIMIT,
-) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+) -> tuple[RuleGraph, list[tuple[str, Rewriting]]]:
     """The simplified graph under the same overrides, which stay word for word, and the changes."""
     beneath = graph.underlying if graph.overrides else graph
     free, beside = _without_sides(beneath)
@@ -247,7 +247,7 @@ def _with_sides_anew(graph: RuleGraph, simpler: RuleGraph, beside: list[bool]) -
 
 def _simplified(
     graph: RuleGraph, keep: frozenset[Node], passes: Sequence[Pass], deadline: Deadline
-) -> tuple[RuleGraph, list[tuple[str, Change]]]:
+) -> tuple[RuleGraph, list[tuple[str, Rewriting]]]:
     levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
     for level in levels:
         roots, changes, messages = _run(graph, [p for p in passes if p.random in level], frozenset(), keep, deadline)
@@ -266,9 +266,9 @@ def _simplified(
     return simpler, net_changes(changes) if simpler is not graph else []
 
 
-def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
+def net_changes(changes: list[tuple[str, Rewriting]]) -> list[tuple[str, Rewriting]]:
     """The changes without those that later ones undid."""
-    kept: dict[int, tuple[str, Change]] = {}
+    kept: dict[int, tuple[str, Rewriting]] = {}
     chains: dict[Node, list[int]] = {}
     for i, (law, change) in enumerate(changes):
         chain = chains.pop(change.before, [])
@@ -286,14 +286,14 @@ def net_changes(changes: list[tuple[str, Change]]) -> list[tuple[str, Change]]:
 
 def _run(
     graph: RuleGraph, passes: list[Pass], frozen: frozenset[Node], keep: frozenset[Node], deadline: Deadline
-) -> tuple[tuple[Node, ...], list[tuple[str, Change]], list[str]]:
+) -> tuple[tuple[Node, ...], list[tuple[str, Rewriting]], list[str]]:
     """The roots after all rounds; nodes of `frozen` stand as they are where they are part of a probability.
 
     Minimisation stops where its budget is spent. The shorter formula then gets a budget of its own, as it would if it
     were simplified once more, until nothing changes.
     """
     roots, messages = graph.roots, []
-    found: list[tuple[str, Change]] = []
+    found: list[tuple[str, Rewriting]] = []
     for _ in range(MAX_BUDGETS):
         context = context_of(graph.schema, roots)
         context.keep = keep
@@ -310,7 +310,7 @@ def _rounds(
     passes: list[Pass],
     frozen: frozenset[Node],
     context: Context,
-    found: list[tuple[str, Change]],
+    found: list[tuple[str, Rewriting]],
     deadline: Deadline,
 ) -> tuple[Node, ...]:
     """The roots after rounds of all passes within one budget; the changes are added to `found`."""
@@ -378,7 +378,7 @@ def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGr
     return result
 
 
-def _worded(law: str, change: Change) -> Applied:
+def _worded(law: str, change: Rewriting) -> Applied:
     return Applied(law, _words(change.before), _words(change.after))
 
 

@@ -139,7 +139,7 @@ Image = dict[Node, Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Rewriting:
     """One application: the node before, with its children already rewritten, and after."""
 
     before: Node

@@ -1,17 +1,23 @@
-"""Laws of weighted sums: dead terms, units that are logic.
+"""Laws of weighted sums: dead terms, units that are logic, terms of one column that are one term.
 
 A sum is made in double from left to right, so a law may change it only where every step gives the same double as
-before.
+before. Where it is exact in any order (`rulekit.exactness`), the parts of one column may be added first: their sum is
+no larger than they are together, on no finer grid, and so stays exact. It is a step function, points by level, or a
+weighted condition.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import Cells
+from rulekit.cells.node_bounds import Bounds, sum_bounds
 from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
@@ -29,8 +35,9 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.graph.probability.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
-from rulekit.simplification.rewriting import Context
+from rulekit.logic.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
+from rulekit.numbers import canonical_threshold
+from rulekit.simplification.rewriting import Context, formula
 
 _MAX_TERMS = 12
 _MAX_CELLS = 1 << 14
@@ -183,19 +190,15 @@ def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
 
 def _constant_in_bounds(node: LinearThreshold) -> Node:
     """True or false where the sum is so at the ends of each child's values (rounding keeps order)."""
-    ends = [_ends(child) for child in node.children]
-    if any(end is None for end in ends):
-        return node
-    totals = []
-    for pick in (min, max):
-        total = node.bias
-        for weight, end in zip(node.weights, ends, strict=True):
-            assert end is not None
-            total = total + pick(weight * value for value in end)
-        totals.append(total)
-    if any(math.isnan(total) for total in totals):
-        return node
-    return TRUE if totals[0] >= 0 else FALSE if totals[1] < 0 else node
+    terms: list[tuple[float, Bounds]] = []
+    for weight, child in node.terms:
+        ends = _ends(child)
+        if ends is None:
+            return node
+        terms.append((weight, (np.array([min(ends)]), np.array([max(ends)]))))
+    with np.errstate(all="ignore"):
+        low, high = sum_bounds(node.bias, terms, 1)
+    return TRUE if low[0] >= 0 else FALSE if high[0] < 0 else node
 
 
 def _ends(child: Node) -> tuple[float, ...] | None:
@@ -210,3 +213,76 @@ def _ends(child: Node) -> tuple[float, ...] | None:
         rounded = tuple(float(np.rint(v / child.step) * child.step) for v in ends) if child.step else ends
         return (*rounded, child.missing)
     return None
+
+
+Numbers = npt.NDArray[np.float64]
+Term = tuple[float, Node]
+
+
+def join_terms(node: Node, context: Context) -> Node:
+    """An exact sum whose terms over one column are joined where that has no more literals."""
+    if not isinstance(node, Linear | LinearThreshold) or len(node.terms) < 2:
+        return node
+    readings: dict[str, list[tuple[int, Numbers]]] = {}
+    for place, (weight, child) in enumerate(node.terms):
+        read = _reading(child, context)
+        if read is not None and weight != 0.0 and child not in context.keep:
+            readings.setdefault(read[0], []).append((place, weight * read[1]))
+    several = {name: parts for name, parts in readings.items() if len(parts) > 1}
+    span = span_of_sum(node) if several else None
+    if span is None or not span.fits():
+        return node
+    terms: list[tuple[Term, ...]] = [(term,) for term in node.terms]
+    for name, parts in several.items():
+        joined = _term(context.cells[name], np.sum([part for _, part in parts], axis=0), context)
+        before = sum(_literals(node.terms[place], context) for place, _ in parts)
+        if joined is not None and sum(_literals(term, context) for term in joined) <= before:
+            for place, _ in parts:
+                terms[place] = ()
+            terms[parts[0][0]] = joined
+    kept = [term for found in terms for term in found]
+    return type(node)(kept, node.bias) if len(kept) < len(node.terms) else node
+
+
+def _literals(term: Term, context: Context) -> int:
+    return max(1, context.literals(term[1]))
+
+
+def _reading(child: Node, context: Context) -> tuple[str, Numbers] | None:
+    """The column that a child reads alone, and its number in each cell; None for another child."""
+    if isinstance(child, Step | LevelPoints):
+        return child.feature, np.asarray(context.cells[child.feature].reading(child), dtype=np.float64)
+    name, mask = context.single(child) or (None, 0)
+    if name is None:
+        return None
+    return name, np.array([mask >> cell & 1 for cell in range(len(context.cells[name]))], dtype=np.float64)
+
+
+def _term(cells: Cells, values: Numbers, context: Context) -> tuple[Term, ...] | None:
+    """The shortest term with these numbers by cell, () where all are 0; None for a column without one."""
+    reached = [value if cells.full >> cell & 1 else 0.0 for cell, value in enumerate(values.tolist())]
+    others = set(reached) - {0.0}
+    if not others:
+        return ()
+    found: list[Term] = []
+    if len(others) == 1:
+        holds = sum(1 << cell for cell, value in enumerate(reached) if value)
+        found.append((others.pop(), formula(cells, holds)))
+    if cells.feature.kind == "numeric" and cells.full >> len(cells.cuts) & 1:
+        found.append((1.0, _step(cells, reached)))
+    if cells.feature.kind == "categorical":
+        found.append((1.0, _points(cells, reached)))
+    return (min(found, key=lambda term: _literals(term, context)),) if found else None
+
+
+def _step(cells: Cells, values: Sequence[float]) -> Step:
+    *known, missing = values
+    jumps = [place for place, (low, high) in enumerate(pairwise(known)) if low != high]
+    cuts = tuple(canonical_threshold(cells.cuts[place], cells.feature.precision) for place in jumps)
+    return Step(cells.feature.name, cuts, tuple(known[place] for place in (0, *(jump + 1 for jump in jumps))), missing)
+
+
+def _points(cells: Cells, values: Sequence[float]) -> LevelPoints:
+    *named, other, unseen, missing = values
+    points = [*zip(cells.levels, named, strict=True), *((level, other) for level in cells.others)]
+    return LevelPoints(cells.feature.name, tuple(points), missing, unseen)

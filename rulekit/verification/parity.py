@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rulekit.errors import FormatError, GraphError, InputError, NoModelError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.files.model_files import read_bounded
+from rulekit.graph.files.safe_files import read_bounded
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import fired
@@ -302,7 +302,7 @@ class _Comparison:
         )
 
     def report(self, proof: Proof, **known: Any) -> Report:
-        from rulekit import __version__
+        from rulekit.version import __version__
 
         basis = guarantee(self.graph)
         return Report(

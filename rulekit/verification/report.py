@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rulekit.verification.signature import SIGNATURE, signature_of
+from rulekit.views import notebook
 
 REPORT_VERSION = 1
 Requirement = Literal["", "proof", "proof-of-probabilities"]
@@ -163,9 +164,7 @@ class Report:
         return f"<Report {self.target}: {what}>"
 
     def _repr_html_(self) -> str:
-        from rulekit.notebook.html import report_html
-
-        return report_html(self)
+        return notebook().html_of(self)
 
     def __str__(self) -> str:
         rows = f"{self.adversarial_rows:,} rows beside every cut"

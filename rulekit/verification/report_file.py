@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.files.model_files import decode, read_bounded
-from rulekit.graph.files.strict_json import parse_json
+from rulekit.graph.files.json_values import parse_json
+from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.verification.report import REPORT_VERSION, Report
 from rulekit.verification.signature import SIGNATURE
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.files.model_files import read_bounded
+from rulekit.graph.files.safe_files import read_bounded
 
 SIGNATURE = "signature"
 SHORTEST, LONGEST = 16, 1 << 16  # bytes of a key

@@ -39,14 +39,14 @@ def compare(request: ComparisonRequest, deadline: Deadline = NO_LIMIT) -> Compar
     Of an artifact the rules that it carries are compared, and it is verified that it decides as they do; where it does
     not, or that is not proved, the models are not said to be equal. What is not settled by the deadline is open.
     """
-    from rulekit.audit.differences.compared import compare_models
+    from rulekit.audit.differences.compared import compare
 
     if request.by and request.data is None:
         raise InputError("groups of which rows?", where="--by", fix="give --data FILE")
     graphs = [load(path, meetings=False) for path in (request.first, request.second)]
     raw = None if request.data is None else _rows(request, graphs)
     names = str(request.first), str(request.second)
-    compared = compare_models(graphs[0], graphs[1], raw, request.by, names=names, deadline=deadline)
+    compared = compare(graphs[0], graphs[1], raw, request.by, names=names, deadline=deadline)
     faults = [
         fault
         for path, graph in zip((request.first, request.second), graphs, strict=True)

@@ -18,7 +18,7 @@ from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows
-from rulekit.audit.threshold import Choice, Purpose, choose_threshold, with_threshold
+from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
@@ -131,7 +131,7 @@ class MovedThreshold:
     """
 
     model: RuleGraph
-    choice: Choice
+    choice: ThresholdChoice
     n_rows: int
     by_probability: bool = False
     notes: tuple[str, ...] = ()

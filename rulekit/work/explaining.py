@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.nearest_change.wishes import Direction, Wishes
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
+from rulekit.search.moves import Direction, Wishes
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
@@ -92,16 +93,16 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
 
     Raises InputError for rows, columns or classes that there are not.
     """
-    from rulekit.audit.explaining.explanations import Asked
     from rulekit.audit.explaining.explanations import explain as explained
-    from rulekit.audit.reason_codes.adverse import class_of
+    from rulekit.audit.explaining.options import ExplainOptions
+    from rulekit.audit.reason_codes.catalogue import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)
     graph = load(request.model)
     wishes = Wishes(frozenset(request.immutable), request.directions)
     wishes.check(graph.schema)
     to = None if request.to is None else class_of(graph, request.to, "--to")
-    asked = Asked(wishes, to, deadline=deadline)
+    asked = ExplainOptions(wishes, to, deadline=deadline)
     if request.catalogue is not None:
         reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
         asked = replace(asked, reasons=reasons, adverse=adverse, most=request.most)

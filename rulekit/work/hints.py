@@ -11,7 +11,7 @@ import numpy as np
 
 from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION
 from rulekit.audit.figures.metrics import Figures
-from rulekit.graph.ladder import RARE
+from rulekit.graph.ladder_models import RARE
 from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of

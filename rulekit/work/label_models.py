@@ -15,7 +15,8 @@ from rulekit.audit.figures.label_figures import LabelFigures, macro_average, mic
 from rulekit.audit.figures.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
 from rulekit.errors import InputError, Interrupted, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.readable import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
-from rulekit.graph.ladder import resized
+from rulekit.graph.ladder_models import resized
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.limits import NO_LIMIT, Deadline
@@ -44,7 +44,7 @@ def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool
         raise InputError(f"the format {form} shows every level already", where="--all", fix="leave it out")
     graph = load(model)
     if form == "json":
-        from rulekit.graph.files.file_format import to_json
+        from rulekit.graph.files.writing import to_json
 
         text = to_json(graph)
     elif form == "language":
@@ -66,7 +66,7 @@ def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -
     """Write a model as an artifact of a target; raises InputError and Unsupported, and writes nothing then."""
     check_outputs([output], model)
     check_artifact_ending(output, find_target(target))
-    return model_files.export(load(model), output, target, options)
+    return model_files.export(load(model), output, target, **options)
 
 
 def check(model: Path, deadline: Deadline = NO_LIMIT) -> Checked:

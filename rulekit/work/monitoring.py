@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.audit.drift.comparing import compare, compare_counts
 from rulekit.audit.drift.counted import read_counts
-from rulekit.audit.drift.drift_lines import drift_line
-from rulekit.audit.drift.findings import Drift
+from rulekit.audit.drift.findings import Drift, drift_line
 from rulekit.audit.drift.monitoring import NewLevels, new_levels
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, require_column
 from rulekit.tables.kinds.encoding import encode_columns

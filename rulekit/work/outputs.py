@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import ensure_writable
+from rulekit.graph.files.safe_files import ensure_writable
 from rulekit.targets import Target, find_target_for
 
 

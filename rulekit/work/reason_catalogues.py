@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError, reason_of
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.readable import counted
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
@@ -16,8 +17,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.adverse import Meant
-    from rulekit.audit.reason_codes.catalogue import Catalogue
+    from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason
     from rulekit.audit.reason_codes.linting import Lint
     from rulekit.graph.rule_graph import RuleGraph
 
@@ -105,9 +105,11 @@ def read_catalogue(path: Path) -> Catalogue:
     return parse_catalogue(content, printable(path))
 
 
-def catalogue_for(graph: RuleGraph, path: Path, adverse: Sequence[str]) -> tuple[tuple[Meant, ...], tuple[int, ...]]:
+def catalogue_for(
+    graph: RuleGraph, path: Path, adverse: Sequence[str]
+) -> tuple[tuple[ResolvedReason, ...], tuple[int, ...]]:
     """The reasons of a file for a model, and its adverse classes; raises InputError where the file has a fault."""
-    from rulekit.audit.reason_codes.adverse import adverse_classes, required
+    from rulekit.audit.reason_codes.catalogue import adverse_classes, required
 
     found = read_catalogue(path)
     return required(found, graph), adverse_classes(graph, found, adverse)
@@ -121,7 +123,7 @@ def without_catalogue(adverse: Sequence[str]) -> None:
 
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = (), deadline: Deadline = NO_LIMIT) -> Catalogue:
     """Write a catalogue for the adverse classes of a model: a reason for each column not shown to never count."""
-    from rulekit.audit.reason_codes.adverse import adverse_classes
+    from rulekit.audit.reason_codes.catalogue import adverse_classes
     from rulekit.audit.reason_codes.starter import starter
 
     check_outputs([output], model)
@@ -147,7 +149,7 @@ def lint_catalogue(
 
     What is not settled by the deadline is open.
     """
-    from rulekit.audit.reason_codes.adverse import adverse_classes
+    from rulekit.audit.reason_codes.catalogue import adverse_classes
     from rulekit.audit.reason_codes.linting import lint
 
     graph, found = load(model), read_catalogue(catalogue)
@@ -168,7 +170,7 @@ def _row_figures(
     reading: ReadingOptions,
     deadline: Deadline,
 ) -> RowFigures:
-    from rulekit.audit.reason_codes.adverse import meant
+    from rulekit.audit.reason_codes.catalogue import meant
     from rulekit.audit.reason_codes.giving import reasons_of
     from rulekit.tables.reading import read_table
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.files.model_files import decode, load, read_bounded, write_atomically
-from rulekit.graph.files.strict_json import parse_json
+from rulekit.graph.files.json_values import parse_json
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import decode, read_bounded, write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -64,9 +65,9 @@ def report(request: ReportRequest, deadline: Deadline = NO_LIMIT) -> WrittenRepo
 
     Raises InputError for files that are none.
     """
-    from rulekit import __version__
     from rulekit.audit.report.document import document
     from rulekit.audit.report.subject import Said, Subject
+    from rulekit.version import __version__
 
     _checked(request)
     graph = load(request.model)

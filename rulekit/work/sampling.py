@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Floats
-from rulekit.audit.figures.curves import PICTURES, require_matplotlib
+from rulekit.audit.figures.curves import PICTURES, picture_bytes, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
-from rulekit.audit.figures.pictures import picture_bytes
-from rulekit.audit.reason_codes.adverse import class_of
+from rulekit.audit.reason_codes.catalogue import class_of
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import quoted

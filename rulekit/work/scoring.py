@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.names import label_text
 from rulekit.schema import require_column
@@ -25,8 +26,8 @@ from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift
-    from rulekit.audit.explaining.explanations import Asked
-    from rulekit.audit.explaining.meanings import Meaning
+    from rulekit.audit.explaining.meanings import RuleMeaning
+    from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.tables.table import Table
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -64,7 +65,7 @@ class Scores:
 
     columns: Mapping[str, Any]
     n_rows: int
-    meanings: tuple[Meaning, ...] = ()
+    meanings: tuple[RuleMeaning, ...] = ()
     test: str = ""
     explained: Sequence[Mapping[str, Any]] = ()
     notes: tuple[str, ...] = ()
@@ -108,13 +109,12 @@ def score(request: ScoringRequest) -> Scores:
     columns["label"] = [label_text(label) for label in class_array(graph.classes)[outcome.labels].tolist()]
     for k, label in enumerate(graph.classes):
         columns[f"probability({label_text(label)})"] = outcome.probabilities[:, k]
-    meanings: tuple[Meaning, ...] = ()
+    meanings: tuple[RuleMeaning, ...] = ()
     explained: list[dict[str, Any]] = []
     test = ""
     if request.explain or request.catalogue is not None:
         from rulekit.audit.explaining.explanations import explain
-        from rulekit.audit.explaining.meanings import meanings_of
-        from rulekit.audit.explaining.prediction_columns import explanation_columns, reason_column
+        from rulekit.audit.explaining.meanings import explanation_columns, meanings_of, reason_column
         from rulekit.shown.score_cards.row_points import threshold_words
 
         explained = explain(graph, table, _asked(request, graph))
@@ -131,13 +131,13 @@ def score(request: ScoringRequest) -> Scores:
     return replace(scores, drift=glance(graph, table, raw, labels=outcome.labels))
 
 
-def _asked(request: ScoringRequest, graph: RuleGraph) -> Asked:
+def _asked(request: ScoringRequest, graph: RuleGraph) -> ExplainOptions:
     """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
-    from rulekit.audit.explaining.explanations import Asked
+    from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.shown.score_cards.row_points import has_scores
     from rulekit.work.reason_catalogues import catalogue_for
 
-    asked = Asked(changes=request.explain and has_scores(graph), sentences=False)
+    asked = ExplainOptions(changes=request.explain and has_scores(graph), sentences=False)
     if request.catalogue is None:
         return asked
     reasons, adverse = catalogue_for(graph, request.catalogue, request.adverse)
@@ -160,7 +160,7 @@ def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
     explained = ["reasons"] * (request.catalogue is not None)
     if request.explain:
-        from rulekit.audit.explaining.prediction_columns import explanation_names
+        from rulekit.audit.explaining.meanings import explanation_names
 
         explained += explanation_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.errors import Cancelled, InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.tables.labels import LabelledTable, parse_cost
@@ -124,7 +125,7 @@ def how_learned(graph: RuleGraph, where: str = "") -> tuple[str, dict[str, Any]]
 
 def _is(name: str, made: str) -> bool:
     with contextlib.suppress(Exception):  # another package's learner may raise anything
-        return find_learner(name).estimator_name() == made
+        return bool(find_learner(name).estimator_name() == made)
     return False
 
 

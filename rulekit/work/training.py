@@ -16,7 +16,7 @@ from rulekit.audit.figures.kept_figures import with_kept_figures
 from rulekit.audit.figures.metrics import Figures
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted
-from rulekit.graph.files.model_files import write_atomically
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner

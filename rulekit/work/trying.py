@@ -21,7 +21,7 @@ from rulekit.audit.rule_matching.alike import Alike
 from rulekit.audit.rule_matching.rule_parts import rule_parts
 from rulekit.audit.stability.recurrence import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
-from rulekit.graph.ladder import macro_f1
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.learners.contract import find_learner, learner_names

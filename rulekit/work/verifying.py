@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load, write_atomically
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs

@@ -19,6 +19,8 @@ import tempfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from rulekit import export
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LOANS = (ROOT / "samples" / "exports" / "loans" / "model.json", ROOT / "samples" / "loans.csv")
@@ -42,7 +44,7 @@ def assemble(folder: Path, model: Path | None = None, rows: Path | None = None) 
     if model.suffix == ".onnx":
         shutil.copyfile(model, folder / "model.onnx")
     else:
-        rulekit.load(model).export(folder / "model.onnx", to="onnx", fired=True)
+        export(rulekit.load(model), folder / "model.onnx", to="onnx", fired=True)
     (folder / "rows.csv").unlink(missing_ok=True)
     if rows is not None:
         shutil.copyfile(rows, folder / "rows.csv")

@@ -11,6 +11,7 @@ from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
 from rulekit.graph.decisions import Fires
 from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.ladder_models import added_rules, rung_of
 from rulekit.graph.nodes import And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -33,7 +34,7 @@ def test_every_rule_that_a_size_adds_stands_in_full(ladder: Ladder, width: int) 
     assert max(map(len, lines)) <= width
     assert not any("..." in line for line in lines)
     shown = " ".join(" ".join(lines).split())
-    for rung, added in zip(ladder.rungs, ladder.added, strict=True):
+    for rung, added in zip(ladder.rungs, added_rules(ladder), strict=True):
         words = Words.of([rule.node for rule in added], rung.model.schema)
         for rule in added:
             assert " and ".join(conditions_of(rule.node, words)) in shown
@@ -43,7 +44,7 @@ def rung(size: int, *cuts: float) -> Rung:
     """A row with a rule of four conditions for each cut."""
     rules = [And([Compare(f"column_{k}", ">", cut) for k in range(4)]) for cut in cuts]
     graph = RuleGraph(Schema(tuple(Feature(f"column_{k}") for k in range(4))), ("no", "yes"), Fires(Or(rules)))
-    return Rung.of(size, (0.1, 0.01, None), graph)
+    return rung_of(size, (0.1, 0.01, None), graph)
 
 
 @pytest.mark.parametrize(

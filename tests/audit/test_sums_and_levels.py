@@ -9,7 +9,8 @@ from rulekit_exporters.text import show
 from rulekit.audit.explaining.meanings import meanings_of
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Column, Compare, LevelPoints, Linear, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.threshold import Purpose, Step, choose_threshold, with_threshold
+from rulekit.audit.threshold import Purpose, ThresholdStep, choose_threshold, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
@@ -83,7 +83,7 @@ def test_a_threshold_that_says_yes_to_everybody_is_refused() -> None:
     for at, how in ((0.05, "every"), (0.95, "no")):
         with pytest.raises(InputError, match=f"{how} row has a probability above.*{only}"):
             choose_threshold(truth, p, Purpose(at=at))
-    assert choose_threshold(truth, p, Purpose(at=0.3)).chosen == Step(0.3, 1.0, 2 / 3, 0.8, 1.0)
+    assert choose_threshold(truth, p, Purpose(at=0.3)).chosen == ThresholdStep(0.3, 1.0, 2 / 3, 0.8, 1.0)
     with pytest.raises(InputError, match="every row"):
         choose_threshold(truth, p, Purpose(cost=(1.0, 100.0)))
     with pytest.raises(InputError, match="same probability"):

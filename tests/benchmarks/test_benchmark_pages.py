@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.learning.peers.pages import PAGE, replace_section
+from benchmarks.learning.peers.pages import FOLDER, PAGES, replace_section
 from benchmarks.learning.peers.paired import gap, time_ratio
 from benchmarks.learning.peers.ranking import cells
 from benchmarks.learning.peers.report import accuracy_report
@@ -33,10 +33,13 @@ def test_a_page_without_the_section_is_an_error_that_names_it(tmp_path: Path) ->
         replace_section(page, "x", [])
 
 
-def test_the_page_has_each_section_once() -> None:
-    starts = re.findall(r"<!-- generated: (.+) -->", PAGE.read_text())
-    assert sorted(starts) == sorted(set(starts))
-    assert {"accuracy", "small models", "curves"} <= set(starts)
+def test_each_page_has_its_sections_and_each_names_its_run() -> None:
+    """A reader sees which figures are of one run: date and commit stand first in every section."""
+    assert {path.stem for path in FOLDER.glob("*.md")} == set(PAGES)
+    for page, names in PAGES.items():
+        starts = re.findall(r"<!-- generated: (.+) -->\n(.*)", (FOLDER / f"{page}.md").read_text())
+        assert sorted(name for name, _ in starts) == sorted(names)
+        assert all(re.match(r"Run of [\d-]+ at commit [0-9a-f]{7}\b", first) for _, first in starts)
 
 
 def _results(tmp_path: Path) -> Results:

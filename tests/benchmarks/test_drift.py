@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.proofs.drift import SAMPLES, WANTED, named, read
-from rulekit import load
+from rulekit import load, monitor
 
 UNNAMED = {"breast_cancer": {"new levels", "a level gone"}, "loans": set()}  # which has no category
 
@@ -21,4 +21,4 @@ def test_each_shift_is_named(name: str) -> None:
     right = {shift for shift, columns in found.items() if any(WANTED[shift] in kinds for _, kinds in columns)}
     assert set(found) - right == UNNAMED[name]
     labels = frame[target].to_list()
-    assert graph.monitor(frame, labels).alike
+    assert monitor(graph, frame, labels).alike

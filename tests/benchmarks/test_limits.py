@@ -6,7 +6,7 @@ import numpy as np
 from rulekit_cli.main import app_for
 
 from benchmarks.proofs.limits import COMMANDS, LARGE, LEARNERS, model_text, rows, rules
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rules import counts
 from rulekit.learners.contract import learner_names
 

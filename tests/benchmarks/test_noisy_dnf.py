@@ -9,7 +9,7 @@ from noisy_or_rows import Array, cells_of, drawn
 
 from benchmarks.learning.gated_noisy_dnf import beside, fit_gated_conjunctions
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, _Search, covered, fit_conjunctions
-from rulekit.learners.noisy_or.fitting.strengths import Strengths
+from rulekit.learners.noisy_or.likelihood import Strengths
 
 
 def holds(rule: Conjunction, words: Array) -> Array:
@@ -31,7 +31,7 @@ def test_the_first_rules_are_the_best_of_all_pairs(seed: int, absent: bool) -> N
     words, labels = drawn(seed, n=80, k=6)
     rows = cells_of(words)
     search = _Search.of(rows, labels == 1, np.ones(80), 2, absent, Breadth(extensions=12, words=6, added=500))
-    found = search.best((), (), Strengths(np.zeros(0), None, 0.5), 0.5)
+    found = search.best((), (), Strengths(np.zeros(0), 0.5), 0.5)
     slopes = np.where(labels == 1, 1.0 / np.expm1(0.5), -1.0)
     best = {}
     for j in range(6):
@@ -56,9 +56,7 @@ def test_coverage_is_what_the_literals_say() -> None:
     rules = [Conjunction((0, 3), (1,)), Conjunction(), Conjunction((), (2, 4)), Conjunction((5,))]
     cells = covered(cells_of(words), rules)
     for place, rule in enumerate(rules):
-        found = np.zeros(len(words), dtype=bool)
-        found[np.repeat(np.arange(len(cells)), cells.lengths)[cells.indices == place]] = True
-        assert np.array_equal(found, holds(rule, words))
+        assert np.array_equal(cells.toarray()[:, place] > 0, holds(rule, words))
     assert covered(cells_of(words), []).indptr.tolist() == [0] * (len(words) + 1)
 
 
@@ -70,7 +68,7 @@ def test_neither_the_order_of_rows_nor_their_repetition_matters() -> None:
     twice = fit_conjunctions(cells_of(np.repeat(words, 2, axis=0)), np.repeat(labels, 2), prior=1.0)
     for found in (other, twice):
         assert found.conjunctions == one.conjunctions
-        assert found.strengths.present.tobytes() == one.strengths.present.tobytes()
+        assert found.strengths.cells.tobytes() == one.strengths.cells.tobytes()
 
 
 def test_depth_and_absence_are_kept_to() -> None:
@@ -86,7 +84,7 @@ def test_conjunctions_with_inhibitors() -> None:
     found = fit_gated_conjunctions(cells_of(words), labels, prior=2.0, prior_of_inhibitors=0.5, depth=2, absent=False)
     held = {rule.present for rule in found.conjunctions}
     assert {(0, 1), (2, 3)} <= held
-    assert found.gated.inhibitors.present[:8].argmax() == 7
+    assert found.gated.inhibitors.cells[:8].argmax() == 7
     assert ((found.probabilities(cells_of(words)) > 0.5) == labels).mean() > 0.98
 
 
@@ -95,4 +93,3 @@ def test_cells_stand_behind_those_of_the_rows() -> None:
     further, _ = drawn(3, n=30, k=3)
     both = beside(cells_of(words), cells_of(further))
     assert np.array_equal(both.indices, cells_of(np.hstack([words, further])).indices)
-    assert np.array_equal(both.attribute, np.arange(7))

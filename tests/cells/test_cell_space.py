@@ -25,10 +25,12 @@ NARROW, WIDE = Feature("x"), Feature("w", precision="float64")
 
 def _place(axis, value: float) -> int:
     """The cell of a raw number by the nodes' truth alone: where all readings agree."""
-    below = sum(value > cut for cut in axis.cuts)
-    low = [-math.inf, *(math.nextafter(cut, math.inf) for cut in axis.cuts)][below]
+    below = sum(value > cut for cut in axis.one_by_one.cuts)
+    low = [-math.inf, *(math.nextafter(cut, math.inf) for cut in axis.one_by_one.cuts)][below]
     shown = axis.values.tolist()
-    return next(i for i, values in enumerate(shown) if any(low <= v <= [*axis.cuts, math.inf][below] for v in values))
+    return next(
+        i for i, values in enumerate(shown) if any(low <= v <= [*axis.one_by_one.cuts, math.inf][below] for v in values)
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -47,7 +49,9 @@ def test_nodes_read_every_number_as_its_cell_says(seed):
     )
     nodes.append(Step(feature.name, (-1.0, 2.5), (0.5, 1.5, -2.0), 9.0))
     axis = axis_of(feature, nodes)
-    values = [v for cut in axis.cuts for v in (cut, math.nextafter(cut, -math.inf), math.nextafter(cut, math.inf))]
+    values = [
+        v for cut in axis.one_by_one.cuts for v in (cut, math.nextafter(cut, -math.inf), math.nextafter(cut, math.inf))
+    ]
     values += [float32(v) for v in values] + [math.inf, -math.inf, 0.0, *rng.normal(0, 3, 50).tolist()]
     table = encode({feature.name: np.array(values)}, Schema((feature,)))
     truth = evaluate_nodes(nodes, table)

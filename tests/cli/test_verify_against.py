@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command_line import Run
 
+import rulekit
 from rulekit.conformance.models import NODES
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Compare
@@ -43,7 +44,7 @@ def verified_once(target: str) -> tuple[bytes, str]:
     """An artifact and its report, which are the same for every test."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIXES[target]}"
-        GRAPH.export(path, target)
+        rulekit.export(GRAPH, path, target)
         return path.read_bytes(), verify(GRAPH, path, rows=400).to_json()
 
 
@@ -106,7 +107,7 @@ def _evil(path: Path) -> None:
 
 
 def _of_another_model(path: Path) -> None:
-    RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1))).export(path, "onnx")
+    rulekit.export(RuleGraph(GRAPH.schema, GRAPH.classes, Fires(Compare("x1", ">", 0.1))), path, "onnx")
 
 
 CHANGES = [
@@ -183,7 +184,7 @@ def test_a_proof_can_be_demanded(run: Run, tmp_path: Path) -> None:
     """`tested` ended with status 0, and no option demanded more."""
     graph = NODES["LTU, not rounded"]()
     graph.save(tmp_path / "model.json")
-    graph.export(tmp_path / "model.onnx", "onnx")
+    rulekit.export(graph, tmp_path / "model.onnx", "onnx")
     words = ("verify", "model.json", "model.onnx", "--rows", "50")
     assert run(*words).status == 0
     ran = run(*words, "--require", "proof")

@@ -80,7 +80,7 @@ def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(
     y = rng.random(2_000) < np.where(x > 1.0, 0.15, 0.01)
     data, model = tmp_path / "rows.csv", tmp_path / "model.json"
     data.write_text("x,y\n" + "".join(f"{a:.3f},{int(b)}\n" for a, b in zip(x, y, strict=True)))
-    given = ["train", str(data), "--target", "y", "--learner", "noisy-or", "--no-baselines", "-o", str(model)]
+    given = ["train", str(data), "--target", "y", "--learner", "noisy-or-paper", "--no-baselines", "-o", str(model)]
 
     said = " ".join(run(*given).err.split())
 

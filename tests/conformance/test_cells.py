@@ -14,6 +14,7 @@ from rulekit.targets import Feed, Runtime, Target, answers, find_target
 FORMS = {
     "file": (FILE, {}),
     "python": (find_target("python"), {}),
+    **({"javascript": (find_target("javascript"), {})} if find_target("javascript").installed() else {}),
     "onnx": (find_target("onnx"), {}),
     **{f"onnx, {form}": (find_target("onnx"), {"input": form}) for form in ("codes", "tensor", "ids")},
     "onnx, frame": (find_target("onnx"), {"frame": True}),

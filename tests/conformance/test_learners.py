@@ -45,7 +45,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "mada-winnow": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "madaline": {"shape": "small", "n_passes": 2, "n_networks": 2},
     "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},
-    "noisy-or": {"max_causes": 4, "n_folds": 2},
+    "noisy-count": {"max_causes": 3, "n_folds": 2},
+    "noisy-or": {"max_causes": 3, "n_folds": 2},
+    "noisy-or-gated": {"max_causes": 3, "n_folds": 2},
+    "noisy-or-paper": {"max_causes": 4, "n_folds": 2},
     "rules": {"max_rules": 2, "n_folds": 2},
 }
 QUICK = ("two", "ranked classes: a legal", "several classes: a legal")
@@ -58,6 +61,12 @@ SLOW = (
     *(f"gramression: two classes: {check}" for check in ("one thread", "stopped")),
     "mada-winnow: several",
     "noisy-or: several",
+    # of a paper, standing on a default's code
+    *(
+        f"{name}: {kind}"
+        for name in ("noisy-or-paper", "noisy-or-gated", "noisy-count")
+        for kind in ("sev", "rank", "a")
+    ),
 )
 CHECKS = [
     pytest.param(name, check, id=whole, marks=[pytest.mark.full, pytest.mark.long] if slow else ())

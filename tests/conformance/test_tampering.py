@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from rulekit import export
 from rulekit.conformance.models import NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
@@ -50,7 +51,7 @@ def _changed_text(old: bytes, new: bytes):
 @pytest.mark.parametrize("name", SUFFIXES)
 def test_an_export_passes_from_its_file(name, tmp_path):
     path = tmp_path / f"model{SUFFIXES[name]}"
-    GRAPH.export(path, name)
+    export(GRAPH, path, name)
     report = verify(GRAPH, path, rows=500)
     assert (report.ok, report.target, report.carried) == (True, name, "same")
 
@@ -103,7 +104,7 @@ def test_an_export_of_another_model_is_named(name, other, difference, tmp_path):
     """Onnxruntime's complaint about the number of columns was an internal error."""
     path = tmp_path / f"other{SUFFIXES[name]}"
     foreign = renamed(NODES[other]()) if other == "attained threshold" else NODES[other]()
-    foreign.export(path, name)
+    export(foreign, path, name)
     with pytest.raises(InputError, match="exported from another model") as caught:
         verify(GRAPH, path, rows=50)
     assert difference in str(caught.value)

@@ -31,6 +31,7 @@ QUICK = {
 SLOW = {
     "python": {"target": find_target("python")},
     "sql": {"target": find_target("sql")},
+    "javascript": {"target": find_target("javascript")},
     "onnx codes": {"target": find_target("onnx"), "options": {"input": "codes"}},
     "onnx ids": {"target": find_target("onnx"), "options": {"input": "ids"}},
     "onnx latency": {"target": find_target("onnx"), "options": {"optimize": "latency"}},
@@ -49,7 +50,12 @@ def checks(name: str, rows: int, thresholds: int = 100) -> dict[str, Check]:
     return {each.name: each for each in found}
 
 
-NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) for name in checks(form, 300)))
+def is_installed(name: str) -> bool:
+    """Whether something here runs a form: JavaScript needs Node.js."""
+    return bool({**QUICK, **SLOW}[name]["target"].installed())
+
+
+NAMES = list(dict.fromkeys(name for form in (*QUICK, *SLOW) if is_installed(form) for name in checks(form, 300)))
 
 
 @pytest.mark.one_in(2)
@@ -59,17 +65,17 @@ def test_every_target_passes(name, whole_suite, long_runs, model_rows):
 
     Cells of every kind of column are in test_cells.py.
 
-    Forms of ONNX take turns, and generated Python, which is started for each model, takes every third one. All forms of
-    all models, and the largest ones, run with `make conformance`.
+    Forms of ONNX take turns, and generated Python and JavaScript, which are started for each model, take every third
+    one. All forms of all models, and the largest ones, run with `make conformance`.
 
     `make conformance` runs more than 200,000 adversarial rows in each form; `python -m benchmarks.proofs.parity` prints
     them.
     """
     place = NAMES.index(name)
-    other = {"python"} if place % 3 and name in MODELS else set()
+    other = {"python", "javascript"} if place % 3 and name in MODELS else set()
     left = () if long_runs else {*TURNS} - {TURNS[place % len(TURNS)]} | other
     forms = (*QUICK, *SLOW) if long_runs or (whole_suite and name not in LARGEST) else QUICK
-    for form in (each for each in forms if each not in left):
+    for form in (each for each in forms if each not in left and is_installed(each)):
         found = checks(form, model_rows if name in MODELS else 300, 200 if long_runs else 100)
         if name in found:  # not every run-time takes cells of every type
             found[name].run()
@@ -79,7 +85,8 @@ def test_every_target_passes(name, whole_suite, long_runs, model_rows):
 @pytest.mark.long_from("seed", 1005)
 @pytest.mark.parametrize("seed", range(1000, 1060))
 def test_more_random_graphs(seed, long_runs):
-    for form in [*QUICK.values(), *SLOW.values()][:: 1 if long_runs else 1 + seed % 3]:
+    forms = [form for name, form in {**QUICK, **SLOW}.items() if is_installed(name)]
+    for form in forms[:: 1 if long_runs else 1 + seed % 3]:
         decides_alike(graph=random_legal_graph(seed), rows=400, seed=seed, **{"options": {}, **form})
 
 

@@ -27,6 +27,7 @@ FOREIGN = {
         "--debug",
         "--family",
         "--only",
+        "--peers",
     ),  # samples, benchmarks
 }
 OPTIONS = command_options()

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+import rulekit
 from rulekit.audit.figures import baselines, baselines_beside
 from rulekit.audit.figures.baselines import Found, Sample
-from samples.pages import ROOT, alike, command_options, differences, fences, page_paths, prepare, runs, with_options
+from samples.pages import (
+    ROOT,
+    SHARED_OPTIONS,
+    alike,
+    command_options,
+    differences,
+    fences,
+    page_paths,
+    prepare,
+    runs,
+    with_options,
+)
 
 PAGES = page_paths()
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -78,17 +91,44 @@ def test_every_option_is_in_the_page_of_the_command(command: str) -> None:
     assert [name for name in names if f"`{name}`" not in section] == []
 
 
-def test_tables_of_options_are_up_to_date() -> None:
-    text = (ROOT / "docs" / "command.md").read_text("utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_tables_of_options_and_parameters_are_up_to_date(page: Path) -> None:
+    text = page.read_text("utf-8")
 
     assert with_options(text) == text, "run `python -m samples.make --pages`"
 
 
 def test_every_page_of_the_docs_is_in_the_table_of_contents() -> None:
     contents = (ROOT / "docs" / "index.md").read_text("utf-8")
-    pages = {path.name for path in PAGES if path.parent.name == "docs"} - {"index.md"}
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in PAGES if path.parent != ROOT} - {"index.md"}
 
     assert {page for page in pages if f"]({page})" not in contents} == set()
+    assert {page for page in pages if f"- {page}\n" not in site} == set()
+
+
+def test_the_page_of_the_library_lists_every_public_name() -> None:
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+
+    assert set(re.findall(r"^::: rulekit\.(\w+)$", text, re.MULTILINE)) == set(rulekit.__all__)
+
+
+def test_what_pages_share_stands_once() -> None:
+    """Options of reading and of columns, and the parameters of all learners, have one table each."""
+    tables = Counter(
+        found
+        for page in PAGES
+        for found in re.findall(r"<!-- (?:options|parameters) [^>]+ -->", page.read_text("utf-8"))
+    )
+
+    assert {table: count for table, count in tables.items() if count > 1 or "shared" in table} == {
+        "<!-- parameters shared -->": 1
+    }
+    assert {f"<!-- options {group} -->" for group in SHARED_OPTIONS} <= set(tables)
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        if page.name not in ("reading.md", "check.md"):
+            assert not re.search(r"^\| `--(delimiter|type|monotone)`", text, re.MULTILINE), page
 
 
 def test_pages_name_no_place_of_one_machine() -> None:

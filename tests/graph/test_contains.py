@@ -7,7 +7,8 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.oracle import evaluate_node
-from rulekit.graph.language.text import parse_condition, parse_graph, print_node
+from rulekit.graph.language.parsing import parse_condition, parse_graph
+from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Compare, Contains, Hidden, Linear, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema

@@ -19,7 +19,8 @@ from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.writing import to_json
 from rulekit.graph.nodes import FALSE, Above, Column, Hidden, Linear, Logistic, Not, Or, Probability, Strength
 from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
 from rulekit.graph.overriding import with_overrides

@@ -13,7 +13,7 @@ from cnll_cases import loan_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit import CNLLClassifier, Feature, RulesClassifier, Schema, load
+from rulekit import CNLLClassifier, Feature, RulesClassifier, Schema, export, load, rules_frame, show
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import InputError
@@ -98,10 +98,10 @@ def test_every_model_is_shown_whole(name: str | int) -> None:
     shown = Page(graph._repr_html_()).text
     rules = rules_of(graph)
     assert all(rule.id in shown for rule in rules)
-    frame = graph.to_frame()
+    frame = rules_frame(graph)
     assert frame["id"].to_list() == [rule.id for rule in rules]
     assert frame["literals"].to_list() == [min(rule.literals, 2**53) for rule in rules]
-    assert graph.to_frame("pandas")["rule"].tolist() == frame["rule"].to_list()
+    assert rules_frame(graph, "pandas")["rule"].tolist() == frame["rule"].to_list()
     assert "\n" not in repr(graph)
     assert len(repr(graph)) < 500
 
@@ -139,33 +139,33 @@ def test_a_frame_has_the_figures_of_each_rule(fitted: Any) -> None:
     model, X, y = fitted
     graph = model.rule_graph_
     held = rule_statistics(graph, graph.table(X), (np.asarray(y) == "yes").astype(int))
-    frame = graph.with_(statistics={**graph.statistics, "held_out": held}).to_frame()
+    frame = rules_frame(graph.with_(statistics={**graph.statistics, "held_out": held}))
     assert frame["rows"].equals(frame["held_out_rows"].alias("rows"))
     assert ((frame["low"] <= frame["right"]) & (frame["right"] <= frame["high"])).all()
     assert frame["right"].to_list() == [rule["precision"] for rule in held["rules"]]
-    assert graph.to_frame()["held_out_right"].null_count() == len(frame)
+    assert rules_frame(graph)["held_out_right"].null_count() == len(frame)
     with pytest.raises(InputError, match="polars or pandas"):
-        graph.to_frame("spark")
+        rules_frame(graph, "spark")
 
 
 def test_rules_are_shown_where_the_reader_is(
     fitted: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = fitted[0].rule_graph_
-    graph.show(width=100)
+    show(graph, width=100)
     assert "otherwise" in capsys.readouterr().out
     cells: list[Any] = []
     display = SimpleNamespace(HTML=lambda text: text, display=cells.append)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1)))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    graph.show()
+    show(graph)
     assert cells == [graph._repr_html_()]
     assert capsys.readouterr().out == ""
 
 
 def test_a_report_says_what_was_proved(fitted: Any, tmp_path: Any) -> None:
     graph = fitted[0].rule_graph_
-    graph.export(tmp_path / "m.py", to="python")
+    export(graph, tmp_path / "m.py", to="python")
     report = verify(graph, tmp_path / "m.py", rows=50)
     assert "proved" in Page(report._repr_html_()).text
     assert repr(report).startswith("<Report python: verified, proved")

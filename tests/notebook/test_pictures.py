@@ -10,7 +10,16 @@ import pandas as pd
 import pytest
 from cnll_cases import loan_rows
 
-from rulekit import AdaBoostStumpClassifier, RulesClassifier
+from rulekit import (
+    AdaBoostStumpClassifier,
+    RulesClassifier,
+    plot_boundary,
+    plot_calibration,
+    plot_ladder,
+    plot_path,
+    plot_roc,
+    plot_rules,
+)
 from rulekit.audit.figures.metrics import figures
 from rulekit.errors import InputError
 from rulekit.graph.rules import rules_of
@@ -40,16 +49,16 @@ def test_every_model_is_drawn(rows: Any, learner: Any, classes: int) -> None:
     model = learner(5, n_folds=2, target="$y$").fit(X, y)
     graph = model.rule_graph_
     drawn = [
-        model.path_.plot(),
-        model.ladder_.plot(),
-        graph.plot_roc(X, y),
-        graph.plot_calibration(X, y),
-        graph.plot_rules(),
+        plot_path(model.path_),
+        plot_ladder(model.ladder_),
+        plot_roc(graph, X, y),
+        plot_calibration(graph, X, y),
+        plot_rules(graph),
     ]
     for axes in drawn:
         panels = np.atleast_1d(np.asarray(axes, dtype=object))
         panels[0].figure.canvas.draw()  # parses every text
-    assert len(np.atleast_1d(drawn[0])) == (1 if classes == 2 else 3)
+    assert len(np.atleast_1d(drawn[0])) == len({point.label for point in model.path_.points})
     assert all(len(panel.lines) >= 1 for panel in np.atleast_1d(drawn[0]))
     assert len(drawn[2].lines) == 1 + 2 * (1 if classes == 2 else 3)
     matplotlib.pyplot.close("all")
@@ -62,7 +71,7 @@ def test_pictures_say_what_the_figures_say(rows: Any) -> None:
     graph, truth = model.rule_graph_, y == "yes"
     chances = graph.predict_proba(X)
     measured = figures(truth.astype(int), graph.decide(X), chances, graph.classes, weight)
-    ax = graph.plot_roc(X, y, weight)
+    ax = plot_roc(graph, X, y, weight)
     assert f"AUC {measured.auc:.3f}" in ax.get_legend().get_texts()[1].get_text()
     ((wrong, right),) = ax.lines[2].get_xydata()
     recall, no = measured.classes[1].recall, measured.classes[0]
@@ -70,15 +79,15 @@ def test_pictures_say_what_the_figures_say(rows: Any) -> None:
     assert wrong == pytest.approx(1 - no.recall)
     tenths = np.minimum((10 * chances[:, 1]).astype(int), 9)
     gaps = [abs((weight * (chances[:, 1] - truth))[tenths == k].sum()) for k in range(10)]
-    title = graph.plot_calibration(X, y, weight).get_title(loc="left")
+    title = plot_calibration(graph, X, y, weight).get_title(loc="left")
     assert title.endswith(f"calibration error {100 * sum(gaps) / weight.sum():.1f} %")
-    bars = graph.plot_rules()
+    bars = plot_rules(graph)
     shown = [bar.get_width() for bar in bars.patches]
     covered = [rule for rule in graph.statistics["rules"] if rule["precision"] is not None]
     assert len(rules_of(graph)) >= len(covered) > 0
     assert shown == pytest.approx([100 * rule["precision"] for rule in covered])
     own = matplotlib.figure.Figure().add_subplot()
-    assert graph.plot_rules(own) is own
+    assert plot_rules(graph, own) is own
     matplotlib.pyplot.close("all")
 
 
@@ -86,16 +95,16 @@ def test_what_cannot_be_drawn_is_named(rows: Any, monkeypatch: pytest.MonkeyPatc
     X, y = rows
     graph = RulesClassifier(2, stopping="none").fit(X, y).rule_graph_
     with pytest.raises(InputError, match="'maybe' is no class"):
-        graph.plot_roc(X, ["maybe"] * len(y))
+        plot_roc(graph, X, ["maybe"] * len(y))
     with pytest.raises(InputError, match="400 rows"):
-        graph.plot_calibration(X, y[:9])
+        plot_calibration(graph, X, y[:9])
     with pytest.raises(InputError, match="no size has an error"):
-        RulesClassifier(2, stopping="none").fit(X, y).ladder_.plot()
+        plot_ladder(RulesClassifier(2, stopping="none").fit(X, y).ladder_)
     with pytest.raises(InputError, match="no rule has figures"):
-        graph.with_(statistics={}).plot_rules()
+        plot_rules(graph.with_(statistics={}))
     monkeypatch.setattr("rulekit.audit.figures.curves.find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'rulekit-portable\[plot\]'"):
-        graph.plot_roc(X, y)
+        plot_roc(graph, X, y)
 
 
 def test_the_boundary_is_what_the_model_decides(rows: Any) -> None:
@@ -103,7 +112,7 @@ def test_the_boundary_is_what_the_model_decides(rows: Any) -> None:
     X, y = rows
     graph = RulesClassifier(5, n_folds=2).fit(X, y).rule_graph_
     across, up = HOSTILE["income"], HOSTILE["amount"]
-    ax = graph.plot_boundary((across, up), X, y)
+    ax = plot_boundary(graph, (across, up), X, y)
     ax.figure.canvas.draw()
     area = np.asarray(ax.images[0].get_array())
     left, right, bottom, top = ax.images[0].get_extent()
@@ -113,7 +122,7 @@ def test_the_boundary_is_what_the_model_decides(rows: Any) -> None:
     decided = graph.predict([{**row, across: place[0], up: place[1]}])[0]
     assert graph.classes[int(area[211, 37])] == decided
     with pytest.raises(InputError, match="no numeric column"):
-        graph.plot_boundary((across, "nothing"), X, y)
+        plot_boundary(graph, (across, "nothing"), X, y)
     with pytest.raises(InputError, match="two columns"):
-        graph.plot_boundary((across, across), X, y)
+        plot_boundary(graph, (across, across), X, y)
     matplotlib.pyplot.close("all")

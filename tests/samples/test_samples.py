@@ -87,7 +87,7 @@ def test_training_again_gives_the_same_model(sample: Sample, tmp_path: Path) -> 
 @each_sample
 @pytest.mark.parametrize(("target", "name"), [("python", "model.py"), ("text", "rules.txt")])
 def test_exporting_again_gives_the_same_bytes(sample: Sample, target: str, name: str, tmp_path: Path) -> None:
-    stored(sample).export(tmp_path / name, to=target)
+    rulekit.export(stored(sample), tmp_path / name, to=target)
 
     assert (tmp_path / name).read_text("utf-8") == (sample.folder / name).read_text("utf-8")
 
@@ -116,7 +116,7 @@ def test_onnx_as_stored_and_as_exported_now_decide_as_stored(sample: Sample, tmp
     graph = stored(sample)
     labels, chances = expected(sample)
     data = rulekit.read_table(sample.table, schema=graph.schema, used=graph.used_features)
-    graph.export(tmp_path / "model.onnx", to="onnx")
+    rulekit.export(graph, tmp_path / "model.onnx", to="onnx")
 
     for path in (sample.folder / "model.onnx", tmp_path / "model.onnx"):
         outcome = find_target("onnx").run(path.read_bytes(), graph, data)

@@ -13,7 +13,7 @@ import pytest
 from rulekit.conformance.models import NODES
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.files.schema_format import write_schema
-from rulekit.graph.language.text import parse_condition
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from samples.serve import __main__ as serve

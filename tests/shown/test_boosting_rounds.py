@@ -13,8 +13,9 @@ import pytest
 
 from rulekit import AdaBoostStumpClassifier, load
 from rulekit.graph.decisions import Fires
-from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.ladder import resized
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.ladder_models import resized
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.boosting_rounds import rounds_tables

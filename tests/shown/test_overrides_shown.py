@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from overridden_models import overridden, two_rules, winners
 
+from rulekit import rules_frame
 from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.meanings import meanings_of
-from rulekit.audit.explaining.prediction_columns import explanation_columns
+from rulekit.audit.explaining.meanings import explanation_columns, meanings_of
 from rulekit.audit.overridden_rows import deciding_overrides, settled_chances
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import counts, rules_of
@@ -35,7 +35,7 @@ def test_overrides_stand_before_all_rules_with_who_signed_them():
     shown = show(GRAPH, 100)
     assert 'by A. Jones on 2026-11-25 until 2037-01-01: the branch\\nasked "twice"' in shown
     assert "A. Jones" in graph_html(GRAPH)
-    assert GRAPH.to_frame()["id"].to_list()[:2] == ["o1", "o2"]
+    assert rules_frame(GRAPH)["id"].to_list()[:2] == ["o1", "o2"]
     assert "(override, by A. Jones on 2026-11-25" in str(meanings_of(GRAPH)[0])
 
 

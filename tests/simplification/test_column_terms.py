@@ -8,8 +8,8 @@ from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, Compare, IsTrue, LevelPoints, Linear, Missing, Not, Step
 from rulekit.schema import Feature, Schema
-from rulekit.simplification.column_terms import join_terms
 from rulekit.simplification.rewriting import context_of
+from rulekit.simplification.sums import join_terms
 
 LEVELS = ("red", "green", "blue")
 QUARTERS = st.integers(-8, 8).map(lambda k: k / 4)

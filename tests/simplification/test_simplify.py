@@ -15,7 +15,8 @@ from rulekit.conformance.random_graphs import random_boolean, random_graph, rand
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.text import parse_condition, parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_condition, parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -39,7 +40,7 @@ from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown.statistics import rule_statistics
 from rulekit.simplification.passes import PASSES, net_changes, simplify_explained
-from rulekit.simplification.rewriting import Change, context_of
+from rulekit.simplification.rewriting import Rewriting, context_of
 
 SCHEMA = Schema((Feature("x"), Feature("c", "categorical", ("red", "green", "blue")), *(Feature(n) for n in "abdef")))
 A, B, D, E, F = (Compare(name, ">", 0.0) for name in "abdef")
@@ -374,10 +375,10 @@ def test_an_interval_inside_a_conjunction_settles_and_is_told_once():
 
 
 def test_changes_that_later_ones_undo_are_not_told():
-    a, b, d = (Change(one, other) for one, other in ((A, B), (B, D), (D, A)))
+    a, b, d = (Rewriting(one, other) for one, other in ((A, B), (B, D), (D, A)))
     assert net_changes([("1", a), ("2", b), ("3", d)]) == []
     assert net_changes([("1", a), ("2", b), ("3", d), ("4", a)]) == [("4", a)]
-    assert net_changes([("1", a), ("2", Change(B, A)), ("3", Change(E, F))]) == [("3", Change(E, F))]
+    assert net_changes([("1", a), ("2", Rewriting(B, A)), ("3", Rewriting(E, F))]) == [("3", Rewriting(E, F))]
     assert net_changes([("1", a), ("2", b)]) == [("1", a), ("2", b)]
 
 

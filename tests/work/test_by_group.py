@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.evaluating import evaluate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.limits import Deadline
 from rulekit.work.explaining import ExplanationRequest, explain
 from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
@@ -160,7 +160,7 @@ def test_many_rows_are_put_into_sentences_while_there_is_time(files: Path) -> No
     (files / "data.csv").write_text(DATA + DATA.split("\n", 1)[1] * 6)
     found = explain(request(files, as_json=True), Deadline(0.0)).rows
     assert len(found) == 28
-    assert "lacks 1 condition" in " ".join(found[2].facts["sentences"])
+    assert "does not apply" in " ".join(found[2].facts["sentences"])
     assert {tuple(row.facts["sentences"]) for row in found[20:]} == {
         ("This row has no sentences: the limit of 0 seconds was reached (--time-limit).",)
     }

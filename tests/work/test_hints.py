@@ -8,6 +8,7 @@ from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
 from rulekit.graph.decisions import Fires
 from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.ladder_models import rung_of
 from rulekit.graph.nodes import And, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -26,7 +27,7 @@ def figures(share: float, accuracy: float = 0.99) -> Figures:
 
 def row(size: int, error: float, f1: float, *conditions: Compare, deviation: float | None = 0.01) -> Rung:
     rule = And(conditions) if len(conditions) > 1 else conditions[0]
-    return Rung.of(size, (error, deviation, f1), RuleGraph(SCHEMA, ("fine", "late"), Fires(rule)))
+    return rung_of(size, (error, deviation, f1), RuleGraph(SCHEMA, ("fine", "late"), Fires(rule)))
 
 
 def ladder(error: float, f1: float = 0.6, first: float = 0.5) -> Ladder:

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.audit.threshold import Purpose
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.work.evaluating import move_threshold
 
 CARD = """rulekit rules 1

@@ -12,7 +12,7 @@ from rulekit.audit.stability.stable import Stability, stability_of
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.files.model_files import load
-from rulekit.graph.language.text import parse_condition
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.graph.nodes import Or
 from rulekit.synthetic import exclusive_or, loans, noisy_logical, write_csv
 from rulekit.tables.options import ReadingOptions

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from rulekit.exactness import span_of_sum
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Linear
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.work.changes.typed_points import inexact_numbers, on_grid

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.text import parse_condition
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table

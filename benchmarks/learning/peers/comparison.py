@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.learning.peers.catalogue import ENTRIES
 from benchmarks.learning.peers.definitions import FASTERRISK, PEERS
 from benchmarks.learning.peers.environment import DEFAULT, environments
-from benchmarks.learning.peers.pages import PAGE, run_with
+from benchmarks.learning.peers.pages import FOLDER, run_with
 from benchmarks.learning.peers.results import Results
 from benchmarks.learning.peers.runner import Limits, Servers, Task, Wanted, machine, run
 from benchmarks.shared.sections import write_section
@@ -54,7 +54,7 @@ class Comparison:
             servers.greet()
             lines = [*run_with(servers.versions, arguments.limit), *self.report(results)]
         print("\n".join(lines))
-        if arguments.write or arguments.page != PAGE:
+        if arguments.write or arguments.page != FOLDER:
             write_section(arguments.page, self.section, lines)
 
     def _parser(self) -> argparse.ArgumentParser:
@@ -70,5 +70,7 @@ class Comparison:
         parser.add_argument("--only", choices=["ours"], help="do ours and HistGB anew, keep the others")
         parser.add_argument("--report-only", action="store_true", help="from the results so far, nothing is run")
         parser.add_argument("--write", action="store_true", help="replace the section of the page")
-        parser.add_argument("--page", type=Path, default=PAGE, help="the page; another one than the default is written")
+        parser.add_argument(
+            "--page", type=Path, default=FOLDER, help="the page; another one than the default is written"
+        )
         return parser

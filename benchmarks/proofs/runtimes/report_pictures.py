@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.proofs.runtimes.devtools import Page, devtools, file_url
 from benchmarks.proofs.runtimes.environments import ROOT
+from rulekit import export
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.reporting import ReportRequest, report
 from rulekit.work.training import TrainingRequest, train
@@ -35,7 +36,7 @@ def report_of_loans(folder: Path) -> Path:
         output=model,
     )
     graph = train(asked).model
-    graph.export(folder / "audited.onnx", to="onnx")
+    export(graph, folder / "audited.onnx", to="onnx")
     report(
         ReportRequest(
             model,

@@ -4,7 +4,7 @@
 
 The ways of a part take turns in random order in one process, on one thread; CPU time of that thread, medians and
 quartiles over rounds. The labels of all rows are compared in the same run. --only: latency, throughput, ltu, additive,
-sums, noisy, python, size, calls. --write replaces the section "serving" of docs/benchmarks.md and pictures/serving.png
+sums, noisy, python, size, calls. --write replaces the section "serving" of docs/benchmarks/ and pictures/serving.png
 (it needs all parts). It takes about three minutes on a quiet machine, and one more where the environment of skl2onnx
 must be made; with --small about three minutes.
 """
@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.learning.peers.pages import PAGE
+from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.pictures import Bars, Range, draw_bar_panels
 from benchmarks.shared.sections import picture, publish
@@ -115,8 +115,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=41)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="these parts")
     parser.add_argument("--small", action="store_true", help="fewer rows and rounds, to try the command")
-    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks.md")
-    parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--write", action="store_true", help="replace the section of docs/benchmarks/")
+    parser.add_argument("--page", type=Path, default=FOLDER, help="the page to write")
     arguments = parser.parse_args()
     if arguments.write and set(arguments.only) != set(PARTS):
         parser.error("--write needs all parts: their figures stand in one section")

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rulekit.targets import Feed, Runtime, Target
-from rulekit_exporters.onnx.options import Options
+from rulekit_exporters.onnx.options import OnnxOptions
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
@@ -31,7 +31,7 @@ def _missing(package: str) -> str:
     return "" if find_spec(package) else f"{package} is not installed"
 
 
-def refuses(graph: RuleGraph, options: Options) -> str:
+def refuses(graph: RuleGraph, options: OnnxOptions) -> str:
     """A float tensor has no place for levels, and rules over words are numbered otherwise than those over texts."""
     if options.frame and (options.fired or options.input in ("tensor", "ids")):
         what = "fired is" if options.fired else f"input={options.input} is"
@@ -71,7 +71,7 @@ TARGET = Target(
     ),
     read=read,
     inspect=inspect,
-    options=Options,
+    options=OnnxOptions,
     refuses=refuses,
 )
 

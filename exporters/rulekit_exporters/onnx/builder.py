@@ -14,10 +14,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from rulekit.arrays import Array
 from rulekit.numbers import float32
-from rulekit.tables.table import Array
-from rulekit_exporters.onnx.forms import AXES_AS_OPERAND, ML_DOMAIN, form_of
-from rulekit_exporters.onnx.options import OLDEST_OPSET
+from rulekit_exporters.onnx.forms import ML_DOMAIN, form_of
 
 GRAPH_NAME = "rulekit"
 Truth = bool | str
@@ -64,14 +63,13 @@ def port_of(port: Any) -> Port:
 
 
 @dataclass(slots=True)
-class Builder:
+class OperatorBuilder:
     """Collects operations; equal operations on equal inputs are emitted once.
 
-    reserved: the public names; opset: the version of the default operator set whose forms are written.
+    reserved: the public names.
     """
 
     reserved: frozenset[str]
-    opset: int = OLDEST_OPSET
     operations: list[Operation] = field(default_factory=list)
     constants: dict[str, Array] = field(default_factory=dict)
     _known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
@@ -127,11 +125,18 @@ class Builder:
             return tensor
         return self.operate("Gather", tensor, self.constant(list(rows), np.int64), axis=0)
 
-    def least(self, tensor: str, axis: int) -> str:
-        """The least along an axis, which is then gone."""
-        if self.opset < AXES_AS_OPERAND:
-            return self.operate("ReduceMin", tensor, axes=[axis], keepdims=0)
-        return self.operate("ReduceMin", tensor, self.constant([axis], np.int64), keepdims=0)
+    def halved(self, operator: str, rows: str, height: int) -> str:
+        """[1, N]: all rows [height, N] combined element by element, half of them with the other, again and again.
+
+        So k rows take log k steps, in the order in which `rulekit.graph.probability.compilation` multiplies. What is
+        left over of an odd number is the last row of the next step.
+        """
+        while height > 1:
+            half = height // 2
+            one, other = (self.picked(rows, range(start, start + half), height) for start in (0, half))
+            last = [self.picked(rows, [height - 1], height)] if height % 2 else []
+            rows, height = self.joined([self.operate(operator, one, other), *last]), half + len(last)
+        return rows
 
     def cast(self, tensor: str, dtype: Any) -> str:
         return self.operate("Cast", tensor, to=element_type(dtype))

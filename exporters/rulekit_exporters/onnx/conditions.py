@@ -18,7 +18,7 @@ from rulekit.schema import Feature, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class StrictCondition:
     """`x > bound`, `x < bound` or x is missing; false for NaN but for the last."""
 
     feature: str
@@ -34,7 +34,7 @@ class Membership:
     table: tuple[bool, ...]
 
 
-Bit = Condition | Membership
+Bit = StrictCondition | Membership
 
 
 def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
@@ -48,16 +48,16 @@ def bit_of(leaf: Node, schema: Schema) -> tuple[Bit, bool] | None:
         return _compared(schema[leaf.feature], leaf.op, leaf.value, leaf.missing)
     if isinstance(leaf, IsTrue):
         return _compared(schema[leaf.feature], ">", 0.5, leaf.missing)
-    return (Condition(leaf.feature, "missing"), True) if isinstance(leaf, Missing) else None
+    return (StrictCondition(leaf.feature, "missing"), True) if isinstance(leaf, Missing) else None
 
 
-def _compared(feature: Feature, op: str, value: float, missing: bool) -> tuple[Condition, bool]:
+def _compared(feature: Feature, op: str, value: float, missing: bool) -> tuple[StrictCondition, bool]:
     """The literal of `x > value` or `x <= value`: the comparison to make is the one that must be false for NaN."""
     wide = is_wide(feature)
     t = value if wide else float32(value)
     if (op == ">") is not missing:
-        return Condition(feature.name, ">", t), not missing
-    return Condition(feature.name, "<", next_above(t, wide)), not missing
+        return StrictCondition(feature.name, ">", t), not missing
+    return StrictCondition(feature.name, "<", next_above(t, wide)), not missing
 
 
 def next_above(value: float, wide: bool) -> float:
@@ -70,7 +70,7 @@ def is_wide(feature: Feature) -> bool:
     return feature.kind == "numeric" and feature.precision == "float64"
 
 
-def bound_of(bit: Condition, feature: Feature) -> float:
+def bound_of(bit: StrictCondition, feature: Feature) -> float:
     """The t of `x > t`, or of `x <= t`, which stands as x < t' in the condition."""
     if bit.relation == ">":
         return bit.bound
@@ -79,8 +79,8 @@ def bound_of(bit: Condition, feature: Feature) -> float:
     return -next_float32(-bit.bound) + 0.0
 
 
-def contrary_of(bit: Condition, feature: Feature) -> Condition:
+def contrary_of(bit: StrictCondition, feature: Feature) -> StrictCondition:
     """The comparison that holds where a comparison fails and its column is not missing."""
     if bit.relation == ">":
-        return Condition(bit.feature, "<", next_above(bit.bound, is_wide(feature)))
-    return Condition(bit.feature, ">", bound_of(bit, feature))
+        return StrictCondition(bit.feature, "<", next_above(bit.bound, is_wide(feature)))
+    return StrictCondition(bit.feature, ">", bound_of(bit, feature))

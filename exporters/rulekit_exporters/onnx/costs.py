@@ -37,7 +37,6 @@ ELEMENT = {
     "Flatten": (0.05, 0.05),
     "Reshape": (0.0, 0.0),
     "Shape": (0.0, 0.0),
-    "ReduceMin": (0.3, 0.3),
     "ArgMax": (6.0, 12.0),
     "LabelEncoder": (80.0, 80.0),
     "TreeEnsembleClassifier": (60.0, 60.0),
@@ -45,8 +44,6 @@ ELEMENT = {
 ELSE = (0.45, 1.1)
 # Nanoseconds for each multiplication of a matrix product and row.
 MULTIPLICATION = (0.06, 0.11)
-# Microseconds of each further tree of an operator that adds trees up, for each row.
-TREE = 0.03
 # Nanoseconds for each row that is looked up in a table.
 LOOKED_UP = 9.0
 
@@ -71,12 +68,7 @@ def microseconds(model: Any, rows: int) -> float:
     for node in model.graph.node:
         total += CALLS.get(node.op_type, CALL)
         total += 1e-3 * rows * _row(node, shapes, constants)
-        total += TREE * rows * _further_trees(node)
     return total
-
-
-def _further_trees(node: Any) -> int:
-    return next((max(given.ints) for given in node.attribute if given.name == "nodes_treeids"), 0)
 
 
 def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, Any]) -> float:
@@ -88,8 +80,6 @@ def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, An
         return MULTIPLICATION[double] * (math.prod(matrix.dims) if matrix is not None else width)
     if node.op_type == "Gather" and node.input[0] in constants:
         return LOOKED_UP
-    if node.op_type == "ReduceMin":
-        width = shapes.get(node.input[0], (1, False))[0]
     if node.op_type in ("ArgMax", "LabelEncoder", "TreeEnsembleClassifier"):
         return ELEMENT[node.op_type][double]
     return ELEMENT.get(node.op_type, ELSE)[double] * width

@@ -3,11 +3,9 @@
 The formulations of a whole graph:
 
 * operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
-* the same with parts of the circuits looked up in tables (`circuits`);
 * few rules and the sum that reports beside them as products of one comparison (`counted_rules`);
 * a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
-* one tree operator (`trees`), only on request, because not every runtime has it: the whole graph as one tree, or the
-  sum that decides as one of trees.
+* the whole graph as one tree operator (`trees`), only on request, because not every runtime has it.
 """
 
 from __future__ import annotations
@@ -32,19 +30,20 @@ from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact
-from rulekit_exporters.onnx.builder import Builder, Contents, Port, Truth, serialize
+from rulekit_exporters.onnx.builder import Contents, OperatorBuilder, Port, Truth, serialize
 from rulekit_exporters.onnx.cell_tables.cell_table import cell_table, emit_table
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logical
 from rulekit_exporters.onnx.costs import cost
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, Inputs, plan_inputs, plan_of_form
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, ModelInputs, plan_inputs, plan_of_form
 from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
 from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
 from rulekit_exporters.onnx.operators.counted_rules import counted_rules, emit_counted_rules
 from rulekit_exporters.onnx.operators.decisions import emit_outputs
 from rulekit_exporters.onnx.operators.emitter import Emitter
-from rulekit_exporters.onnx.options import InputForm, Optimize, Options, public_outputs
+from rulekit_exporters.onnx.operators.logic import LOGIC
+from rulekit_exporters.onnx.operators.numbers import NUMBERS
+from rulekit_exporters.onnx.options import InputForm, OnnxOptions, Optimize, public_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
-from rulekit_exporters.onnx.trees.sum_trees import check_sum_trees
 from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
 from rulekit_exporters.onnx.word_ids import takes_ids
 
@@ -54,7 +53,7 @@ MOST_OF_SUM, MOST_OF_RULES = 4, 1.25
 FALLEN_BACK = "it is the portable graph of least time for one row"
 
 
-def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
+def emit_model(graph: RuleGraph, parsed: OnnxOptions) -> Artifact:
     """The graph as an ONNX model, checked, loaded and run before it is returned.
 
     Raises Unsupported for what the target cannot express, GraphError for a graph that breaks the rules of composition.
@@ -67,10 +66,8 @@ def emit_model(graph: RuleGraph, parsed: Options) -> Artifact:
     summary = f"opset {parsed.opset}, input {plan.form}: {_listed(plan.names)}, outputs {_listed([*names.values()])}"
     if cheapest == "tree":
         summary += f", a tree of {candidates.leaves} leaves"
-    if cheapest == "trees":
-        summary += ", a sum of trees"
     warnings = warnings_of(apart, plan, names)
-    if candidates.no_tree and cheapest != "trees":
+    if candidates.no_tree:
         warnings += (
             f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
         )
@@ -82,7 +79,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def cheapest_model(
-    graph: RuleGraph, options: Options, carried: RuleGraph
+    graph: RuleGraph, options: OnnxOptions, carried: RuleGraph
 ) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
     """The ModelProto that is written, the name of its formulation, its inputs and outputs, and what there was.
 
@@ -121,7 +118,7 @@ def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool
     frame = is_by_class(contents.outputs)
     fired = len(contents.outputs) > 2 and not frame
     for form, optimize in product(forms, get_args(Optimize)):
-        options = Options(form, contents.opset, fired, False, optimize, frame)
+        options = OnnxOptions(form, contents.opset, fired, False, optimize, frame)
         try:
             model = cheapest_model(graph, options, carried)[0]
         except RulekitError:
@@ -134,12 +131,12 @@ def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool
 
 
 def build(
-    graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str], emit: Emit, carried: RuleGraph
+    graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str], emit: Emit, carried: RuleGraph
 ) -> Any:
     """The ModelProto of one formulation."""
-    builder = Builder(frozenset((*plan.names, *names.values())), options.opset)
-    inputs = Inputs(plan, graph.schema, builder, options.optimize)
-    emitter = Emitter(graph, plan, builder, inputs, options.optimize)
+    builder = OperatorBuilder(frozenset((*plan.names, *names.values())))
+    inputs = ModelInputs(plan, graph.schema, builder)
+    emitter = Emitter(graph, plan, builder, inputs, {**LOGIC, **NUMBERS})
     emitter.prepare()
     label, probabilities = emit(emitter)
     ports = [Port(name, *kind) for name, kind in zip(names.values(), kinds_of_outputs(graph, names), strict=True)]
@@ -244,13 +241,11 @@ class Formulations:
     leaves: int = 0
 
 
-def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formulations:
+def formulations(graph: RuleGraph, plan: InputPlan, options: OnnxOptions) -> Formulations:
     """What could be written for a graph."""
     found: dict[str, Emit] = {"operators": _operators}
     no_tree, leaves = "", 0
     below = topological([*graph.decision.roots, *graph.reported])
-    if any(isinstance(node, Probability) for node in below):
-        found["component tables"] = _component_tables
     if not all(is_logical(node) for node in below):
         try:
             table = cell_table(graph)
@@ -269,25 +264,11 @@ def formulations(graph: RuleGraph, plan: InputPlan, options: Options) -> Formula
             found["tree"] = lambda emitter: emit_tree(emitter, tree)
         except NotOfBitsError as error:
             no_tree = str(error)
-        if not options.fired:
-            with suppress(NotOfBitsError):
-                check_sum_trees(graph)
-                found["trees"] = _trees
     return Formulations(found, no_tree, leaves)
 
 
 def _operators(emitter: Emitter) -> tuple[str, str]:
     return _labelled(emitter, *emit_outputs(emitter))
-
-
-def _component_tables(emitter: Emitter) -> tuple[str, str]:
-    emitter.tables = True
-    return _operators(emitter)
-
-
-def _trees(emitter: Emitter) -> tuple[str, str]:
-    emitter.trees = True
-    return _operators(emitter)
 
 
 def _labelled(

@@ -11,12 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 ML_DOMAIN = "ai.onnx.ml"
-# From this version of the default operator set on, the axes of a reduction are an operand, not an attribute.
-AXES_AS_OPERAND = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class OperatorForm:
     """An operator: the element types of its operands, the attributes that it has, and those that it may have.
 
     many: any number of operands of one of the types; version: of the operator set of its domain, where that is not the
@@ -41,17 +39,17 @@ class Form:
 
 def _form(
     operands: str, attributes: str = "", optional: str = "", many: bool = False, version: int = 0, outputs: int = 1
-) -> Form:
+) -> OperatorForm:
     """Operands as "bool f4 f4 | bool f8 f8"."""
     types = frozenset(tuple(signature.split()) for signature in operands.split("|"))
-    return Form(types, frozenset(attributes.split()), frozenset(optional.split()), many, version, outputs)
+    return OperatorForm(types, frozenset(attributes.split()), frozenset(optional.split()), many, version, outputs)
 
 
 _LEAVES = "nodes_treeids nodes_nodeids nodes_featureids nodes_modes nodes_values nodes_truenodeids nodes_falsenodeids"
 _TREE = f"{_LEAVES} nodes_missing_value_tracks_true class_treeids class_nodeids class_ids class_weights post_transform"
 
 # By domain and kind; where an operator has two sets of attributes it has two forms.
-FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
+FORMS: dict[tuple[str, str], tuple[OperatorForm, ...]] = {
     ("", kind): (form,)
     for kind, form in {
         **dict.fromkeys(("And", "Or", "Xor"), _form("bool bool")),
@@ -61,13 +59,11 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         **dict.fromkeys(("Neg", "Exp", "Tanh"), _form("f8")),
         **dict.fromkeys(("Round", "IsNaN"), _form("f4 | f8")),
         "Not": _form("bool"),
-        "Relu": _form("f4"),
-        "HardSigmoid": _form("f4", "alpha beta"),
         "Where": _form("bool f4 f4 | bool f8 f8"),
         "Clip": _form("f4 f4 f4 | f8 f8 f8 | i8 i8 i8"),
         "Cast": _form("bool | f4 | f8 | i8", "to"),
         "MatMul": _form("f4 f4 | f8 f8"),
-        "Gemm": _form("f4 f4 f4 | f8 f8 f8", optional="transA transB"),
+        "Gemm": _form("f4 f4 f4 | f8 f8 f8", optional="transA"),
         "ArgMax": _form("f4 | f8", "axis keepdims"),
         "Softmax": _form("f8", "axis"),
         "Gather": _form("bool i8 | f4 i8 | f8 i8 | i8 i8 | text i8", "axis"),
@@ -82,7 +78,6 @@ FORMS: dict[tuple[str, str], tuple[Form, ...]] = {
         "Identity": _form("bool | f4 | f8 | i8 | text"),
     }.items()
 } | {
-    ("", "ReduceMin"): (_form("f4", "axes keepdims"), _form("f4 i8", "keepdims")),
     (ML_DOMAIN, "LabelEncoder"): (
         _form("text", "keys_strings values_int64s default_int64", version=2),
         _form("text", "keys_strings values_floats default_float", version=2),
@@ -106,6 +101,6 @@ CASTS = {
 INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand"))
 
 
-def form_of(domain: str, kind: str, attributes: Collection[str]) -> Form | None:
+def form_of(domain: str, kind: str, attributes: Collection[str]) -> OperatorForm | None:
     """The form of an operator with these attributes; None where it is written in no such form."""
     return next((form for form in FORMS.get((domain, kind), ()) if form.has(attributes)), None)

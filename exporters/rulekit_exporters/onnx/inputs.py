@@ -8,30 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.tables.table import Array, encoded_dtype
-from rulekit_exporters.onnx.builder import Builder, Port, element_type
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide
+from rulekit.tables.table import encoded_dtype
+from rulekit_exporters.onnx.builder import OperatorBuilder, Port, element_type
+from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
-from rulekit_exporters.onnx.options import InputForm, Optimize
+from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
 
 TENSOR_NAME = "input"
 
-# Transposing costs 0.22 ns per column and row, gathering a column along the rows 2.5 ns:
-# below this share of used columns they are gathered first and only they are transposed.
-FEW_COLUMNS = 0.09
-
 # From so many literals on they form one block whatever the input form, and connectives draw on it: fewer operators to
 # load and to call.
 MANY_LITERALS = 100
-# From so many literals on, those of x < t are compared apart: two operators more, and no product with the signs, which
-# takes 0.5 ns a row for each.
-MANY_SIGNS = 32
-# From so many column inputs on they are put one after another before they are parted.
+# From so many column inputs on they are put side by side before they are turned.
 FEW_INPUTS = 3
 # A column of fewer bounds shares the comparison with other columns.
 FEW_BOUNDS = 4
@@ -125,11 +119,11 @@ def public_names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Inputs:
+class ModelInputs:
     """Reads columns as [1, N] tensors in their own width, and categories as indices into per-leaf tables."""
 
-    def __init__(self, plan: InputPlan, schema: Schema, builder: Builder, optimize: Optimize) -> None:
-        self._plan, self._schema, self._builder, self._optimize = plan, schema, builder, optimize
+    def __init__(self, plan: InputPlan, schema: Schema, builder: OperatorBuilder) -> None:
+        self._plan, self._schema, self._builder = plan, schema, builder
         self._block: str = ""
         self._block_rows: dict[Bit, int] = {}
         self._word_places = {
@@ -264,7 +258,7 @@ class Inputs:
         if distinct and (len(distinct) if self._plan.form == "tensor" else mentions) >= MANY_LITERALS:
             self._block, order = self.large_block(distinct)
         elif self._plan.form == "tensor":
-            narrow = [b for b in distinct if isinstance(b, Condition) and not is_wide(self._schema[b.feature])]
+            narrow = [b for b in distinct if isinstance(b, StrictCondition) and not is_wide(self._schema[b.feature])]
             if narrow:
                 self._block, found = self.block(narrow)
                 order.extend(found)
@@ -281,12 +275,12 @@ class Inputs:
         builder = self._builder
         groups: dict[tuple[str, str], list[Bit]] = {}
         for bit in bits:
-            kind: str = bit.relation if isinstance(bit, Condition) else "member"
+            kind: str = bit.relation if isinstance(bit, StrictCondition) else "member"
             if bit.feature in self._word_places and kind == ">":
                 groups.setdefault((self._word_places[bit.feature][0], "words"), []).append(bit)
                 continue
             groups.setdefault((bit.feature, kind), []).append(bit)
-        single: list[Condition] = []
+        single: list[StrictCondition] = []
         parts: list[str] = []
         order: list[Bit] = []
         for (feature, kind), group in groups.items():
@@ -295,7 +289,7 @@ class Inputs:
                 parts.append(self._words(feature, [self._word_places[bit.feature][1] for bit in group]))
                 continue
             wide = is_wide(self._schema[feature])
-            conditions = [bit for bit in group if isinstance(bit, Condition)]
+            conditions = [bit for bit in group if isinstance(bit, StrictCondition)]
             if len(group) < FEW_BOUNDS and conditions and not wide:
                 single.extend(conditions)
                 continue
@@ -329,15 +323,11 @@ class Inputs:
         """[len(rows), N] bool: rows of the prepared block."""
         return self._builder.picked(self._block, rows, self.block_size)
 
-    def block(self, conditions: Sequence[Condition]) -> tuple[str, list[Condition]]:
+    def block(self, conditions: Sequence[StrictCondition]) -> tuple[str, list[StrictCondition]]:
         """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
         builder = self._builder
         compared = [c for c in conditions if c.relation != "missing"]
         missing = [c for c in conditions if c.relation == "missing"]
-        below = [c for c in compared if c.relation == "<"]
-        apart = len(compared) >= MANY_SIGNS and self._optimize == "throughput" and 0 < len(below) < len(compared)
-        if apart:
-            compared = [c for c in compared if c.relation == ">"]
         parts = []
         if compared:
             values = self.columns([c.feature for c in compared])
@@ -346,23 +336,16 @@ class Inputs:
             if (signs < 0).any():
                 values = builder.operate("Mul", values, builder.constant(signs))
             parts.append(builder.operate("Greater", values, builder.constant(signs * bounds)))
-        if apart:
-            bounds = np.array([[c.bound] for c in below], dtype=np.float32)
-            values = self.columns([c.feature for c in below])
-            parts.append(builder.operate("Less", values, builder.constant(bounds)))
-            compared += below
         if missing:
             parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
         return builder.joined(parts), compared + missing
 
-    def conditions(self, conditions: list[Condition]) -> tuple[str, list[Condition]]:
-        """The [L, N] truth values of conditions over columns of any width, and the order of the rows."""
-        block, order = self.literals(conditions)
-        return block, [bit for bit in order if isinstance(bit, Condition)]
-
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
-        narrow = [bit for bit in bits if isinstance(bit, Condition) and not is_wide(self._schema[bit.feature])]
+        if bits and all(bit in self._block_rows for bit in bits):
+            order = sorted(bits, key=self._block_rows.__getitem__)
+            return self.block_rows([self._block_rows[bit] for bit in order]), order
+        narrow = [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self._schema[bit.feature])]
         worded = any(bit.feature in self._word_places for bit in bits)
         if len(narrow) == len(bits) < MANY_LITERALS and not worded:
             return self.block(narrow)
@@ -381,41 +364,24 @@ class Inputs:
         builder = self._builder
         if self._plan.form != "tensor":
             distinct = list(dict.fromkeys(names))
-            stacked = self._stacked(distinct)
+            if len(distinct) < FEW_INPUTS or self._plan.frame or any(name in self._word_places for name in distinct):
+                stacked = builder.joined([self.row(name) for name in distinct])
+            else:  # two operators, where a Flatten for each column took 12 of 66 us of a call of one row and 50 columns
+                cells = [self._plan.names[self._plan.columns.index(name)] for name in distinct]
+                stacked = self._transposed(builder.operate("Concat", *cells, axis=1))
             return builder.picked(stacked, [distinct.index(name) for name in names], len(distinct))
-        return self._picked(self.narrow_tensor(), [self._schema.positions[name] for name in names], len(self._schema))
+        positions = [self._schema.positions[name] for name in names]
+        return builder.picked(self._transposed(self.narrow_tensor()), positions, len(self._schema))
 
     def side_by_side_rows(self, names: list[str]) -> str:
         """[len(names), N]: columns as a tree reads them, in that order."""
         tensor, places = self.side_by_side(clipped=True)
-        return self._picked(tensor, [places[name] for name in names], len(places))
-
-    def _picked(self, tensor: str, positions: list[int], width: int) -> str:
-        """[len(positions), N]: columns of a tensor [N, width]."""
-        builder, used = self._builder, sorted(set(positions))
-        if len(used) < FEW_COLUMNS * width:
-            tensor = builder.operate("Gather", tensor, builder.constant(used, np.int64), axis=1)
-            positions, width = [used.index(position) for position in positions], len(used)
-        return builder.picked(self._transposed(tensor), positions, width)
-
-    def _stacked(self, names: list[str]) -> str:
-        """[len(names), N]: float32 columns of inputs of their own.
-
-        Of several the cells stand one after another, which a Reshape parts: two operators, where a Flatten for each
-        column took 12 of 66 us of a call of one row and 50 columns. What follows has lost the name of N (see
-        `_flat`), but few operators do.
-        """
-        builder = self._builder
-        if len(names) < FEW_INPUTS or any(name in self._word_places for name in names):
-            return builder.joined([self.row(name) for name in names])
-        cells = [self._plan.names[self._plan.columns.index(name)] for name in names]
-        shape = builder.constant([len(names), -1], np.int64)
-        return builder.operate("Reshape", builder.operate("Concat", *cells, axis=0), shape)
+        return self._builder.picked(self._transposed(tensor), [places[name] for name in names], len(places))
 
     def holds(self, bit: Bit, positive: bool) -> str:
         """[1, N] bool: a literal."""
         builder = self._builder
-        place = self.block_row(bit) if self._plan.form in ("tensor", "ids") else None
+        place = self.block_row(bit)
         if place is not None:
             result = self.block_rows([place])
         elif isinstance(bit, Membership):

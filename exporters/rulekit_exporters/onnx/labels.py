@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto
 
+from rulekit.arrays import Array
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.options import FIRED, LABEL, PROBABILITIES
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from onnx import ModelProto
 import rulekit
 from rulekit.cells.words import taken_apart
 from rulekit.errors import FormatError, NoModelError, RulekitError
-from rulekit.graph.files.file_format import from_json, to_json
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.score_cards.totals import total_table
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
-from rulekit_exporters.onnx.options import FIRED, Options
+from rulekit_exporters.onnx.options import FIRED, OnnxOptions
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"
@@ -30,7 +31,7 @@ PRODUCER = "rulekit"
 _LEFT_BEHIND = ("row_hashes", "measured", "baselines")
 
 
-def describe(graph: RuleGraph, plan: InputPlan, options: Options, names: dict[str, str]) -> dict[str, str]:
+def describe(graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str]) -> dict[str, str]:
     """The metadata of a model: version, digest, the model file (compressed), inputs, classes, codes and rule text.
 
     The models of other sizes stay behind, the artifact is this one; so do the hashes of the rows that trained it, which

@@ -17,7 +17,7 @@ LABEL, PROBABILITIES, FIRED = "label", "probabilities", "fired"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class OnnxOptions:
     """`input` is None where the graph's default form is wanted."""
 
     input: InputForm | None = option(

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from onnx import TensorProto
 
+from rulekit.arrays import Array
 from rulekit.cells.axis import texts_of_codes
 from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
-from rulekit.tables.table import Array, Table, encoded_dtype
+from rulekit.tables.table import Table, encoded_dtype
 from rulekit.targets import Outcome
 from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.errors import FormatError
-from rulekit.tables.table import Array
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit_exporters.onnx.metadata import properties_of
 from rulekit_exporters.onnx.running import Session, run_runtime, runtime_session

@@ -21,7 +21,7 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 
 if TYPE_CHECKING:
-    from rulekit_exporters.onnx.builder import Builder, Port
+    from rulekit_exporters.onnx.builder import OperatorBuilder, Port
 
 Ids = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ def takes_ids(port: Port) -> bool:
     return len(port.shape) == 2 and port.shape[1] == ids_dimension(port.name)
 
 
-def held_words(builder: Builder, tensor: str, size: int) -> str:
+def held_words(builder: OperatorBuilder, tensor: str, size: int) -> str:
     """[size + 1, N] bool: whether each row of ids has each id from 0; the last row takes what is no such id.
 
     Clipped, -1 and what is below are the last row, counted from its end, and what is beyond is the last row too.

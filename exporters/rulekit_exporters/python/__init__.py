@@ -17,12 +17,12 @@ _HEAD = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""\n', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PythonOptions:
     self_test: bool = option(False, "the module carries rows and answers for its --self-test")
     counts: bool = option(False, "a function `count_rules`: on how many rows each rule holds")
 
 
-def write(graph: RuleGraph, options: Options) -> Iterable[str]:
+def write(graph: RuleGraph, options: PythonOptions) -> Iterable[str]:
     """The module of a graph; raises Unsupported for a node type that it cannot write."""
     yield module_source(graph, options.self_test, options.counts)
 
@@ -40,10 +40,10 @@ TARGET = text_target(
     "#",
     write,
     RUNTIMES,
-    options=Options,
+    options=PythonOptions,
     noun="module",
     summary=lambda options: "standard library only",
-    stated=lambda text: Options(f"\n{TITLE_OF_TESTS}\n" in text, "\ndef count_rules(" in text),
+    stated=lambda text: PythonOptions(f"\n{TITLE_OF_TESTS}\n" in text, "\ndef count_rules(" in text),
     stamp='DIGEST = "{}"',
     code=code,
 )

@@ -19,9 +19,9 @@ from rulekit.graph.traversal import topological
 from rulekit.names import printable
 from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
-from rulekit.program.naming import Context, Names, context_of, label_texts
+from rulekit.program.naming import Context, Names, context_of, label_texts, reached
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.view import show
 from rulekit_exporters.python.functions import body_of, function, functions, reader
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal
@@ -201,14 +201,8 @@ def _runtime_for(code: str) -> tuple[str, list[str], list[str]]:
     pieces, imports = _runtime()
     needed = set(_WORDS.findall(code))
     mentions: Mapping[str, frozenset[str]] = {name: words for name, _, words in pieces}
-    chosen: set[str] = set()
-    waiting = [name for name in mentions if name in needed]
-    while waiting:
-        name = waiting.pop()
-        if name not in chosen:
-            chosen.add(name)
-            needed |= mentions[name]
-            waiting.extend(word for word in mentions[name] if word in mentions)
+    chosen = reached(needed, mentions)
+    needed = needed.union(*(mentions[name] for name in chosen))
     functions = [text for name, text, _ in pieces if name in chosen and text.startswith("def ")]
     constants = [text for name, text, _ in pieces if name in chosen and not text.startswith("def ")]
     return _import_lines(imports, needed), constants, functions

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.cells.axis import texts_of_codes
 from rulekit.errors import FormatError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
-from rulekit.tables.table import Array, Table
+from rulekit.tables.table import Table
 from rulekit.targets import Outcome, Runtime
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
 from rulekit.verification.rows.adversarial import raw_columns
@@ -33,7 +34,7 @@ ROWS_PER_LINE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class ModuleRows:
     """Rows as the module gets them: the cells of each used column as JSON values; right: the graph's labels."""
 
     cells: list[list[Any]]
@@ -42,7 +43,7 @@ class _Rows:
     typed: bool = False
 
 
-def _encoded(graph: RuleGraph, table: Table) -> _Rows:
+def _encoded(graph: RuleGraph, table: Table) -> ModuleRows:
     texts = raw_columns(table.select(tuple(f.name for f in table.features if f.kind == "text")))
     cells = [
         texts[name].tolist()
@@ -50,25 +51,25 @@ def _encoded(graph: RuleGraph, table: Table) -> _Rows:
         else _missing_by_turns(graph.schema[name], cells_of(graph.schema[name], table.array(name)))
         for name in graph.used_features
     ]
-    return _Rows(cells, table.n_rows, lambda: decide(graph, table))
+    return ModuleRows(cells, table.n_rows, lambda: decide(graph, table))
 
 
-def _raw(graph: RuleGraph, columns: Mapping[str, Array]) -> _Rows:
+def _raw(graph: RuleGraph, columns: Mapping[str, Array]) -> ModuleRows:
     cells = []
     for name in graph.used_features:
         values = columns[name].tolist()
         cells.append(values if graph.schema[name].has_text_cells else [_exact(value) for value in values])
     n_rows = max((len(column) for column in columns.values()), default=0)
-    return _Rows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
+    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
 
 
-def _typed(graph: RuleGraph, columns: Mapping[str, list[Any]]) -> _Rows:
+def _typed(graph: RuleGraph, columns: Mapping[str, list[Any]]) -> ModuleRows:
     cells = [
         [[value.hex()] if isinstance(value, float) else value for value in columns[name]]
         for name in graph.used_features
     ]
     n_rows = max(map(len, columns.values()), default=0)
-    return _Rows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))), typed=True)
+    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))), typed=True)
 
 
 def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seconds: float = SECONDS) -> Outcome:
@@ -102,7 +103,7 @@ RUNTIMES = tuple(map(_runtime, ("all", "columns", "csv")))
 
 
 def _execute(
-    artifact: bytes, graph: RuleGraph, tables: Sequence[_Rows], mode: str, seconds: float = SECONDS
+    artifact: bytes, graph: RuleGraph, tables: Sequence[ModuleRows], mode: str, seconds: float = SECONDS
 ) -> list[Outcome]:
     """The answers of the module in its own process, for each of some tables."""
     worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
@@ -120,7 +121,7 @@ def _execute(
     return [Outcome(found.labels[part], found.probabilities[part]) for part in parts]
 
 
-def _lines(graph: RuleGraph, tables: Sequence[_Rows]) -> Iterator[str]:
+def _lines(graph: RuleGraph, tables: Sequence[ModuleRows]) -> Iterator[str]:
     """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
     typed = any(table.typed for table in tables)
     yield json.dumps(
@@ -168,7 +169,7 @@ def _exact(value: float) -> str | None:
     return None if value != value else float(value).hex()
 
 
-def _outcome(text: str, graph: RuleGraph, tables: Sequence[_Rows]) -> Outcome:
+def _outcome(text: str, graph: RuleGraph, tables: Sequence[ModuleRows]) -> Outcome:
     """The answers of all tables; a label that is not the same in every way is one that is not the graph's."""
     k, n_rows = len(graph.classes), sum(table.n_rows for table in tables)
     try:

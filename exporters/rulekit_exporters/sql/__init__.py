@@ -3,7 +3,7 @@
 from rulekit.targets import Runtime
 from rulekit.verification.proof.respelling import text_target
 from rulekit_exporters.sql.engines import run, run_raw
-from rulekit_exporters.sql.query import Options, select
+from rulekit_exporters.sql.query import SqlOptions, select
 
 TARGET = text_target(
     "sql",
@@ -12,7 +12,7 @@ TARGET = text_target(
     "--",
     select,
     (Runtime("the engine of its dialect", run, run_raw),),
-    options=Options,
+    options=SqlOptions,
     noun="query",
     summary=lambda options: f"{options.dialect}, one SELECT from {options.table}",
     rules_first=True,  # so that the query may stand in brackets, or before further words

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from rulekit.schema import Feature, look_alikes
-from rulekit_exporters.sql.dialects import Dialect, quoted
+from rulekit_exporters.sql.dialects import SqlDialect, quoted
 
 PART = re.compile(r"\{([a-z_]+)\}")
 COLUMNS = ("type", "text", "trimmed", "key", "whole", "zone", "base", "padded")
@@ -25,7 +25,7 @@ class CellReading:
     column: what the cell is called in the query; fresh: makes a new name of a wish.
     """
 
-    def __init__(self, dialect: Dialect, feature: Feature, column: str, fresh: Callable[[str], str]) -> None:
+    def __init__(self, dialect: SqlDialect, feature: Feature, column: str, fresh: Callable[[str], str]) -> None:
         self.dialect, self.feature, self.column, self._fresh = dialect, feature, column, fresh
         self.given = {column: f"{TABLE}.{quoted(feature.name)}"}
         self._names = {"x": column}

@@ -27,7 +27,7 @@ DATE_DIGITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class SqlDialect:
     """How one engine spells what has no common form.
 
     engine: its name for people. number: a finite double; infinity: the positive one; text_type: of text. word_of,
@@ -351,7 +351,7 @@ def _raised(message: Sequence[str]) -> str:
 
 
 DIALECTS = {
-    "sqlite": Dialect(
+    "sqlite": SqlDialect(
         engine="SQLite",
         number=exactly,
         infinity="9e999",
@@ -362,7 +362,7 @@ DIALECTS = {
         folded=_small_ascii,
         hidden=frozenset(("rowid", "oid", "_rowid_")),
     ),
-    "duckdb": Dialect(
+    "duckdb": SqlDialect(
         engine="DuckDB",
         number=with_exponent,
         infinity="'inf'::DOUBLE",
@@ -375,7 +375,7 @@ DIALECTS = {
         function="system.main.",
         guard=_NO_MACROS,
     ),
-    "postgresql": Dialect(
+    "postgresql": SqlDialect(
         engine="PostgreSQL",
         number=lambda value: f"'{value!r}'::float8",
         infinity="'Infinity'::float8",

@@ -27,7 +27,7 @@ from rulekit.targets import Outcome
 from rulekit.verification.proof.respelling import stated_options
 from rulekit.verification.rows.adversarial import raw_columns
 from rulekit_exporters.sql.dialects import quoted
-from rulekit_exporters.sql.query import Options, row_by_row
+from rulekit_exporters.sql.query import SqlOptions, row_by_row
 
 SERVER = "RULEKIT_POSTGRESQL"
 SECONDS = 600
@@ -42,7 +42,7 @@ Cells = Mapping[str, Sequence[Any]]
 def run_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
     """Labels and probabilities by the engine of the query's dialect; raises InputError where it is not installed."""
     text = decoded(artifact)
-    options = stated_options(text, "--", Options)
+    options = stated_options(text, "--", SqlOptions)
     text = text.replace(f"FROM {options.source} AS", f"FROM {quoted(ROWS)} AS")
     n_rows, kept = len(next(iter(columns.values()), ())), len(options.kept)
     used = {name: columns[name] for name in graph.used_features}

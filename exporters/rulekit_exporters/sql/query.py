@@ -23,10 +23,10 @@ from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.total_lines import comment_lines
+from rulekit.shown.score_cards.totals import comment_lines
 from rulekit.targets import option
 from rulekit_exporters.sql.cells import TABLE, CellReading
-from rulekit_exporters.sql.dialects import DIALECTS, Dialect, quoted
+from rulekit_exporters.sql.dialects import DIALECTS, SqlDialect, quoted
 
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".{][^.]*)')
 _NAME = r"""\s*('[\w .$-]+'|"[\w .$-]+")\s*"""
@@ -64,7 +64,7 @@ def refuse_braces(source: str, texts: Iterable[str]) -> None:
         raise InputError("a name or level of the model holds braces that dbt replaces", where="sql", fix=fix)
 
 
-def refuse_clashes(dialect: Dialect, used: Iterable[str], kept: Sequence[str], results: Iterable[str]) -> None:
+def refuse_clashes(dialect: SqlDialect, used: Iterable[str], kept: Sequence[str], results: Iterable[str]) -> None:
     """Raises InputError for columns that the engine does not tell apart, or that every table has.
 
     used: columns that the rules read; kept: those that stand in the result too; results: what else it has, in
@@ -95,12 +95,12 @@ WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SqlOptions:
     dialect: str = option("sqlite", "the engine", tuple(DIALECTS))
     table: str = option("rows", "the table that holds the rows; a schema before a dot, or dbt's {{ ref('rows') }}")
     keep: str = option("", "columns of the table that stand in the result too, such as a key, with commas between them")
     fired: bool = option(False, "a column `rules` with the ids of the rules that fired")
-    counts: bool = option(False, "one row for each rule and class, with how many rows it has, in the place of the rows")
+    counts: bool = option(False, "one row for each rule and class, with its number of rows, instead of the rows")
 
     def __post_init__(self) -> None:
         if not f"{self.table}{self.keep}".isprintable():  # a line of a name could pass for one of the rules
@@ -133,7 +133,7 @@ class Sql(Spelling):
     choice, missing = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", ATOM, LOW), "{name} IS NULL"
     max_depth, max_length, max_operands = 50, 10**6, 100
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: SqlDialect) -> None:
         self.dialect = dialect
         self.exponential = f"{dialect.function}exp({{x}})"
 
@@ -181,7 +181,7 @@ class Query(Body):
         self.stages[stage][variable] = expression
 
 
-def select(graph: RuleGraph, options: Options) -> list[str]:
+def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
     """The lines of the query. Raises Unsupported for a node that it cannot write, InputError for a name."""
     program, dialect = lower(graph, elementary), DIALECTS[options.dialect]
     context = context_of(graph, program, Names(()), "-- ", quoted)
@@ -233,7 +233,7 @@ def select(graph: RuleGraph, options: Options) -> list[str]:
     return [*lines, *counting(dict(zip(label_texts(graph), labels, strict=True)), fired, *names)]
 
 
-def _read(cells: Sequence[CellReading], kept: Mapping[str, Expression], dialect: Dialect, table: str) -> list[str]:
+def _read(cells: Sequence[CellReading], kept: Mapping[str, Expression], dialect: SqlDialect, table: str) -> list[str]:
     """The columns of the table, each bound by its name: a SELECT of them all has no hidden ones.
 
     A name that no table stands before means a column and nothing else, where `"rows"."count"` is a function's result in

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.readable import counted
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.view import show
 from rulekit.tables.table import Table
@@ -31,12 +32,12 @@ FORMATS: Mapping[str, Callable[[RuleGraph, int], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class TextOptions:
     format: str = option("rules", "rules (the rule language, can be read back), or a form for people", tuple(FORMATS))
     width: int = option(100, "columns of text of show, full and c50")
 
 
-def write(graph: RuleGraph, options: Options) -> Artifact:
+def write(graph: RuleGraph, options: TextOptions) -> Artifact:
     """The text of a graph in the format that the options name."""
     form = options.format
     text = FORMATS[form](graph, options.width)
@@ -78,5 +79,5 @@ TARGET = Target(
     runs=(Runtime("rulekit", run),),
     read=read,
     inspect=inspect,
-    options=Options,
+    options=TextOptions,
 )

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.audit.checks.findings import Finding, FindingKind, Open
-from rulekit.audit.checks.kept_promises import Verdict, verdicts
+from rulekit.audit.checks.kept_promises import Verdict, override_verdicts, verdicts
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.overrides import override_findings, override_verdicts
 from rulekit.audit.checks.rule_findings import (
     crossing_ranks,
     gaps,
     missing_values,
     overlaps,
+    override_findings,
     shadowed,
     tending,
     unreachable,

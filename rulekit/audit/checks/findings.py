@@ -1,12 +1,173 @@
-"""What is found about rules, and what could not be decided of them."""
+"""What is found about rules, what could not be decided of them, and rows that show it.
+
+Rows are in values that a person reads, each decided by the model before it is shown.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rulekit.audit.checks.checked_rows import Example
-from rulekit.graph.rule_graph import ClassLabel
+import numpy as np
+
+from rulekit.cells.axis import Axis
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.language.readable import amount
+from rulekit.graph.language.words import name, quoted
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.names import printable
+from rulekit.schema import Feature, Schema
+from rulekit.search.row_search import RowSearch
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Table
+
+_MOST_DIGITS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row, by column its raw value (None: missing), and the class that the model decides for it.
+
+    new: columns whose value is a level that training never saw. text: the row and its decision in words.
+    """
+
+    row: Mapping[str, Any]
+    decision: ClassLabel
+    new: tuple[str, ...] = ()
+    text: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values; an infinity is a text."""
+        return {"row": row_as_json(self.row), "decision": self.decision} | (
+            {"new_levels": list(self.new)} if self.new else {}
+        )
+
+
+def row_as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as JSON values; an infinity is a text."""
+    return {
+        column: repr(value) if isinstance(value, float) and math.isinf(value) else value
+        for column, value in row.items()
+    }
+
+
+def examples(graph: RuleGraph, search: RowSearch, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:
+    """The rows of these cells; columns of the model that the space does not have are missing."""
+    return tuple(_example(graph, search, cells) for cells in places)
+
+
+def _example(graph: RuleGraph, search: RowSearch, cells: tuple[int, ...]) -> Example:
+    shown = shown_row(search, cells)
+    row: dict[str, Any] = {**dict.fromkeys(graph.used_features), **shown.row}
+    decision = graph.classes[int(graph.decide(table_of(row, graph))[0])]
+    return Example(row, decision, shown.new, printable(f"{shown.text}: decided {quoted(decision)}"))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row by column, the columns whose value is a level that training never saw, and the row in words."""
+
+    row: Mapping[str, Any]
+    new: tuple[str, ...]
+    text: str
+
+
+def shown_row(search: RowSearch, cells: tuple[int, ...]) -> ShownRow:
+    """The plainest row of some cells: the columns that the search has, texts with the words that they must have."""
+    row: dict[str, Any] = {}
+    new, said = [], []
+    texts = _texts(search, cells)
+    for text, value in texts.items():
+        row[text] = value
+        said.append(f"{name(text)} missing" if value is None else f"{name(text)} = {quoted(value)}")
+    for axis, cell in zip(search.space.axes, cells, strict=True):
+        feature = axis.feature
+        if search.words is not None and feature.name not in search.words.schema:
+            continue  # a word of a text
+        value = row[feature.name] = _value(axis, cell)
+        known = value is None or bool(axis.known[cell])
+        new += [] if known else [feature.name]
+        said.append(said_of_value(feature, value) if known else f"{name(feature.name)} a new level")
+    return ShownRow(row, tuple(new), ", ".join(said) or "any row")
+
+
+def said_of_value(feature: Feature, value: Any) -> str:
+    """A column and its raw value in words."""
+    if value is None:
+        return f"{name(feature.name)} missing"
+    if feature.kind == "numeric":
+        return f"{name(feature.name)} = {amount(value, feature)}"
+    if feature.kind == "boolean":
+        return f"{name(feature.name)} {'true' if value else 'false'}"
+    return f"{name(feature.name)} = {name(value)}"
+
+
+def table_of(row: Mapping[str, Any], graph: RuleGraph) -> Table:
+    """One row of raw values, encoded for a model."""
+    cut = {column: [float(v) if isinstance(v, bool) else v] for column, v in row.items()}
+    return encode(_cells_of(cut), graph.schema, graph.used_features)
+
+
+def _texts(search: RowSearch, cells: tuple[int, ...]) -> dict[str, str | None]:
+    """The texts that columns of words stand for, each of the words that it must have; None for a missing one."""
+    if search.words is None:
+        return {}
+    columns = {
+        axis.feature.name: axis.encoded[[cell], 0]
+        for axis, cell in zip(search.space.axes, cells, strict=True)
+        if axis.feature.name not in search.words.schema
+    }
+    found = search.words.texts(columns)
+    return {name: found[name][0] for name in search.words.columns if name in found}
+
+
+def _cells_of(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    found = {}
+    for column, values in columns.items():
+        cells = np.empty(len(values), dtype=object)
+        cells[:] = values
+        found[column] = cells
+    return found
+
+
+def _value(axis: Axis, cell: int) -> Any:
+    """A raw value of a cell: None, a truth value, a level, or the plainest number that every node reads alike."""
+    if axis.missing[cell]:
+        return None
+    first = axis.values[cell, 0]
+    if axis.feature.kind == "categorical":
+        return first
+    if axis.feature.kind == "boolean":
+        return bool(first > 0.5)
+    if not axis.whole:  # two numbers of one cell may be decided differently
+        return float(first)
+    values = [float(value) for value in axis.values[cell]]
+    for value in (*_plain_numbers(min(values), max(values)), *values):
+        if _reads(axis, cell, value):
+            return value
+    return float(first)
+
+
+def _plain_numbers(low: float, high: float) -> list[float]:
+    """Numbers of few digits from low to high, the plainest first."""
+    finite = [bound for bound in (low, high) if math.isfinite(bound)]
+    if len(finite) < 2:
+        return [float(math.floor(bound) if bound == high else math.ceil(bound)) for bound in finite] or [0.0]
+    middle = low + (high - low) / 2
+    found = (round(value, digits) for digits in range(_MOST_DIGITS) for value in (middle, high, low))
+    return [value for value in found if low <= value <= high][:1]
+
+
+def _reads(axis: Axis, cell: int, value: float) -> bool:
+    """Whether every node reads a number as it reads the cell, and none takes it for missing."""
+    table = encode({axis.feature.name: np.array([value])}, Schema((axis.feature,)))
+    if np.isnan(table.arrays[0][0]):
+        return False
+    values = evaluate_nodes(list(axis.readings), table)
+    return all(values[node][0] == reading[cell] for node, reading in axis.readings.items())
+
 
 FindingKind = Literal["unreachable", "shadowed", "gap", "overlap", "contradiction", "missing", "size"]
 

@@ -1,20 +1,21 @@
-"""What a model promises, each promise proved or broken by rows: `verdicts`."""
+"""What a model promises, each promise proved or broken by rows: `verdicts`, and `override_verdicts` of overrides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.checks.model_searches import Cells, Searches
-from rulekit.audit.checks.statements import only_statements
+from rulekit.audit.checks.findings import Example, examples
+from rulekit.audit.checks.model_searches import Cells, Searches, only_statements
 from rulekit.graph.check import forbidden_meetings
-from rulekit.graph.language.words import name
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.leaves import readers
-from rulekit.graph.rule_graph import Required
+from rulekit.graph.overriding import over_anything
+from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import columns_of
-from rulekit.search.row_search import Claim, RowSearch, Sought
+from rulekit.search.row_search import Claim, Label, RowSearch, Sought
 from rulekit.shown.promises import Promise, promises
 
 Outcome = Literal["proved", "fails", "not proved"]
@@ -110,7 +111,7 @@ def _of_rows(
 def _missing(model: Searches, promise: Promise) -> Verdict:
     reasons = []
     for statement in model.said:
-        for column, pair, reason in model.satisfied_by_missing(statement):
+        for column, pair, reason in model.satisfied_by_missing(statement.node):
             if pair is not None:
                 rows = examples(model.graph, model.search(statement.node), pair)
                 why = f"a missing or new value of {name(column)} satisfies {statement.rule.id}"
@@ -142,3 +143,34 @@ def _required(model: Searches, promise: Promise, required: Required) -> Verdict:
     search = model.search(*model.graph.decision.roots, required.condition)
     found = search.find(condition, model.label(required.class_index).contrary())
     return _of_rows(model, promise, None if found.cells is None else (found.cells,), found.reason, search)
+
+
+def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
+    """For each override whether it decides every row on which it holds and none before it does.
+
+    A row on which another class is decided is looked for, whatever the conditions and the model beneath may be.
+    """
+    return tuple(_of_overrides(model)) if model.graph.overrides else ()
+
+
+def _of_overrides(model: Searches) -> Iterator[Verdict]:
+    graph, conditions = over_anything(model.graph)
+    search = model.searching(graph, [*graph.decision.roots, *conditions])
+    for place, override in enumerate(model.graph.overrides):
+        others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
+        before = [Claim(condition, False) for condition in conditions[:place]]
+        found = search.find(Claim(conditions[place]), *before, Claim(others))
+        promise, reason = Promise("override", promised(model.graph, place)), found.reason
+        if found.cells is not None:  # never, by the making of the decision
+            yield Verdict(promise, "fails", reason="the decision is not made of its overrides")
+        else:
+            yield Verdict(promise, "not proved" if reason else "proved", reason=reason)
+
+
+def promised(graph: RuleGraph, place: int) -> str:
+    """What the override at a place decides, as a sentence."""
+    override = graph.overrides[place]
+    where = print_node(override.condition, graph.schema, None)
+    first = " and no override before it does" if place else ""
+    label = quoted(graph.classes[override.class_index])
+    return f"override {override.id} wins: where {where}{' holds' * bool(first)}{first}, the decision is {label}"

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, islice
 
-from rulekit.audit.checks.checked_rows import examples
-from rulekit.audit.checks.findings import Finding, Open
-from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.statements import Statement, without_rule
+from rulekit.audit.checks.findings import Finding, Open, examples
+from rulekit.audit.checks.model_searches import Searches, without_rule
 from rulekit.audit.zero_one import tendencies
+from rulekit.graph.decisions import Decision
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
+from rulekit.graph.overriding import with_overrides
 from rulekit.search.row_search import Claim, Sought
 
 
@@ -21,13 +21,17 @@ def unreachable(model: Searches) -> Iterator[Finding | Open]:
     for statement in model.each_rule("unreachable", "whether {} can be true"):
         if isinstance(statement, Open):
             yield statement
-            continue
-        rule = statement.rule.id
-        reached = model.search(statement.node).find(Claim(statement.node))
-        if reached == Sought(None):
-            yield Finding("unreachable", f"{rule} is never true", (rule,))
-        elif reached.cells is None:
-            yield Open("unreachable", f"whether {rule} can be true", reached.reason)
+        else:
+            yield from _never(model, statement.rule.id, statement.rule.id, statement.node)
+
+
+def _never(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
+    """Whether a rule or override, whose id is `own`, is never true."""
+    reached = model.search(node).find(Claim(node))
+    if reached == Sought(None):
+        yield Finding("unreachable", f"{what} is never true", (own,))
+    elif reached.cells is None:
+        yield Open("unreachable", f"whether {what} can be true", reached.reason)
 
 
 def shadowed(model: Searches) -> Iterator[Finding | Open]:
@@ -36,25 +40,24 @@ def shadowed(model: Searches) -> Iterator[Finding | Open]:
         if isinstance(statement, Open):
             yield statement
             continue
-        rule, sought = statement.rule.id, _changed_row(model, statement)
-        if sought == Sought(None):
-            if model.search(statement.node).find(Claim(statement.node)) != Sought(None):
-                text = f"{rule} changes no decision: without it every row is decided the same"
-                yield Finding("shadowed", text, (rule,))
-        elif sought.cells is None:
-            yield Open("shadowed", f"whether {rule} changes a decision", sought.reason)
+        rule = statement.rule.id
+        for found in _changes_nothing(model, rule, rule, without_rule(model.graph, statement)):
+            if isinstance(found, Open) or model.search(statement.node).find(Claim(statement.node)) != Sought(None):
+                yield found
 
 
-def _changed_row(model: Searches, statement: Statement) -> Sought:
-    """A row that is decided otherwise without a rule."""
-    decision = without_rule(model.graph, statement)
+def _changes_nothing(model: Searches, what: str, own: str, rest: Decision) -> Iterator[Finding | Open]:
+    """Whether no row is decided otherwise by the rest of a decision, without a rule or override."""
     reason = ""
     for k in range(len(model.graph.classes)):
-        found = model.whole.find(model.label(k), model.label(k, decision=decision).contrary())
+        found = model.whole.find(model.label(k), model.label(k, decision=rest).contrary())
         if found.cells is not None:
-            return found
+            return
         reason = reason or found.reason
-    return Sought(None, reason)
+    if reason:
+        yield Open("shadowed", f"whether {what} changes a decision", reason)
+    else:
+        yield Finding("shadowed", f"{what} changes no decision: without it every row is decided the same", (own,))
 
 
 def gaps(model: Searches) -> Iterator[Finding | Open]:
@@ -85,15 +88,17 @@ def missing_values(model: Searches) -> Iterator[Finding | Open]:
     for statement in model.each_rule("missing", "whether a missing or new value satisfies {}"):
         if isinstance(statement, Open):
             yield statement
-            continue
-        rule = statement.rule.id
-        for column, pair, reason in model.satisfied_by_missing(statement):
-            said = f"a missing or new value of {name(column)} satisfies {rule}"
-            if pair is not None:
-                rows = examples(model.graph, model.search(statement.node), pair[:1])
-                yield Finding("missing", said, (rule,), rows, column)
-            elif reason:
-                yield Open("missing", f"whether {said}", reason)
+        else:
+            yield from _by_missing(model, statement.rule.id, statement.rule.id, statement.node)
+
+
+def _by_missing(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
+    for column, pair, reason in model.satisfied_by_missing(node):
+        said = f"a missing or new value of {name(column)} satisfies {what}"
+        if pair is not None:
+            yield Finding("missing", said, (own,), examples(model.graph, model.search(node), pair[:1]), column)
+        elif reason:
+            yield Open("missing", f"whether {said}", reason)
 
 
 def tending(model: Searches) -> Iterator[Finding | Open]:
@@ -159,3 +164,17 @@ def crossing_ranks(model: Searches) -> Iterator[Finding | Open]:
             yield Finding("contradiction", f"the rules say {said}", (), rows)
         elif found.reason:
             yield Open("contradiction", f"whether rules can say {said}", found.reason)
+
+
+def override_findings(model: Searches) -> Iterator[Finding | Open]:
+    """Overrides that never hold, that change no decision, and that a missing or new value satisfies."""
+    graph = model.graph
+    for override in graph.overrides:
+        what = f"override {override.id}"
+        never = list(_never(model, what, override.id, override.condition))
+        yield from never
+        if any(isinstance(found, Finding) for found in never):
+            continue
+        rest = with_overrides(graph.with_(ladder=None), [each for each in graph.overrides if each.id != override.id])
+        yield from _changes_nothing(model, what, override.id, rest.decision)
+        yield from _by_missing(model, what, override.id, override.condition)

@@ -1,4 +1,4 @@
-"""Comparing two models: `compare_models` (docs/compare.md)."""
+"""Comparing two models: `compare` (docs/compare.md)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import said_of_value, shown_row, table_of
+from rulekit.audit.checks.findings import row_as_json, said_of_value, shown_row, table_of
 from rulekit.audit.differences.declared import Declared, declared
-from rulekit.audit.differences.differing import MOST_RUN, Differing, Found
+from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
 from rulekit.audit.differences.region_words import Region, regions
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
@@ -42,11 +42,7 @@ class Witness:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values; an infinity is a text."""
-        shown = {
-            column: repr(value) if isinstance(value, float) and math.isinf(value) else value
-            for column, value in self.row.items()
-        }
-        found = {"row": shown, "before": self.before, "after": self.after}
+        found = {"row": row_as_json(self.row), "before": self.before, "after": self.after}
         return (
             found
             | ({"data_row": self.data_row} if self.data_row else {})
@@ -60,7 +56,7 @@ def witness_of_data(joint: Joint, rows: Table, number: int) -> Witness | None:
     return _run(joint, values, number + 1)
 
 
-def witness_of(differing: Differing, found: Found) -> Witness | None:
+def witness_of(differing: Differing, found: WayFound) -> Witness | None:
     """The row that shows a way in which models differ; None where they do not differ on it."""
     joint = differing.joint
     empty = dict.fromkeys(joint.columns)
@@ -214,21 +210,46 @@ class Compared:
         return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
 
 
-def compare_models(
+def compare(
     first: RuleGraph,
     second: RuleGraph,
     data: Any = None,
     by: Sequence[str] = (),
     *,
     names: tuple[str, str] = ("A", "B"),
-    most_run: int = MOST_RUN,
+    most_run: int = RUN_CELLS,
     deadline: Deadline = NO_LIMIT,
 ) -> Compared:
-    """Compare what two models decide, and their rules.
+    """Tell two models apart, or prove that they decide every row alike.
 
-    data: rows on which both are run, whatever a model can predict. by: columns of the data by whose values flips are
-    counted too. most_run: cells that are all run. deadline: what is not settled by then is open. Raises InputError
-    where the models cannot be compared (another kind of column, no class in common) or the rows cannot be read.
+    Parameters
+    ----------
+    first : RuleGraph
+        The old model.
+    second : RuleGraph
+        The new model, of any kind, with at least one class in common.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table, or None
+        Rows that both decide; columns that neither reads may be among them.
+    by : sequence of str
+        Columns of the data by whose values flips are counted as well.
+    names : pair of str
+        How the text calls the two models.
+    most_run : int
+        The number of cells of the columns up to which all are run.
+    deadline : Deadline
+        What is not settled by then is open.
+
+    Returns
+    -------
+    Compared
+        `equal`, `outcome`, `flips` (each with a row and the conditions), `rules`, `declared`; printed, it is what
+        `rulekit compare` prints (rulekit.audit.differences.compared).
+
+    Raises
+    ------
+    InputError
+        Where no row means the same to both, no class is common, or the data cannot be read.
+
     """
     both = joint(first, second)
     rows = None if data is None else row_flips(both, raw_table(data), by)
@@ -260,7 +281,7 @@ def compare_models(
 def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[FlipSaid, ...]:
     """The ways in which the models differ, those of most rows first."""
     of_rows = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips}
-    found: dict[tuple[ClassLabel, ClassLabel], Found | None] = {
+    found: dict[tuple[ClassLabel, ClassLabel], WayFound | None] = {
         (both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found
     }
     said = []

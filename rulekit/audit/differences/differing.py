@@ -14,26 +14,20 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.differences.own_cells import BothDecide, OwnCells
-from rulekit.audit.differences.regions import NOWHERE, Box, Cells, Grown, RunField, SearchedField, grown
-from rulekit.cells.places import Places, places_of
-from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.decisions import Fires
+from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
-from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.meaning import Meaning
-from rulekit.search.row_search import Claim, Label, RowSearch, is_known
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
+from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
+from rulekit.search.row_search import Claim, InBox, RowSearch, Sought, decided_as
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
-MOST_RUN = 1 << 20
-"""Cells that are all run."""
 MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 600
 MOST_WORK = 200_000
 """Questions times parts of what is asked."""
 MADE_ROWS = 2_000
-_BLOCK = 1 << 16
 _MOST_GIVEN = 24
 
 Ints = npt.NDArray[np.int64]
@@ -42,7 +36,7 @@ Way = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class WayFound:
     """A way in which the models differ. cells: one that shows it, or row: the number of a made row that does.
 
     n_cells: of all cells, where they were all run. boxes: that cover it.
@@ -52,7 +46,7 @@ class Found:
     cells: Cells | None
     row: int | None = None
     n_cells: int | None = None
-    boxes: Grown = NOWHERE
+    boxes: BoxCover = NOWHERE
 
 
 class Differing:
@@ -63,7 +57,7 @@ class Differing:
     """
 
     def __init__(
-        self, joint: Joint, rows: Table | None = None, most_run: int = MOST_RUN, deadline: Deadline = NO_LIMIT
+        self, joint: Joint, rows: Table | None = None, most_run: int = RUN_CELLS, deadline: Deadline = NO_LIMIT
     ) -> None:
         """rows: of a table, encoded by the joint schema; deadline: what is not settled by then is open."""
         self.joint, self.deadline = joint, deadline
@@ -75,7 +69,6 @@ class Differing:
         words = self.search.words
         self.deciders = [graph if words is None else words.graph(graph) for graph in joint.over]
         self.added_up = any(has_column(root) for graph in self.deciders for root in graph.decision.roots)
-        self.places = self._places()
         self.made = self._made()
         self.open = ""
         self.rows = None if rows is None else self._cells_of(rows)
@@ -88,16 +81,12 @@ class Differing:
 
     # Cells of rows -------------------------------------------------------------------------------------------------
 
-    def _places(self) -> list[Places]:
-        nodes = readers([root for graph in self.deciders for root in graph.decision.roots])
-        return [places_of(axis, nodes.get(axis.feature.name, [])) for axis in self.space.axes]
-
     def _cells_of(self, table: Table) -> Ints:
         """The cell of each axis [n, axes] of rows of the joint schema."""
         return self._places_of(table if self.search.words is None else self.search.words.table(table))
 
     def _places_of(self, table: Table) -> Ints:
-        own = [place.of_rows(np.asarray(table.array(place.axis.feature.name))) for place in self.places]
+        own = [axis.of_values(np.asarray(table.array(axis.feature.name))) for axis in self.space.axes]
         return np.stack(own, axis=1) if own else np.zeros((table.n_rows, 0), dtype=np.int64)
 
     def rows_in(self, box: Box) -> npt.NDArray[np.bool_]:
@@ -123,22 +112,21 @@ class Differing:
 
     # All cells -----------------------------------------------------------------------------------------------------
 
-    def _by_running(self) -> Iterator[Found]:
+    def _by_running(self) -> Iterator[WayFound]:
         shape = tuple(map(len, self.space.axes))
         both = np.zeros((2, self.size), dtype=np.int64)
-        for start in range(0, self.size, _BLOCK):
-            self.deadline.tell("all combinations of cells", 0.9 * start / self.size)
+        for block in self.space.blocks():
+            self.deadline.tell("all combinations of cells", 0.9 * block[0] / self.size)
             if self.deadline.over:  # what was run shows differences, and proves nothing
                 self.open = self.deadline.reason
                 break
-            block = np.arange(start, min(start + _BLOCK, self.size), dtype=np.int64)
             table = self.space.rows(block)[1]
             for model in (0, 1):
                 both[model, block] = self.labels(model, table)
         counted = np.zeros(shape)
         plain = np.zeros(shape)  # cells without a missing or new value are shown rather than others
         for j, axis in enumerate(self.space.axes):
-            plain -= ~is_known(axis).reshape([-1 if i == j else 1 for i in range(len(shape))])
+            plain -= ~axis.known.reshape([-1 if i == j else 1 for i in range(len(shape))])
         plain = np.exp2(plain) / 2
         if self.rows is not None and self.rows.shape[1]:
             np.add.at(counted, tuple(self.rows.T), 1.0)
@@ -148,19 +136,15 @@ class Differing:
             boxes = NOWHERE if self.open else grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
             way = divmod(one, len(self.joint.classes))
             seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
-            yield Found(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
+            yield WayFound(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
-    def _by_searching(self) -> Iterator[Found]:
+    def _by_searching(self) -> Iterator[WayFound]:
         assert self.made is not None
         made = [self.labels(model, self.made) for model in (0, 1)]
         shown = self._shown_by_rows(made)
-        self.own = [OwnCells(graph, self.space, self.deadline) for graph in self.deciders]
-        try:
-            self._meaning: Meaning | None = Meaning(self.space, self.deadline)
-        except (BudgetError, GraphError):
-            self._meaning = None
+        self._own = [self._search_of(graph) for graph in self.joint.over]
         ways = list(self._ways(made))
         for place, way in enumerate(ways):
             self.deadline.tell("where they differ", 0.1 + 0.8 * place / len(ways))
@@ -170,12 +154,12 @@ class Differing:
                 differ = np.flatnonzero((made[0] == way[0]) & (made[1] == way[1]))
                 row = int(differ[0]) if len(differ) else None
             if cells is None and row is None:
-                sought = self.search.find(*self._claims(way))
+                sought = self.search.find(self._label(0, way[0]), self._label(1, way[1]))
                 cells = sought.cells
                 if cells is None:
                     self.open = self.open or sought.reason
                     continue
-            yield Found(way, cells, row, None, self._searched_boxes(way, shown.get(way, ())))
+            yield WayFound(way, cells, row, None, self._searched_boxes(way, shown.get(way, ())))
 
     def _ways(self, made: Sequence[Ints]) -> Iterator[Way]:
         """The ways that are not excluded by what each model can decide at all, and by equality class by class."""
@@ -188,20 +172,12 @@ class Differing:
         """Whether the second model may decide otherwise where the first one decides this class."""
         if ((made[0] == first) & (made[1] != first)).any():
             return True
-        own, other = self.joint.places[0].index(first), self.joint.places[1].index(first)
-        sought = self.search.find(self._label(0, own), self._label(1, other).contrary())
+        sought = self.search.find(self._label(0, first), self._label(1, first).contrary())
         return sought.cells is not None or bool(sought.reason)
 
-    def _claims(self, way: Way) -> tuple[Claim, Claim]:
-        """That the models decide so; a claim that holds stands first, which the search over sums asks for."""
-        found = [self._label(model, self.joint.places[model].index(way[model])) for model in (0, 1)]
-        return (found[1], found[0]) if found[1].holds and not found[0].holds else (found[0], found[1])
-
-    def _label(self, model: int, own: int) -> Claim:
-        graph = self.joint.over[model]
-        if isinstance(graph.decision, Fires):
-            return Claim(graph.decision.formula, own == 1)
-        return Claim(Label(graph.decision, frozenset((own,)), graph.default))
+    def _label(self, model: int, joint_class: int) -> Claim:
+        """The claim that a model decides a class, given as index of the joint classes."""
+        return decided_as(self.joint.over[model], self.joint.places[model].index(joint_class))
 
     def _shown_by_rows(self, made: Sequence[Ints]) -> dict[Way, list[tuple[Cells, int]]]:
         """By way cells where the models differ so, with how many rows of the table are there, the most first.
@@ -221,7 +197,7 @@ class Differing:
         labels = [self.labels(model, table) for model in (0, 1)]
         unknown = np.zeros(len(cells), dtype=np.int64)
         for j, axis in enumerate(self.space.axes):
-            unknown += ~is_known(axis)[cells[:, j]]
+            unknown += ~axis.known[cells[:, j]]
         found: dict[Way, list[tuple[Cells, int]]] = {}
         for i in np.lexsort((unknown, -numbers)).tolist():
             way = int(labels[0][i]), int(labels[1][i])
@@ -229,12 +205,31 @@ class Differing:
                 found[way].append((tuple(cells[i].tolist()), int(numbers[i])))
         return found
 
-    def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> Grown:
+    def _searched_boxes(self, way: Way, given: Sequence[tuple[Cells, int]]) -> BoxCover:
         if self.added_up:  # no cells of numbers that are added up are worth reading
             return NOWHERE
-        own = [self.joint.places[model].index(way[model]) for model in (0, 1)]
-        both = BothDecide(self.own, self._meaning, (own[0], own[1]))
+        labels = [self._label(model, way[model]) for model in (0, 1)]
+
+        def inside(box: Box) -> bool:
+            """Whether it is proved that the models decide so on every cell of a box, each by its own columns."""
+            return all(
+                search.find(Claim(InBox(tuple(box[j] for j in axes))), label.contrary()) == Sought(None)
+                for (axes, search), label in zip(self._own, labels, strict=True)
+            )
+
+        def outside(boxes: Sequence[Box]) -> tuple[Cells | None, bool]:
+            """A cell outside of some boxes on which they do so; and whether it is proved that there is none."""
+            sought = self.search.find(*labels, *(Claim(InBox(box), holds=False) for box in boxes))
+            return sought.cells, not sought.reason
+
         sizes = list(map(len, self.space.axes))
-        questions = min(MOST_QUESTIONS, MOST_WORK // both.parts)
-        field = SearchedField(sizes, both.inside, both.outside, given, questions, self.deadline)
+        questions = min(MOST_QUESTIONS, MOST_WORK // self.search.parts(*labels))
+        field = SearchedField(sizes, inside, outside, given, questions, self.deadline)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)
+
+    def _search_of(self, graph: RuleGraph) -> tuple[list[int], RowSearch]:
+        """The axes of the columns by which one model decides, which are often few, and the search over them."""
+        read = readers([self.search.image(root) for root in graph.decision.roots])
+        axes = [j for j, axis in enumerate(self.space.axes) if axis.feature.name in read] or [0]
+        own = CellSpace(tuple(self.space.axes[j] for j in axes))
+        return axes, RowSearch(graph, graph.decision.roots, few=RUN_CELLS, many=0, deadline=self.deadline, space=own)

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.differences.differing import Differing, Found
-from rulekit.audit.differences.regions import Bools, Box
+from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.rule_matching.rule_parts import rule_parts
-from rulekit.cells.places import Places
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.cells.axis import Axis
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import columns_of, rules_of
+from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.search.cover import Bools, Box
 from rulekit.simplification.rewriting import formula
-from rulekit.tables.table import Table, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Region:
         return found | ({} if self.cells is None else {"cells": self.cells})
 
 
-def regions(differing: Differing, found: Found) -> tuple[Region, ...]:
+def regions(differing: Differing, found: WayFound) -> tuple[Region, ...]:
     """The boxes of a way in words: those with most rows, or else those that can have most, first."""
     rules = tuple(_boxes_of_rules(differing, model) for model in (0, 1))
     said = []
@@ -60,7 +58,7 @@ def regions(differing: Differing, found: Found) -> tuple[Region, ...]:
             said.append(Region(text, int(differing.rows_in(box).sum()), cells=cells))
             continue
         bounds = [
-            (most_of_training(graph, box, differing.places, of), model)
+            (most_of_training(graph, box, differing.space.axes, of), model)
             for model, (graph, of) in enumerate(zip(differing.joint.models, rules, strict=True))
         ]
         least, model = next(((bound, k) for bound, k in bounds if bound is not None), (None, 0))
@@ -78,18 +76,18 @@ def condition(differing: Differing, box: Box) -> Node:
 def _parts(differing: Differing, box: Box) -> Iterator[Node]:
     words = {} if differing.search.words is None else differing.search.words.columns
     texts = {column: (text, place) for text, own in words.items() for place, column in enumerate(own)}
-    for place, own in zip(differing.places, box, strict=True):
-        name = place.axis.feature.name
+    for axis, own in zip(differing.space.axes, box, strict=True):
+        name = axis.feature.name
         if own.all():
             continue
         if name not in texts:
-            yield formula(place.cells, place.mask(own))
+            yield formula(axis.cells, axis.mask(own))
             continue
         assert differing.search.words is not None
         text, number = texts[name]
         level = differing.search.words.schema[text].levels
         leaf: Node = Missing(text) if number == 0 else Contains(text, (level[number - 1],))
-        yield leaf if own[place.axis.encoded[:, 0] > 0.5].all() else Not(leaf)
+        yield leaf if own[axis.encoded[:, 0] > 0.5].all() else Not(leaf)
 
 
 def _boxes_of_rules(differing: Differing, model: int) -> dict[str, Box]:
@@ -100,7 +98,7 @@ def _boxes_of_rules(differing: Differing, model: int) -> dict[str, Box]:
         box = [np.ones(len(axis), dtype=bool) for axis in space.axes]
         for node in rule.parts.values():
             image = differing.search.image(joint.image(model, node))
-            held = _on_axis(differing, image)
+            held = differing.search.on_axis(image)
             if held is None:
                 break
             box[held[0]] &= held[1]
@@ -110,17 +108,7 @@ def _boxes_of_rules(differing: Differing, model: int) -> dict[str, Box]:
     return found
 
 
-def _on_axis(differing: Differing, image: Node) -> tuple[int, Bools] | None:
-    columns = columns_of(image)
-    axis = differing.search.axis_of(next(iter(columns))) if len(columns) == 1 else None
-    if axis is None:
-        return None
-    own = differing.space.axes[axis]
-    table = Table((own.feature,), (own.encoded[:, 0],), len(own), source="cells")
-    return axis, evaluate_nodes([image], table)[image]
-
-
-def most_of_training(graph: RuleGraph, box: Box, places: Sequence[Places], rules: Mapping[str, Box]) -> float | None:
+def most_of_training(graph: RuleGraph, box: Box, axes: Sequence[Axis], rules: Mapping[str, Box]) -> float | None:
     """At most what share of the training rows lies in a box; None where the statistics say nothing of the box.
 
     No row is at hand, so nothing is estimated: the share of a box is at most that of each of its sides (levels, missing
@@ -128,9 +116,7 @@ def most_of_training(graph: RuleGraph, box: Box, places: Sequence[Places], rules
     rules: by id the box of each rule that is one, over the same axes.
     """
     columns = graph.statistics.get("columns", {})
-    bounds = [
-        _of_side(columns.get(place.axis.feature.name), place, own) for place, own in zip(places, box, strict=True)
-    ]
+    bounds = [_of_side(columns.get(axis.feature.name), axis, own) for axis, own in zip(axes, box, strict=True)]
     bounds += list(_of_rules(graph, box, rules))
     known = [bound for bound in bounds if bound is not None]
     return min(known) if known else None
@@ -144,27 +130,25 @@ def _of_rules(graph: RuleGraph, box: Box, rules: Mapping[str, Box]) -> Iterator[
             yield entries.get(rule.id, {}).get("coverage")
 
 
-def _of_side(entry: Any, place: Places, own: Bools) -> float | None:
+def _of_side(entry: Any, axis: Axis, own: Bools) -> float | None:
     """The share of the rows whose cell of a column is one of some."""
     if not isinstance(entry, Mapping) or own.all():
         return None
-    axis, feature = place.axis, place.axis.feature
-    first = axis.encoded[:, 0]
-    missing = float(entry.get("missing") or 0.0) if own[absent(first)].any() else 0.0
+    feature = axis.feature
+    missing = float(entry.get("missing") or 0.0) if own[axis.missing].any() else 0.0
     if feature.kind == "categorical":
         shares = entry.get("levels", {})
         codes = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(feature.levels), dtype=axis.encoded.dtype)
-        held = own[place.of_rows(codes)] if len(codes) else np.zeros(0, dtype=bool)
+        held = own[axis.of_values(codes)] if len(codes) else np.zeros(0, dtype=bool)
         known = sum(float(shares.get(level, 0.0)) for level, holds in zip(feature.levels, held, strict=True) if holds)
         return min(1.0, missing + known + float(entry.get("unseen") or 0.0))
-    known_cells = own & ~absent(first)
-    if not known_cells.any():
+    if not (own & ~axis.missing).any():
         return missing
-    bins = _of_bins(entry, place, own)
+    bins = _of_bins(entry, axis, own)
     return None if bins is None else min(1.0, missing + bins)
 
 
-def _of_bins(entry: Mapping[str, Any], place: Places, own: Bools) -> float | None:
+def _of_bins(entry: Mapping[str, Any], axis: Axis, own: Bools) -> float | None:
     """The shares of the bins that have a value in some cells, of a column whose bins the statistics tell."""
     cuts, shares = entry.get("cuts"), entry.get("shares")
     low, high = entry.get("low"), entry.get("high")
@@ -172,13 +156,13 @@ def _of_bins(entry: Mapping[str, Any], place: Places, own: Bools) -> float | Non
         return None
     if cuts is None or shares is None or len(shares) != len(cuts) + 1:
         cuts, shares = [], [1.0 - float(entry.get("missing") or 0.0)]
-    dtype = place.axis.encoded.dtype
+    dtype = axis.encoded.dtype
     total = 0.0
     for k, (start, stop, share) in enumerate(zip([low, *cuts], [*cuts, high], shares, strict=True)):
-        inner = [cut for cut in place.cells.cuts if start < cut < stop]
+        inner = [cut for cut in axis.cells.cuts if start < cut < stop]
         beyond = [start, *inner] if k else inner  # a bin holds its upper end and not its lower one, but for the first
         first = [] if k else [start]
         ends = [*first, stop, *inner, *(np.nextafter(np.array(cut, dtype=dtype), np.inf) for cut in beyond)]
         values = np.array([end for end in ends if start <= end <= stop], dtype=dtype)
-        total += float(share) if own[place.of_rows(values)].any() else 0.0
+        total += float(share) if own[axis.of_values(values)].any() else 0.0
     return min(total, 1.0)

@@ -10,26 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.drift.counted import Counted
+from rulekit.arrays import Array
+from rulekit.audit.drift.counted import RuleCounts
 from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
-from rulekit.audit.drift.known import Known, KnownLevels, KnownNumbers, KnownWords, known_of
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
-from rulekit.audit.drift.observed import Rows, Seen, rows_of, seen
+from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday, rows_of, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
-
-Array = npt.NDArray[Any]
+from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
+from rulekit.tables.table import Table
 
 LEAST_ROWS = 20
 """Of fewer rows only single facts are told: new levels, values out of range, what was never missing."""
@@ -88,12 +83,12 @@ def compare(
         found = _found(tests)
         alarms = {name: frozenset(kind for kind in _OF_COLUMNS if (kind, name) in found) for name in columns}
         rules, classes = _marked(rules, classes, found)
-    changes = changes_of(graph.schema, known, columns, alarms, rows)
+    changes = changes_of(graph.schema, known, columns, alarms, rows) if any(alarms.values()) else {}
     done = tuple(replace(drift, changes=changes.get(name, ())) for name, drift in drifts.items())
     return Drift(table.n_rows, known.rows, done, rules, classes, few, len(tests))
 
 
-def compare_counts(graph: RuleGraph, counted: Counted) -> Drift | None:
+def compare_counts(graph: RuleGraph, counted: RuleCounts) -> Drift | None:
     """As `compare`, where only how often each rule fires and each class is decided is known of the rows of today."""
     known = known_of(graph)
     if known is None:
@@ -143,7 +138,7 @@ def _much(part: ClassDrift) -> bool:
 # What is counted -----------------------------------------------------------------------------------------------------
 
 
-def _column(name: str, known: Known, column: Seen, rows: Rows) -> ColumnDrift:
+def _column(name: str, known: KnownTable, column: ColumnOfToday, rows: RowsOfToday) -> ColumnDrift:
     then = known.columns[name]
     return ColumnDrift(
         name,
@@ -157,10 +152,10 @@ def _column(name: str, known: Known, column: Seen, rows: Rows) -> ColumnDrift:
     )
 
 
-def _index(known: Known, name: str, column: Seen, rows: Rows) -> float:
+def _index(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> float:
     """The stability index; of a text the largest of its words'."""
     then = known.columns[name]
-    if isinstance(then, KnownWords):
+    if isinstance(then, KnownTexts):
         pairs = [(then.wordless, column.wordless), *zip(then.shares, column.counts, strict=True)]
         halves = [
             (np.array([now, rows.size - now]), known.size * np.array([share, 1.0 - share])) for share, now in pairs
@@ -169,7 +164,7 @@ def _index(known: Known, name: str, column: Seen, rows: Rows) -> float:
     return stability_index(*_counts(known, name, column)) if column.n > 0.0 else 0.0
 
 
-def _counts(known: Known, name: str, column: Seen) -> tuple[Array, Array]:
+def _counts(known: KnownTable, name: str, column: ColumnOfToday) -> tuple[Array, Array]:
     """The known cells by bin or level, now and then; the new levels are one more."""
     then = known.columns[name]
     before = then.shares * known.size * (1.0 - then.missing)
@@ -179,7 +174,7 @@ def _counts(known: Known, name: str, column: Seen) -> tuple[Array, Array]:
     return column.counts, before
 
 
-def _rules(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[RuleDrift]:
+def _rules(graph: RuleGraph, known: KnownTable, rows: RowsOfToday) -> Iterator[RuleDrift]:
     rules = tuple(rule for rule in rules_of(graph) if rule.id in known.rules)
     fired, start = np.zeros(len(rules)), 0
     for block in rows.counted.blocks(graph.used_features, _TOGETHER) if rules else ():
@@ -192,7 +187,7 @@ def _rules(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[RuleDrift]:
         yield RuleDrift(rule.id, graph.classes[rule.class_index], known.rules[rule.id], weight_of / total)
 
 
-def _classes(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[ClassDrift]:
+def _classes(graph: RuleGraph, known: KnownTable, rows: RowsOfToday) -> Iterator[ClassDrift]:
     for of, then, codes in (("predicted", known.predicted, rows.labels), ("actual", known.actual, rows.y)):
         if then is not None and codes is not None and len(then) == len(graph.classes):
             now = rows.sums(codes, len(then)) / rows.size
@@ -205,11 +200,13 @@ def _classes(graph: RuleGraph, known: Known, rows: Rows) -> Iterator[ClassDrift]
 _OF_COLUMNS = frozenset({"missing", "new levels", "gone", "out of range", "distribution", "steps", "words"})
 
 
-def _column_tests(feature: Feature, known: Known, column: Seen, drift: ColumnDrift, rows: Rows) -> Iterator[_Test]:
+def _column_tests(
+    feature: Feature, known: KnownTable, column: ColumnOfToday, drift: ColumnDrift, rows: RowsOfToday
+) -> Iterator[_Test]:
     name, then = feature.name, known.columns[feature.name]
     chance = share_test(column.missing, rows.size, then.missing * known.size, known.size)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
-    if isinstance(then, KnownWords):
+    if isinstance(then, KnownTexts):
         yield from _word_tests(name, known, then, column, rows)
         return
     now, before = _counts(known, name, column)
@@ -233,7 +230,7 @@ def _column_tests(feature: Feature, known: Known, column: Seen, drift: ColumnDri
         yield _Test("steps", name, 1.0 if change is None else change.chance, change is not None)
 
 
-def _chance_beyond(beyond: int, far: float, known: Known, rows: Rows) -> float:
+def _chance_beyond(beyond: int, far: float, known: KnownTable, rows: RowsOfToday) -> float:
     """How likely it is that the most extreme rows are all among today's, and that far from those of training.
 
     The first is by division alone. A value m widths of the range beyond it counts as one of m, which holds of tails no
@@ -243,7 +240,7 @@ def _chance_beyond(beyond: int, far: float, known: Known, rows: Rows) -> float:
     return all_in_one(beyond, n, n + known.rows) * math.exp(-far) if beyond else 1.0
 
 
-def _chance_of_new(column: Seen, before: Array, total: float, rows: Rows) -> float:
+def _chance_of_new(column: ColumnOfToday, before: Array, total: float, rows: RowsOfToday) -> float:
     """How likely so many levels, or so frequent a one, are all in today's rows by chance.
 
     A level of t rows in all is with probability (n)_t / (N)_t; the number of such levels is taken for Poisson.
@@ -263,20 +260,22 @@ def _chance_of_new(column: Seen, before: Array, total: float, rows: Rows) -> flo
     return min(1.0, 2.0 * min(many, frequent))
 
 
-def _word_tests(name: str, known: Known, then: KnownWords, column: Seen, rows: Rows) -> Iterator[_Test]:
+def _word_tests(
+    name: str, known: KnownTable, then: KnownTexts, column: ColumnOfToday, rows: RowsOfToday
+) -> Iterator[_Test]:
     pairs = [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
     for share, now in pairs:
         chance = share_test(now, rows.size, share * known.size, known.size)
         yield _Test("words", name, chance, matters(share, now / rows.size))
 
 
-def _rule_tests(rules: tuple[RuleDrift, ...], known: Known, size: float) -> Iterator[_Test]:
+def _rule_tests(rules: tuple[RuleDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
     for rule in rules:
         chance = share_test(rule.now * size, size, rule.then * known.size, known.size)
         yield _Test("rule", rule.id, chance, matters(rule.then, rule.now))
 
 
-def _class_tests(classes: tuple[ClassDrift, ...], known: Known, size: float) -> Iterator[_Test]:
+def _class_tests(classes: tuple[ClassDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
     for of in ("predicted", "actual"):
         parts = [part for part in classes if part.of == of]
         if parts:
@@ -285,7 +284,7 @@ def _class_tests(classes: tuple[ClassDrift, ...], known: Known, size: float) -> 
             yield _Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts)))
 
 
-def _facts(known: Known, name: str, column: Seen, rows: Rows) -> Alarms:
+def _facts(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> Alarms:
     """What is odd about a few rows, each by itself."""
     then, found = known.columns[name], set[str]()
     if column.unseen:

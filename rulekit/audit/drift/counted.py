@@ -7,20 +7,18 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import label_text
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 _FIX = "give what count_rules of a Python export returns, as JSON, or the result of a query with --counts, as CSV"
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RuleCounts:
     """So many rows, by id on how many each rule fired, and for how many each class [K] was decided; None: not known."""
 
     rows: int
@@ -28,7 +26,7 @@ class Counted:
     classes: tuple[int, ...] | None = None
 
 
-def read_counts(text: str, graph: RuleGraph, where: str) -> Counted:
+def read_counts(text: str, graph: RuleGraph, where: str) -> RuleCounts:
     """The counts of a JSON or CSV text; raises InputError where it is neither, or of other rules than the model's."""
     entries = list(_of_json(text, where) if text.lstrip().startswith("{") else _of_csv(text, where))
     rules = {name: count for what, name, count in entries if what == "rule"}
@@ -44,7 +42,7 @@ def read_counts(text: str, graph: RuleGraph, where: str) -> Counted:
     if rows < 1 or any(count > rows for count in (*rules.values(), *classes.values())):
         raise InputError("the number of rows is missing, or too small for the counts", where=where, fix=_FIX)
     complete = set(classes) == set(labels) and sum(classes.values()) == rows
-    return Counted(rows, rules, tuple(classes[label] for label in labels) if complete else None)
+    return RuleCounts(rows, rules, tuple(classes[label] for label in labels) if complete else None)
 
 
 def _of_json(text: str, where: str) -> Iterable[tuple[str, str, int]]:

@@ -1,4 +1,4 @@
-"""What is found when rows are compared with those of training, as values that a table, a line and JSON show."""
+"""What is found when rows are compared with those of training: as values and JSON, as lines and tables for people."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rulekit.graph.language.readable import counted, percent
+from rulekit.graph.language.words import name, quoted
+
 WORD = 12
 """Columns of a line that its first word takes."""
+
+_TOLD = 3
+Said = tuple[str, str]
+"""A word, "" for what stands under the line before, and a text."""
 
 RATE = 0.01
 """The probability that rows like those of training are said to be otherwise, of a whole table with all its tests."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Shift:
     """What happened, for machines one of the words of docs/drift.md, in words, and how much of the rows it touches."""
 
     kind: str
@@ -36,7 +43,7 @@ class ColumnDrift:
     below: int
     above: int
     psi: float
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Shift, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +93,6 @@ class Drift:
 
     def __str__(self) -> str:
         """What changed, a line each."""
-        from rulekit.audit.drift.drift_lines import drift_lines
-
         return "\n".join(f"{word:{WORD}}{text}" for word, text in drift_lines(self))
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,3 +112,75 @@ class Drift:
                 {("class" if key == "label" else key): v for key, v in asdict(part).items()} for part in self.classes
             ],
         }
+
+
+def drift_lines(drift: Drift) -> Iterator[Said]:
+    """What changed, the columns first, in full."""
+    beside = f"{counted(drift.rows, 'row')} beside the {drift.training_rows} that trained the model"
+    if drift.alike and drift.few:
+        yield "few rows", f"{beside}: too few to compare distributions; no value is new, missing or out of range"
+        return
+    if drift.alike:
+        chance = f"by {drift.tests} tests, which find a difference in {percent(RATE)} of tables where there is none"
+        yield "alike", f"{beside}, {chance}"
+        return
+    yield "not alike", beside
+    for column in sorted(drift.columns, key=lambda column: -max((c.size for c in column.changes), default=0.0)):
+        for k, change in enumerate(column.changes):
+            yield "column" if k == 0 else "", f"{name(column.name)}: {change.text}" if k == 0 else f"  {change.text}"
+    for rule in drift.rules:
+        if rule.changed:
+            yield "rule", _of_rule(rule)
+    for part in drift.classes:
+        if part.changed:
+            yield "class", _of_class(part)
+
+
+def drift_line(drift: Drift, command: str) -> str:
+    """One line for what is worst, or "" where nothing is odd; command: what shows all."""
+    if drift.alike:
+        return ""
+    columns = [column for column in drift.columns if column.changes]
+    columns.sort(key=lambda column: -max(change.size for change in column.changes))
+    told = [f"{name(column.name)}: {column.changes[0].text}" for column in columns]
+    if not told:
+        told = [f"rule {_of_rule(rule)}" for rule in drift.rules if rule.changed]
+        told = [_of_class(part) for part in drift.classes if part.changed] + told
+    noun = "column" if columns else "change"
+    more = [f"{counted(len(told) - _TOLD, f'more {noun}')}"] if len(told) > _TOLD else []
+    what = "this row is" if drift.rows == 1 else "these rows are"
+    return f"{what} not like those of training: {'; '.join([*told[:_TOLD], *more])}. {command} shows all"
+
+
+def _of_rule(rule: RuleDrift) -> str:
+    return f"{rule.id} holds in {percent(rule.now)} of rows ({percent(rule.then)} in training)"
+
+
+def _of_class(part: ClassDrift) -> str:
+    verb = "decided in" if part.of == "predicted" else "is the class of"
+    return f"{quoted(part.label)} {verb} {percent(part.now)} of rows ({percent(part.then)} in training)"
+
+
+def column_rows(drift: Drift) -> list[list[str]]:
+    """The table of columns: a header and a row for each."""
+    rows = [["column", "missing then", "now", "new rows", "below", "above", "PSI", ""]]
+    for column in drift.columns:
+        cells = [percent(column.missing_then), percent(column.missing_now)]
+        counts = [_count(n) for n in (column.new_rows, column.below, column.above)]
+        rows.append([name(column.name), *cells, *counts, f"{column.psi:.2f}", "*" if column.changes else ""])
+    return rows
+
+
+def rule_rows(drift: Drift) -> list[list[str]]:
+    """The table of rules and classes: the share of the rows of each, then and now."""
+    rows = [["rule", "for", "then", "now", ""]]
+    for rule in drift.rules:
+        shares = [percent(rule.then), percent(rule.now)]
+        rows.append([rule.id, quoted(rule.label), *shares, "*" if rule.changed else ""])
+    for part in drift.classes:
+        rows.append([part.of, quoted(part.label), percent(part.then), percent(part.now), "*" if part.changed else ""])
+    return rows
+
+
+def _count(n: int) -> str:
+    return str(n) if n else "-"

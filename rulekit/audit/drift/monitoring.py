@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.audit.drift.comparing import compare
 from rulekit.audit.drift.findings import Drift
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode_columns
@@ -18,14 +19,29 @@ from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
+def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
+    """Compare rows with those that trained the model.
 
-def monitor_data(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
-    """How rows, whatever `RuleGraph.table` reads, with labels y [n] or None, differ from those of training.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n] or None
+        Their labels.
 
-    Raises InputError where the model does not say what trained it, or a label is none of its classes.
+    Returns
+    -------
+    Drift
+        What changed, by column, rule and class (rulekit.audit.drift.findings); print it, or take `as_dict()`.
+
+    Raises
+    ------
+    InputError
+        Where the model has no statistics of the rows that trained it.
+
     """
     if isinstance(data, Table):  # new levels have no names any more
         table, new = graph.table(data), None
@@ -39,7 +55,7 @@ def monitor_data(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
     return drift
 
 
-def _indices(graph: RuleGraph, y: Any, n_rows: int) -> npt.NDArray[np.int64]:
+def _indices(graph: RuleGraph, y: Any, n_rows: int) -> Ints:
     place = {class_key(label): k for k, label in enumerate(graph.classes)}
     cells = np.asarray(y).tolist()
     strange = next((cell for cell in cells if class_key(cell) not in place), None)

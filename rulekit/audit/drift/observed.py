@@ -7,22 +7,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.drift.known import KnownColumn, KnownLevels, KnownNumbers, KnownWords
+from rulekit.arrays import Array, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.shown.distributions import bin_codes, bin_counts
+from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTexts
 from rulekit.tables.table import Table, absent
-
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 MOST_VALUES = 1 << 15
 """Of so many values, evenly taken, changes are named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class RowsOfToday:
     """Rows to be compared: all of them, those of which distributions are counted, and the weights [n] of the latter.
 
     size: how many rows of equal weight say as much as those that are counted. labels, y: the classes that the model
@@ -55,7 +52,7 @@ def rows_of(
     new: Mapping[str, Mapping[str, int]] | None = None,
     most: int | None = None,
     together: float = 1.0,
-) -> Rows:
+) -> RowsOfToday:
     """Rows of which about `most`, evenly taken, are counted; decide(table) labels them where `labels` is None.
 
     together: how many rows say as much as one, as equal ones came together.
@@ -69,11 +66,11 @@ def rows_of(
     weights = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight, dtype=np.float64)
     scaled = None if weights is None else weights / weights.max()
     size = float(counted.n_rows) if scaled is None else float(scaled.sum() ** 2 / (scaled**2).sum())
-    return Rows(table, counted, scaled, size / together, decide(counted) if labels is None else labels, y, new)
+    return RowsOfToday(table, counted, scaled, size / together, decide(counted) if labels is None else labels, y, new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class ColumnOfToday:
     """A column of today, in rows of equal weight: the missing cells, and of the known ones each bin, level or word [m].
 
     Of all rows, by number: below and above the range of training, with the lowest and the highest value, and far_below
@@ -98,14 +95,14 @@ class Seen:
     wordless: float = 0.0
 
 
-def seen(rows: Rows, feature: Feature, known: KnownColumn) -> Seen:
+def seen(rows: RowsOfToday, feature: Feature, known: KnownColumn) -> ColumnOfToday:
     """Count a column."""
     if isinstance(known, KnownNumbers):
         return _numbers(rows, feature, known)
     return _levels(rows, feature, known) if isinstance(known, KnownLevels) else _words(rows, feature, known)
 
 
-def _numbers(rows: Rows, feature: Feature, known: KnownNumbers) -> Seen:
+def _numbers(rows: RowsOfToday, feature: Feature, known: KnownNumbers) -> ColumnOfToday:
     every, values = rows.every.array(feature.name), rows.counted.array(feature.name)
     gone = absent(values)
     missing = float(rows.sums(gone.astype(np.int64), 2)[1])
@@ -116,7 +113,7 @@ def _numbers(rows: Rows, feature: Feature, known: KnownNumbers) -> Seen:
         counts = rows.sums(codes, len(known.shares) + 1)[:-1]
     there = values[~gone]
     some = there[:: max(1, len(there) // MOST_VALUES)].astype(np.float64)
-    found = Seen(missing, counts, float(counts.sum()), values=some[np.isfinite(some)])
+    found = ColumnOfToday(missing, counts, float(counts.sum()), values=some[np.isfinite(some)])
     if not len(there) and bool(absent(every).all()):
         return found
     low, high = float(np.nanmin(every)), float(np.nanmax(every))
@@ -139,7 +136,7 @@ def _far(beyond: Floats, width: float) -> float:
     return float(np.log(np.maximum(beyond / width, 1.0)).sum()) if width > 0.0 and len(beyond) else 0.0
 
 
-def _levels(rows: Rows, feature: Feature, known: KnownLevels) -> Seen:
+def _levels(rows: RowsOfToday, feature: Feature, known: KnownLevels) -> ColumnOfToday:
     codes = rows.counted.array(feature.name)
     sums = rows.sums(codes, FIRST_LEVEL_CODE + len(known.levels))
     new = dict((rows.new or {}).get(feature.name, {}))
@@ -150,10 +147,10 @@ def _levels(rows: Rows, feature: Feature, known: KnownLevels) -> Seen:
     if feature.unseen == "missing":  # encoded as missing, and told apart by their names
         missing = max(0.0, missing - share * rows.size)
     known_cells = sums[FIRST_LEVEL_CODE:]
-    return Seen(missing, known_cells, float(rows.size - missing), unseen=unseen, unseen_share=share, new=new)
+    return ColumnOfToday(missing, known_cells, float(rows.size - missing), unseen=unseen, unseen_share=share, new=new)
 
 
-def _words(rows: Rows, feature: Feature, known: KnownWords) -> Seen:
+def _words(rows: RowsOfToday, feature: Feature, known: KnownTexts) -> ColumnOfToday:
     sets: Any = rows.counted.array(feature.name)
     own = next(other for other in rows.counted.features if other.name == feature.name)
     numbers = [own.levels.index(word) for word in known.words]
@@ -161,4 +158,4 @@ def _words(rows: Rows, feature: Feature, known: KnownWords) -> Seen:
     some = sets.contains(numbers) | sets.missing
     wordless = float(rows.sums((~some).astype(np.int64), 2)[1])
     counts = [float(rows.sums(sets.contains([number]).astype(np.int64), 2)[1]) for number in numbers]
-    return Seen(missing, np.array(counts), rows.size, wordless=wordless)
+    return ColumnOfToday(missing, np.array(counts), rows.size, wordless=wordless)

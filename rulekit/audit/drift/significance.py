@@ -11,9 +11,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Counts = npt.NDArray[np.float64]
+from rulekit.arrays import Floats
 
 LEAST_EXPECTED = 5.0
 """Below so many expected rows the chi-square distribution is no good approximation (W. Cochran, 1954)."""
@@ -77,7 +76,7 @@ def _choose(n: int, k: int) -> float:
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
-def homogeneity(counts: Counts, known: Counts, *, in_order: bool) -> float:
+def homogeneity(counts: Floats, known: Floats, *, in_order: bool) -> float:
     """The probability that two rows of counts [m] come from one distribution (Pearson's chi-square of two samples).
 
     Cells of too few expected rows are merged: with the next one where the cells are in order, else the rarest together.
@@ -147,7 +146,7 @@ def rejected(chances: Sequence[float], rate: float) -> list[bool]:
     return found
 
 
-def stability_index(counts: Counts, known: Counts) -> float:
+def stability_index(counts: Floats, known: Floats) -> float:
     """The population stability index of two rows of counts [m]: the sum of (q - p) ln(q / p), half a row added to each.
 
     Below 0.1 two distributions are taken for alike, from 0.25 on for different (N. Siddiqi, Credit Risk Scorecards).

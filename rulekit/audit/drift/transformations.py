@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.drift.known import KnownNumbers
+from rulekit.arrays import Array
 from rulekit.audit.drift.significance import stability_index
 from rulekit.graph.language.readable import rounded_amount
 from rulekit.schema import Feature
 from rulekit.shown.distributions import bin_counts
-
-Floats = npt.NDArray[Any]
+from rulekit.shown.table_figures import KnownNumbers
 
 _FACTORS = (
     (2.54, "inches in centimetres"),
@@ -68,7 +65,7 @@ class _Affine:
     offset: float = 0.0
 
 
-def undoing(feature: Feature, known: KnownNumbers, known_rows: float, values: Floats) -> Undoing | None:
+def undoing(feature: Feature, known: KnownNumbers, known_rows: float, values: Array) -> Undoing | None:
     """What was done to the values [n] of a column, so that without it they are as in training; None: nothing simple."""
     before = known.shares * known_rows * (1.0 - known.missing)
     raw = index_of(values, known, before)
@@ -83,27 +80,27 @@ def undoing(feature: Feature, known: KnownNumbers, known_rows: float, values: Fl
     return None
 
 
-def _left(way: _Affine, known: KnownNumbers, before: Floats, values: Floats) -> float:
+def _left(way: _Affine, known: KnownNumbers, before: Array, values: Array) -> float:
     """The stability index of values of which a change is undone."""
     return index_of((values - way.offset) / way.factor, known, before)
 
 
-def near(known: KnownNumbers, before: Floats, n: int, raw: float) -> float:
+def near(known: KnownNumbers, before: Array, n: int, raw: float) -> float:
     """Below which index values count as those of training, where they have the index `raw` as they are."""
     return min(max(0.05, 2.0 * noise_of(known, before, n)), raw / 3.0)
 
 
-def noise_of(known: KnownNumbers, before: Floats, n: int) -> float:
+def noise_of(known: KnownNumbers, before: Array, n: int) -> float:
     """The stability index that n values of the same distribution have on the average."""
     return (len(known.shares) - 1) * (1.0 / max(n, 1) + 1.0 / max(float(before.sum()), 1.0))
 
 
-def index_of(values: Floats, known: KnownNumbers, before: Floats) -> float:
+def index_of(values: Array, known: KnownNumbers, before: Array) -> float:
     """The stability index of values against the bins of training with so many rows."""
     return stability_index(bin_counts(np.asarray(values, dtype=np.float64), known.cuts).astype(np.float64), before)
 
 
-def quantiles_of(known: KnownNumbers, at: Floats) -> Floats:
+def quantiles_of(known: KnownNumbers, at: Array) -> Array:
     """Quantiles of the training rows, straight lines within a bin."""
     ends = np.concatenate([[known.low], np.clip(known.cuts, known.low, known.high), [known.high]])
     return np.asarray(np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends))
@@ -126,7 +123,7 @@ def _exact(feature: Feature) -> Iterator[_Affine]:
         yield _Affine("unit", f"in another unit, as {words}", factor, offset)
 
 
-def _fitted(feature: Feature, known: KnownNumbers, before: Floats, values: Floats) -> Iterator[_Affine]:
+def _fitted(feature: Feature, known: KnownNumbers, before: Array, values: Array) -> Iterator[_Affine]:
     """A shift, a wider spread, a factor, and both a shift and a spread: each by quantiles, and then as fits best."""
     if feature.kind == "boolean" or len(values) < 2:
         return

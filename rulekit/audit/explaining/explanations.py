@@ -7,61 +7,47 @@ reach the threshold together are named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.explaining.meanings import CONTRARY
-from rulekit.audit.explaining.noisy_formulas import noisy_formulas, together
-from rulekit.audit.explaining.turned_conditions import conditions_of_rows
-from rulekit.audit.nearest_change.wishes import ANY, Wishes
+from rulekit.arrays import Ints
+from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
+from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
 from rulekit.audit.overridden_rows import firing_overrides, override_view
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.text import print_node
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import firing, rule_values, rules_of
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
+from rulekit.search.moves import ANY
+from rulekit.search.nearest import NearestChange
 from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
 
-if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.nearest import NearestChange
-    from rulekit.audit.reason_codes.adverse import Meant
-    from rulekit.graph.rule_graph import RuleGraph
-    from rulekit.tables.table import Table
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be explained of rows.
-
-    wishes, to: which changes count, and which class is wanted (its index; None: any other). changes, sentences: whether
-    the nearest change is looked for, and whether all is said in sentences, which takes milliseconds a row. reasons: a
-    catalogue's, for the adverse classes; most: how many of them a row gets. deadline: of the search for changes, which
-    leaves some of it for the sentences of many rows; those that it ends say why they have none.
-    """
-
-    wishes: Wishes = ANY
-    to: int | None = None
-    changes: bool = True
-    sentences: bool = True
-    reasons: Sequence[Meant] = ()
-    adverse: Sequence[int] = ()
-    most: int = 4
-    deadline: Deadline = NO_LIMIT
-
-
-EVERYTHING = Asked()
 SEARCHING = 0.6  # of a limit of time for many rows
 
 
-def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[dict[str, Any]]:
-    """Per row: `label`, `probabilities` (K, in class order), `rules`, `nearest_rules`, `change` and `sentences`.
+def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> list[dict[str, Any]]:
+    """Say why rows are decided as they are.
 
-    Where probabilities decide there are `conditions` too, and where sums decide `scores`.
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    asked : ExplainOptions
+        What is to be explained.
 
+    Returns
+    -------
+    list of dict
+        For each row `label`, `probabilities` (K, in class order), `rules` (those that fired), `nearest_rules`, `change`
+        (the nearest that turns the decision), `sentences` (all of it in words), where probabilities decide
+        `conditions`, and where sums do `scores`.
+
+    Notes
+    -----
     Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
     the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
     where it applies `weight` (its part of a sum), `probability` (that of a random rule for this row) and `against` (it
@@ -79,7 +65,7 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
     (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the values of the row: those
     `in_the_way` and those `holding`.
 
-    `change` is the nearest change that turns the decision (rulekit.audit.nearest_change.nearest): `to` (the class
+    `change` is the nearest change that turns the decision (rulekit.search.nearest): `to` (the class
     then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
     does it) and `text`. `reasons`, where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
 
@@ -91,6 +77,7 @@ def explain(graph: RuleGraph, table: Table, asked: Asked = EVERYTHING) -> list[d
     from rulekit.audit.explaining.phrases import Phrases
     from rulekit.audit.explaining.sentences import sentences_of_rows
 
+    table = data if isinstance(data, Table) else graph.table(data)
     labels, chances = decide(graph, table), probabilities(graph, table)
     rows: list[dict[str, Any]] = [
         {"label": graph.classes[label], "probabilities": chance}
@@ -153,9 +140,9 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
     return rows
 
 
-def _changes(graph: RuleGraph, table: Table, asked: Asked) -> list[NearestChange] | None:
+def _changes(graph: RuleGraph, table: Table, asked: ExplainOptions) -> list[NearestChange] | None:
     from rulekit.audit.explaining.nearest_rules import SURELY
-    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.search.nearest import nearest_changes
 
     if not asked.changes:
         return None
@@ -166,11 +153,11 @@ def _changes(graph: RuleGraph, table: Table, asked: Asked) -> list[NearestChange
 
 
 def _reasons(
-    graph: RuleGraph, table: Table, asked: Asked, changes: Sequence[NearestChange] | None
+    graph: RuleGraph, table: Table, asked: ExplainOptions, changes: Sequence[NearestChange] | None
 ) -> list[dict[str, Any]]:
     """Of rows with an adverse decision the reasons, and the columns that count."""
-    from rulekit.audit.nearest_change.nearest import nearest_changes
     from rulekit.audit.reason_codes.giving import reasons_of
+    from rulekit.search.nearest import nearest_changes
 
     ordering: list[NearestChange | None] = [None] * table.n_rows
     if changes is not None and asked.wishes == ANY and asked.to is None:
@@ -203,7 +190,7 @@ def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
     }
 
 
-def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: npt.NDArray[np.int64]) -> None:
+def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: Ints) -> None:
     """Put the overrides that hold before the `rules` of each row; beneath [n]: the classes without them."""
     views = [
         {

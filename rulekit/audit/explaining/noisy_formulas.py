@@ -1,4 +1,4 @@
-"""The random formulas that decide, and the fewest rules of one that reach its threshold together."""
+"""Formulas of hidden bits: which rules reach the threshold together, and how much each condition of a row weighs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.explaining.meanings import CONTRARY
-from rulekit.graph.nodes import Family, Node, Probability, Strength
+from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.language.text import print_node
+from rulekit.graph.leaves import column_of, cuts_of_leaf
+from rulekit.graph.nodes import (
+    LEAVES,
+    TRUE,
+    Among,
+    Contains,
+    Family,
+    Hidden,
+    IsTrue,
+    Missing,
+    Node,
+    Not,
+    Probability,
+    Strength,
+    with_children,
+)
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import INHIBITS, Rule
+from rulekit.graph.rules import CONTRARY, INHIBITS, Rule
+from rulekit.graph.traversal import fold, topological
 from rulekit.numbers import probability_of
-
-Indices = npt.NDArray[np.int64]
+from rulekit.schema import Schema
+from rulekit.tables.table import Table
 
 _HALF = 0.5
 
@@ -50,7 +67,7 @@ def has_conditions(graph: RuleGraph) -> bool:
 
 
 def together(
-    noisy: list[Noisy], rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], labels: Indices, ranked: bool
+    noisy: list[Noisy], rules: tuple[Rule, ...], values: list[Array], labels: Ints, ranked: bool
 ) -> dict[int, list[int]]:
     """Per row of a class with no rule that is enough alone: the fewest that are together, most probable first.
 
@@ -83,3 +100,128 @@ def together(
         for i, first, many in zip(rows.tolist(), order.tolist(), count.tolist(), strict=True):
             found.setdefault(i, []).extend(mine[k] for k in first[:many])
     return found
+
+
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Turned:
+    """How far the probability of a formula falls when each condition goes the other way, and whether it holds, [n, C].
+
+    names, causes [C]: the conditions of its bits, each with the names of all the bits that it causes.
+    """
+
+    noisy: Noisy
+    names: tuple[str, ...]
+    causes: tuple[Node, ...]
+    fall: Floats
+    holds: Bools
+
+
+def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, labels: Ints) -> list[list[dict[str, Any]]]:
+    """Per row the conditions that speak for its label, the strongest first."""
+    found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
+    for part in [_turned(part, table) for part in noisy]:
+        sign = _direction(graph, part.noisy.class_index, labels)
+        speaks = part.fall * sign[:, np.newaxis]
+        label = graph.classes[part.noisy.class_index]
+        named = zip(part.names, part.causes, strict=True)
+        views = [condition_views(name, label, cause, graph.schema) for name, cause in named]
+        states = np.where(part.holds, 1, 2 * _known(part.causes, table))
+        for i, j in zip(*np.nonzero(speaks > 0), strict=True):
+            found[i].append({**views[j][states[i, j]], "change": float(speaks[i, j])})
+    return [_strongest(row) for row in found]
+
+
+def _known(causes: tuple[Node, ...], table: Table) -> Bools:
+    """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
+    asked = [Missing(name) if (name := _column(cause)) is not None else TRUE for cause in causes]
+    values = evaluate_nodes(list(dict.fromkeys(asked)), table)
+    empty = np.empty((table.n_rows, 0), dtype=bool)
+    return ~np.column_stack([values[node] for node in asked]) if asked else empty
+
+
+def _column(cause: Node) -> str | None:
+    return column_of(cause.child if isinstance(cause, Not) else cause)
+
+
+def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ordered = sorted(row, key=lambda entry: -entry["change"])
+    return [entry for entry in ordered if entry["change"] >= _LEAST_SHARE * ordered[0]["change"]]
+
+
+def _direction(graph: RuleGraph, class_index: int, labels: Ints) -> Floats:
+    """Per row 1 where the formula of a class speaks for the label, -1 where it speaks against it, else 0."""
+    decision = graph.decision
+    if decision.ordered:  # only the two cuts beside the label
+        return np.where(labels == class_index, 1.0, np.where(labels == class_index - 1, -1.0, 0.0))
+    against = 0.0 if len(decision.parts) > 1 else -1.0  # of several scores each speaks for its own class alone
+    return np.where(labels == class_index, 1.0, against)
+
+
+def causes_of(formula: Node) -> dict[Node, str]:
+    """The conditions of the bits of a formula, each with the names of all the bits that it causes."""
+    bits: dict[Node, list[str]] = {}
+    for bit in _bits(formula):
+        bits.setdefault(bit.cause, []).append(bit.name)
+    return {cause: "+".join(names) for cause, names in bits.items()}
+
+
+def _turned(noisy: Noisy, table: Table) -> _Turned:
+    bits = causes_of(noisy.formula)
+    causes = tuple(bits)
+    scores = [Probability(_with_turned(noisy.formula, cause)) for cause in causes]
+    whole = Probability(noisy.formula)
+    values = evaluate_nodes(list(dict.fromkeys([whole, *scores, *causes])), table)
+    empty = np.empty((table.n_rows, 0))
+    fall = np.column_stack([values[whole] - values[score] for score in scores]) if causes else empty
+    holds = np.column_stack([values[cause] for cause in causes]) if causes else empty.astype(bool)
+    return _Turned(noisy, tuple(bits.values()), causes, fall, holds)
+
+
+def _with_turned(formula: Node, cause: Node) -> Node:
+    """The formula where one condition holds on exactly the other rows."""
+
+    def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
+        if isinstance(node, Hidden) and node.cause == cause:
+            return Hidden(node.name, cause, node.off, node.on)
+        return with_children(node, children)
+
+    return fold([formula], rebuilt)[formula]
+
+
+def _bits(formula: Node) -> tuple[Hidden, ...]:
+    return tuple(node for node in topological([formula]) if isinstance(node, Hidden))
+
+
+def condition_views(name: str, label: object, cause: Node, schema: Schema) -> tuple[dict[str, Any], ...]:
+    """What is said of a condition that fails, that holds, and that fails in a row where its column is known."""
+    text = print_node(cause, schema)
+    fails, contrary = f"not {_enclosed(cause, False, schema)}", contrary_of_known(cause)
+    known = fails if contrary is None else _enclosed(contrary, True, schema)
+    said = ((False, fails), (True, _enclosed(cause, True, schema)), (False, known))
+    return tuple({"id": name, "class": label, "text": text, "holds": holds, "said": words} for holds, words in said)
+
+
+def contrary_of_known(cause: Node) -> Node | None:
+    """What holds instead of a leaf that fails on a known value, `story lacks wheat`; None where no leaf says it."""
+    leaf = cause.child if isinstance(cause, Not) else cause
+    wanted = leaf is cause  # a leaf is denied by what is false where it is missing, as every condition is
+    if isinstance(leaf, IsTrue):
+        found: Node = IsTrue(leaf.feature, wanted)
+    elif isinstance(leaf, Contains):
+        found = Contains(leaf.feature, leaf.tokens, wanted)
+    elif isinstance(leaf, Among) and not leaf.unseen:
+        found = Among(leaf.feature, leaf.levels, wanted)
+    else:
+        return None
+    return Not(found) if wanted else found
+
+
+def _enclosed(node: Node, holds: bool, schema: Schema) -> str:
+    """A condition that a number or `not` may stand beside: what joins conditions or ends in a number in parentheses."""
+    text, leaf = print_node(node, schema), node.child if isinstance(node, Not) else node
+    plain = holds and isinstance(leaf, LEAVES) and not cuts_of_leaf(leaf)
+    bare = isinstance(node, IsTrue) or plain or (text.startswith("(") and not node.children)
+    return text if bare else f"({text})"

@@ -1,6 +1,6 @@
 """Conditions as clauses with the values of a row: `income is 21,000, which is at most 24,900`.
 
-A condition that does not hold says what it needs: `income is 26,000, where at most 24,900 is needed`.
+A condition that does not hold says what it needs: `income is 26,000, and the rule requires at most 24,900`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ class Phrases:
         value = self.value(column, i)
         start = f"{column_title(column)} is {value}"
         if not holds:
-            return f"{start}, where {said} is needed" if needed else f"{start}, not {said}"
+            wanted = said.replace("above ", "more than ", 1) if said.startswith("above ") else said
+            return f"{start}, and the rule requires {wanted}" if needed else f"{start}, not {said}"
         if said == value:
             return start
         return f"{start}, which is taken too" if value in ("missing", NEW) else f"{start}, which is {said}"
@@ -135,7 +136,7 @@ class Phrases:
         array, column = self.table.array(leaf.feature), column_title(leaf.feature)
         assert isinstance(array, TokenSets)
         if array.missing[i]:
-            state = "which is taken too" if self.holds(node, i) else "where a text is needed"
+            state = "which is taken too" if self.holds(node, i) else "and the rule requires a text"
             return f"{column} is missing" + (f", {state}" if needed or self.holds(node, i) else "")
         vocabulary = self.table.features[self.table.names.index(leaf.feature)].levels
         own = {vocabulary[token] for token in array.ids[array.starts[i] : array.starts[i + 1]].tolist()}
@@ -144,7 +145,7 @@ class Phrases:
             extra = ", which must not be there" * (needed and isinstance(node, Not))
             return f"{column} contains {listed([name(token) for token in found])}{extra}"
         absent = name(leaf.tokens[0]) if len(leaf.tokens) == 1 else f"all of {level_set(leaf.tokens)}"
-        wanted = "which is needed" if len(leaf.tokens) == 1 else "one of which is needed"
+        wanted = "which the rule requires" if len(leaf.tokens) == 1 else "one of which the rule requires"
         return f"{column} lacks {absent}" + (f", {wanted}" if needed and not isinstance(node, Not) else "")
 
     def _of_several(self, node: Node, i: int, needed: bool, depth: int) -> str | None:

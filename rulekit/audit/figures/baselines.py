@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.graph.ladder import RARE, macro_f1
+from rulekit.arrays import Array
+from rulekit.graph.ladder_models import RARE, macro_f1
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
-
-Array = npt.NDArray[Any]
 
 MOST_FREQUENT, SINGLE_CONDITION = "most frequent class", "best single condition"
 _CELLS = 1 << 19

@@ -7,14 +7,25 @@ import io
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rulekit.audit.figures.pictures import picture_bytes
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import counted
+from rulekit.shown.path_points import PathPoint
 
-if TYPE_CHECKING:
-    from rulekit.learners.sizes.path import PathPoint
+
+def picture_bytes(figure: Any, ending: str) -> bytes:
+    """A figure as png, svg or pdf, without time and random names."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    content = io.BytesIO()
+    metadata: dict[str, Any] = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[ending]
+    with rc_context({"svg.hashsalt": "rulekit"}):
+        figure.savefig(content, format=ending, dpi=150, metadata=metadata)
+    return content.getvalue()
+
 
 PICTURES = (".png", ".svg", ".pdf")
 _MOST_PANELS = 12

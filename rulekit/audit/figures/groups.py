@@ -8,23 +8,22 @@ separation the next two, sufficiency the last. The reference is the group of mos
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.figures.intervals import Bounds, difference_bounds, exact_bounds, ratio_bounds
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.audit.figures.intervals import IntervalEnds, difference_bounds, exact_bounds, ratio_bounds
 from rulekit.errors import InputError
+from rulekit.graph.language.figures import finite
 from rulekit.graph.language.readable import rounded_amount
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.names import printable, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
-
-Bools = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.float64]
+from rulekit.shown.lines import wrapped
 
 MEASURES = ("selection rate", "true positive rate", "false positive rate", "accuracy", "precision")
 SMALL = 30
@@ -32,7 +31,7 @@ SMALL = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedRate:
     """A number beside that of the reference, with its interval of 95 %; None where it is not defined or not bounded."""
 
     value: float | None
@@ -54,8 +53,8 @@ class GroupRate:
     share: float | None
     low: float | None
     high: float | None
-    difference: Compared | None = None
-    ratio: Compared | None = None
+    difference: ComparedRate | None = None
+    ratio: ComparedRate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +97,16 @@ class Grouping:
 
     column: str
     names: tuple[str, ...]
-    codes: npt.NDArray[np.int64]
+    codes: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tally:
+class _GroupTally:
     """Of one measure by group [G]: rows, effective rows, and the share; NaN of no weight."""
 
-    rows: npt.NDArray[np.int64]
-    effective: Numbers
-    share: Numbers
+    rows: Ints
+    effective: Floats
+    share: Floats
 
 
 def parity(
@@ -115,7 +114,7 @@ def parity(
     label: ClassLabel,
     is_label: Bools,
     decided: Bools,
-    weight: Numbers | None = None,
+    weight: Floats | None = None,
     reference: str | None = None,
 ) -> Parity:
     """The rates of every group; is_label, decided, weight [n]: rows of the class, decided for it, and their weights.
@@ -133,7 +132,7 @@ def parity(
         "precision": (is_label, decided),
     }
     tallies = [_tally(*asked[measure], codes, mass, count) for measure in MEASURES]
-    total: Numbers = np.bincount(codes, mass, count).astype(np.float64)
+    total: Floats = np.bincount(codes, mass, count).astype(np.float64)
     place = _place(grouping, reference, total)
     rates = [_rates(measure, tally, place) for measure, tally in zip(MEASURES, tallies, strict=True)]
     groups = tuple(
@@ -149,7 +148,7 @@ def parity(
     return Parity(grouping.column, label, grouping.names[place], groups)
 
 
-def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
+def _place(grouping: Grouping, reference: str | None, total: Floats) -> int:
     if reference is None:
         return int(np.argmax(total))
     if reference not in grouping.names:
@@ -158,7 +157,7 @@ def _place(grouping: Grouping, reference: str | None, total: Numbers) -> int:
     return grouping.names.index(reference)
 
 
-def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbers, count: int) -> _Tally:
+def _tally(event: Bools, among: Bools, codes: Ints, mass: Floats, count: int) -> _GroupTally:
     """How often an event is found among some rows, group by group."""
     rows = np.bincount(codes[among & (mass > 0)], minlength=count)
     total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))
@@ -166,10 +165,10 @@ def _tally(event: Bools, among: Bools, codes: npt.NDArray[np.int64], mass: Numbe
     squares = np.bincount(codes, (mass / largest) ** 2 * among, count)
     some = total > 0
     effective = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
-    return _Tally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
+    return _GroupTally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
 
 
-def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
+def _rates(measure: str, tally: _GroupTally, reference: int) -> list[GroupRate]:
     share, n = tally.share, tally.effective
     own = exact_bounds(share, n)
     theirs = share[reference], n[reference]
@@ -181,9 +180,9 @@ def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
             measure,
             int(tally.rows[g]),
             float(n[g]),
-            _number(share[g]),
-            _number(own.low[g]),
-            _number(own.high[g]),
+            finite(share[g]),
+            finite(own.low[g]),
+            finite(own.high[g]),
             None if g == reference else _compared(difference, g),
             None if g == reference else _compared(ratio, g),
         )
@@ -191,13 +190,9 @@ def _rates(measure: str, tally: _Tally, reference: int) -> list[GroupRate]:
     ]
 
 
-def _compared(found: tuple[Numbers, Bounds], g: int) -> Compared:
+def _compared(found: tuple[Floats, IntervalEnds], g: int) -> ComparedRate:
     value, bounds = found
-    return Compared(_number(value[g]), _number(bounds.low[g]), _number(bounds.high[g]))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    return ComparedRate(finite(value[g]), finite(bounds.low[g]), finite(bounds.high[g]))
 
 
 MOST_GROUPS = 12
@@ -225,7 +220,7 @@ def grouping_of(feature: Feature, array: Any) -> Grouping:
     return _of_numbers(feature, values)
 
 
-def _of_numbers(feature: Feature, values: npt.NDArray[np.float64]) -> Grouping:
+def _of_numbers(feature: Feature, values: Floats) -> Grouping:
     known = values[~np.isnan(values)]
     few = np.unique(known)
     if len(few) <= _FEW_NUMBERS:
@@ -242,7 +237,7 @@ def _of_numbers(feature: Feature, values: npt.NDArray[np.float64]) -> Grouping:
     return _together(feature.name, names | {0: MISSING}, codes.astype(np.int64), True)
 
 
-def _together(column: str, names: dict[int, str], codes: npt.NDArray[np.int64], ordered: bool) -> Grouping:
+def _together(column: str, names: dict[int, str], codes: Ints, ordered: bool) -> Grouping:
     """The groups that have rows: in their order, or the largest first; missing and new levels last."""
     rows = np.bincount(codes, minlength=max(names) + 1)
     present = [code for code in names if rows[code]]
@@ -257,3 +252,47 @@ def _together(column: str, names: dict[int, str], codes: npt.NDArray[np.int64], 
     twice = {name for name in said if said.count(name) > 1}  # two numbers that round alike
     said = [f"{name} ({k + 1})" if name in twice else name for k, name in enumerate(said)]
     return Grouping(column, (*said, *([f"(the other {rest})"] if rest else [])), place[codes])
+
+
+def group_lines(found: Parity, width: int = 80) -> list[str]:
+    """For each rate a line a group: rows, the rate in percent, and how far it is from that of the reference.
+
+    The ends of the intervals of 95 % stand behind each number; ratios are shown where there is room.
+    """
+    first = max(len(text) for text in (*MEASURES, *(group.name for group in found.groups)))
+    wide = first + 2 + 7 + 2 + 20 + 22 + 20 <= width
+    lines = [f"by {name(found.column)}, of {quoted(found.label)}; in %, with 95 % intervals"]
+    against = ("difference", "ratio")[: 1 + wide]
+    lines.append(f"{'':<{first}}  {'rows':>7}  {'rate':<18}  " + "  ".join(f"{word:<20}" for word in against).rstrip())
+    for measure in MEASURES:
+        lines.append(measure)
+        for group in found.groups:
+            rate = group.rate(measure)
+            said = f"{group.name:<{first}}  {rate.rows:>7}  {rate_text(rate):<18}  "
+            if group.name == found.reference:
+                lines.append(f"{said}reference")
+            else:
+                difference = compared_text(rate.difference, 100.0, signed=True)
+                ratio = compared_text(rate.ratio, places=2) if wide else ""
+                lines.append(f"{said}{difference:<20}  {ratio}".rstrip())
+    small = [group.name for group in found.groups if group.effective_n < SMALL]
+    if small:
+        lines += wrapped(f"fewer than {SMALL} rows, of which little can be said: {', '.join(small)}", width, "  ")
+    return lines
+
+
+def rate_text(rate: GroupRate) -> str:
+    """`12.3 (8.1, 17.9)`."""
+    return compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
+
+
+def compared_text(found: ComparedRate | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:
+    """`+1.2 (-3.4, 5.6)`; `-` of nothing; without an upper end `(0.4, no limit)`."""
+    if found is None or (found.value is None and found.low is None):
+        return "-"
+    sign = "+" if signed else ""
+    value = "-" if found.value is None else f"{scale * found.value:{sign}.{places}f}"
+    if found.low is None:
+        return value
+    high = "no limit" if found.high is None else f"{scale * found.high:.{places}f}"
+    return f"{value} ({scale * found.low:.{places}f}, {high})"

@@ -8,24 +8,24 @@ falls to 92 % on ten rows. Weighted rows count as their effective number, (sum w
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.float64]
+from rulekit.arrays import Array, Floats
 
 LEVEL = 0.95
 
 
-class Bounds(NamedTuple):
+class IntervalEnds(NamedTuple):
     """The ends of intervals, arrays of one shape; infinite where nothing bounds a ratio, NaN where nothing is known."""
 
-    low: Numbers
-    high: Numbers
+    low: Floats
+    high: Floats
 
 
-def effective_rows(weight: npt.NDArray[Any] | None, n_rows: int) -> float:
+def effective_rows(weight: Array | None, n_rows: int) -> float:
     """How many rows of equal weight say as much as these weights [n]; 0 where all weigh nothing."""
     if weight is None:
         return float(n_rows)
@@ -36,7 +36,7 @@ def effective_rows(weight: npt.NDArray[Any] | None, n_rows: int) -> float:
     return float(scaled.sum() ** 2 / (scaled**2).sum())
 
 
-def exact_bounds(share: npt.ArrayLike, n: npt.ArrayLike, level: float = LEVEL) -> Bounds:
+def exact_bounds(share: npt.ArrayLike, n: npt.ArrayLike, level: float = LEVEL) -> IntervalEnds:
     """The intervals of shares seen on n rows; NaN where n is 0.
 
     C. Clopper and E. Pearson, The use of confidence or fiducial limits illustrated in the case of the binomial, 1934;
@@ -54,12 +54,12 @@ def exact_bounds(share: npt.ArrayLike, n: npt.ArrayLike, level: float = LEVEL) -
     some, most = right > 0, wrong > 0
     low = np.where(some, betaincinv(np.where(some, right, 1.0), wrong + 1.0, tail), 0.0)
     high = np.where(most, betaincinv(right + 1.0, np.where(most, wrong, 1.0), 1.0 - tail), 1.0)
-    return Bounds(np.where(known, low, np.nan), np.where(known, high, np.nan))
+    return IntervalEnds(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
 def difference_bounds(
     share: npt.ArrayLike, n: npt.ArrayLike, other: npt.ArrayLike, m: npt.ArrayLike, level: float = LEVEL
-) -> Bounds:
+) -> IntervalEnds:
     """The intervals of share - other, rates seen on n and on m other rows.
 
     R. Newcombe, Interval estimation for the difference between independent proportions, 1998, method 10, with exact
@@ -67,12 +67,12 @@ def difference_bounds(
     """
     p, q = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
     of, by = exact_bounds(p, n, level), exact_bounds(q, m, level)
-    return Bounds(p - q - np.hypot(p - of.low, by.high - q), p - q + np.hypot(of.high - p, q - by.low))
+    return IntervalEnds(p - q - np.hypot(p - of.low, by.high - q), p - q + np.hypot(of.high - p, q - by.low))
 
 
 def ratio_bounds(
     share: npt.ArrayLike, n: npt.ArrayLike, other: npt.ArrayLike, m: npt.ArrayLike, level: float = LEVEL
-) -> Bounds:
+) -> IntervalEnds:
     """The intervals of share / other, rates seen on n and on m other rows; without an upper end where other may be 0.
 
     G. Zou and A. Donner, Construction of confidence limits about effect measures: a general approach, 2008, on the
@@ -87,4 +87,4 @@ def ratio_bounds(
         low = np.where(p == 0.0, 0.0, np.where(q == 0.0, of.low / by.high, low))
         high = np.where(by.low == 0.0, np.inf, np.where(p == 0.0, of.high / by.low, high))
     known = np.isfinite(of.low) & np.isfinite(by.low)
-    return Bounds(np.where(known, low, np.nan), np.where(known, high, np.nan))
+    return IntervalEnds(np.where(known, low, np.nan), np.where(known, high, np.nan))

@@ -5,14 +5,16 @@ Both stand in the provenance, which a file may have brought, so that what is no 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
+from rulekit.graph.files import json_values
 from rulekit.graph.rule_graph import RuleGraph
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +123,20 @@ def _text(value: Any) -> str:
     return value
 
 
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise TypeError
+def _known(value: T | None) -> T:
+    if value is None:
+        raise ValueError
     return value
 
 
+def _count(value: Any) -> int:
+    return _known(json_values.count(value))
+
+
 def _weight(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise TypeError
-    return float(value)
+    weight = _known(json_values.number(value))
+    return _known(weight if weight >= 0 else None)
 
 
 def _share(value: Any) -> float:
-    share = _weight(value)
-    if share > 1.0:
-        raise ValueError
-    return share
+    return _known(json_values.share(value))

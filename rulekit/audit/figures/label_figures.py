@@ -7,16 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.rule_graph import ClassLabel
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class LabelRates:
     """Precision, recall and their harmonic mean F1, each in [0, 1], and 0 where it has no denominator."""
 
     precision: float
@@ -24,7 +21,7 @@ class Rates:
     f1: float
 
     @classmethod
-    def of(cls, right: float, predicted: float, support: float) -> Rates:
+    def of(cls, right: float, predicted: float, support: float) -> LabelRates:
         """The rates of weighted counts: of the rows that have a label and are given it, are given it, have it."""
         return cls(_quotient(right, predicted), _quotient(right, support), _quotient(2.0 * right, predicted + support))
 
@@ -40,8 +37,8 @@ class LabelFigures:
     accuracy: float
 
     @property
-    def rates(self) -> Rates:
-        return Rates.of(self.right, self.predicted, self.support)
+    def rates(self) -> LabelRates:
+        return LabelRates.of(self.right, self.predicted, self.support)
 
     @classmethod
     def of(cls, label: ClassLabel, has: Bools, given: Bools, weight: Floats | None = None) -> LabelFigures:
@@ -58,15 +55,17 @@ class LabelFigures:
         return {**counts, **asdict(self.rates), "accuracy": self.accuracy}
 
 
-def macro_average(figures: Sequence[LabelFigures]) -> Rates:
+def macro_average(figures: Sequence[LabelFigures]) -> LabelRates:
     """The mean of the rates over the labels, each counting alike; that of F1 is the mean of theirs."""
     rates = [each.rates for each in figures]
-    return Rates(*(float(np.mean([getattr(each, name) for each in rates])) for name in ("precision", "recall", "f1")))
+    return LabelRates(
+        *(float(np.mean([getattr(each, name) for each in rates])) for name in ("precision", "recall", "f1"))
+    )
 
 
-def micro_average(figures: Sequence[LabelFigures]) -> Rates:
+def micro_average(figures: Sequence[LabelFigures]) -> LabelRates:
     """The rates of the counts of all labels together, so that each label given or missed counts alike."""
-    return Rates.of(*(sum(getattr(each, name) for each in figures) for name in ("right", "predicted", "support")))
+    return LabelRates.of(*(sum(getattr(each, name) for each in figures) for name in ("right", "predicted", "support")))
 
 
 def _quotient(part: float, whole: float) -> float:

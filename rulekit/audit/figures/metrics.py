@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.ladder import macro_f1
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
@@ -84,11 +84,11 @@ class Figures:
 
 
 def figures(
-    y: npt.NDArray[np.int64],
-    predicted: npt.NDArray[np.int64],
-    probabilities: npt.NDArray[np.float64],
+    y: Ints,
+    predicted: Ints,
+    probabilities: Floats,
     classes: tuple[ClassLabel, ...],
-    weight: npt.NDArray[np.float64] | None = None,
+    weight: Floats | None = None,
     *,
     rows: int | None = None,
     squares: float | None = None,
@@ -125,7 +125,7 @@ def figures(
     )
 
 
-def _log_loss(given: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None) -> float:
+def _log_loss(given: Floats, weight: Floats | None) -> float:
     """The weighted mean of -log p, summed exactly: the same for rows in blocks and in any order."""
     losses = -np.log(given)
     if weight is None:
@@ -133,9 +133,7 @@ def _log_loss(given: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | 
     return math.fsum((losses * weight).tolist()) / math.fsum(weight.tolist())
 
 
-def _area(
-    y: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None
-) -> float | None:
+def _area(y: Ints, probabilities: Floats, weight: Floats | None) -> float | None:
     """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
     mass = np.bincount(y, weights=weight, minlength=probabilities.shape[1])
     present = [k for k, share in enumerate(mass > 0) if share and np.count_nonzero(mass) > 1]
@@ -144,10 +142,10 @@ def _area(
     if probabilities.shape[1] == 2:
         present = [1]
     mass_of_rows = np.ones(len(y)) if weight is None else weight
-    return float(np.mean([_area_of(y == k, probabilities[:, k], mass_of_rows) for k in present]))
+    return float(np.mean([area_under_curve(y == k, probabilities[:, k], mass_of_rows) for k in present]))
 
 
-def _area_of(yes: npt.NDArray[np.bool_], score: npt.NDArray[Any], weight: npt.NDArray[Any]) -> float:
+def area_under_curve(yes: Bools, score: Array, weight: Array) -> float:
     """The share of the pairs of a row of yes and another one, by their weights [n], that the score [n] has in order.
 
     A tie counts half (J. Hanley and B. McNeil, The Meaning and Use of the Area under a ROC Curve, 1982).
@@ -158,7 +156,7 @@ def _area_of(yes: npt.NDArray[np.bool_], score: npt.NDArray[Any], weight: npt.ND
     return float((mass[1] * (above + mass[0] / 2.0)).sum() / (mass[0].sum() * mass[1].sum()))
 
 
-def class_indices(graph: RuleGraph, rows: LabelledTable) -> npt.NDArray[Any]:
+def class_indices(graph: RuleGraph, rows: LabelledTable) -> Array:
     """Labels [n] as indices into the classes of the model."""
     order = {label: k for k, label in enumerate(graph.classes)}
     return np.array([order[label] for label in rows.classes], dtype=rows.y.dtype)[rows.y]
@@ -182,9 +180,7 @@ def measured(graph: RuleGraph, rows: LabelledTable) -> Figures:
     return figures(true, decided, answers[:, 2:], graph.classes, weights, rows=len(y), squares=squares)
 
 
-def _merged(
-    answers: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _merged(answers: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Distinct rows of answers [n, 2 + K] and the sums of their weights."""
     order = np.lexsort(answers.T)
     answers = answers[order]

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.audit.figures.intervals import exact_bounds
-
-Bools = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.float64]
 
 BINS = 10
 MOST_POINTS = 200
@@ -54,7 +51,7 @@ class Calibration:
     brier: float
 
 
-def operating_points(is_label: Bools, chance: Numbers, weight: Numbers | None = None) -> tuple[OperatingPoint, ...]:
+def operating_points(is_label: Bools, chance: Floats, weight: Floats | None = None) -> tuple[OperatingPoint, ...]:
     """The operating characteristic from nowhere to everywhere; empty where all rows or none are of the class.
 
     is_label, chance, weight [n]. Of more than 200 points evenly spaced ones are kept.
@@ -72,7 +69,7 @@ def operating_points(is_label: Bools, chance: Numbers, weight: Numbers | None = 
     return (OperatingPoint(None, 0.0, 0.0), *(OperatingPoint(*map(float, point)) for point in points))
 
 
-def calibration(happened: Bools, chance: Numbers, weight: Numbers | None = None) -> Calibration:
+def calibration(happened: Bools, chance: Floats, weight: Floats | None = None) -> Calibration:
     """How often it happened [n] where this probability [n] was reported, by tenths of it."""
     mass = np.ones(len(happened)) if weight is None else weight
     tenth = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
@@ -82,8 +79,8 @@ def calibration(happened: Bools, chance: Numbers, weight: Numbers | None = None)
     largest = float(mass.max(initial=0.0)) or 1.0
     squares = np.bincount(tenth, (mass / largest) ** 2, BINS)
 
-    def mean(values: Any) -> Numbers:
-        found: Numbers = np.bincount(tenth, mass * values, BINS)[used] / total[used]
+    def mean(values: Any) -> Floats:
+        found: Floats = np.bincount(tenth, mass * values, BINS)[used] / total[used]
         return found
 
     reported, seen = mean(chance), mean(happened)

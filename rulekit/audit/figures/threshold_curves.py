@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.audit.figures.curves import PICTURES
-from rulekit.audit.figures.pictures import picture_bytes
+from rulekit.arrays import Bools, Floats
+from rulekit.audit.figures.curves import PICTURES, picture_bytes
 
-Floats = npt.NDArray[np.float64]
-Judged = tuple[npt.NDArray[np.bool_], Floats, Floats | None]
+Judged = tuple[Bools, Floats, Floats | None]
 """Of one label: which rows [n] have it, the probability [n] that is reported of it, and the weights [n]."""
 
 

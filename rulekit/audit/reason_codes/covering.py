@@ -10,31 +10,22 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.places import Place, Places
+from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.cells.axis import Axis
-from rulekit.graph.decisions import Fires
 from rulekit.graph.language.readable import counted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit.search.row_search import FEW_CELLS, Claim, Either, Label, RowSearch, Sought
+from rulekit.search.row_search import Claim, Either, RowSearch, Sought
+from rulekit.search.takes_part import Place, Places
 
 MOST_SEARCHES = 40
 MOST_CLAIMS = 100
 
 
-def decided_as(graph: RuleGraph, class_index: int) -> Claim:
-    """The claim that a row is decided as a class; of two classes a claim of what decides, which is soon answered."""
-    decision = graph.decision
-    if isinstance(decision, Fires):
-        return Claim(decision.formula, class_index == 1)
-    return Claim(Label(decision, frozenset((class_index,))))
-
-
-class Asking:
+class BoundedSearch:
     """A search that says that it was not made where too many have been; those over few cells are always made."""
 
     def __init__(self, search: RowSearch) -> None:
@@ -52,11 +43,10 @@ class Asking:
                 columns = counted(len(self._search.space.axes), "column")
                 return Sought(None, f"that takes more searches over {columns} than are made")
             self._made += 1
-        # what holds comes first: of two claims on one sum RowSearch answers that order without a solver
-        return self._search.find(*sorted(claims, key=lambda claim: not (isinstance(claim, Claim) and claim.holds)))
+        return self._search.find(*claims)
 
 
-def lint_search(graph: RuleGraph, reasons: Iterable[Meant], deadline: Deadline = NO_LIMIT) -> RowSearch:
+def lint_search(graph: RuleGraph, reasons: Iterable[ResolvedReason], deadline: Deadline = NO_LIMIT) -> RowSearch:
     """The cells that the decision and the reasons tell apart, with a node for each end of a cell that a way crosses."""
     given = tuple(reasons)
     read = readers(graph.decision.roots)
@@ -84,7 +74,7 @@ def _ends(axis: Axis) -> Iterator[Node]:
                 yield Compare(feature.name, ">", float(end))
 
 
-def covered_where(reason: Meant, places: Places, place: Place, cell: int) -> Node:
+def covered_where(reason: ResolvedReason, places: Places, place: Place, cell: int) -> Node:
     """Where the change of a place to one of its known cells is covered by a reason: a node over the row as it is."""
     parts = [part for part in (reason.when, _from(reason.reason.direction, places, place, cell)) if part is not None]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)

@@ -16,23 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.reason_codes.adverse import Meant
-from rulekit.audit.reason_codes.counting import Counting, Nearer
-from rulekit.audit.reason_codes.places import Place, Places, places_of
+from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Array, Table, absent
 
 if TYPE_CHECKING:
-    from rulekit.audit.nearest_change.nearest import NearestChange
+    from rulekit.search.nearest import NearestChange
 
 MOST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenReason:
     """A reason of a row: its code and sentence, and the columns of it that counted."""
 
     code: str
@@ -51,7 +50,7 @@ class RowReasons:
     """
 
     adverse: bool
-    given: tuple[Given, ...] = ()
+    given: tuple[GivenReason, ...] = ()
     counting: tuple[str, ...] = ()
     exact: bool = True
 
@@ -59,7 +58,7 @@ class RowReasons:
 def reasons_of(
     graph: RuleGraph,
     table: Table,
-    reasons: Sequence[Meant],
+    reasons: Sequence[ResolvedReason],
     adverse: Sequence[int],
     *,
     changes: Sequence[NearestChange | None] | None = None,
@@ -96,7 +95,7 @@ def reasons_of(
 
 def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> list[NearestChange | None]:
     """The nearest change of rows of which it is not known which columns count."""
-    from rulekit.audit.nearest_change.nearest import nearest_changes
+    from rulekit.search.nearest import nearest_changes
 
     found: list[NearestChange | None] = [None] * own.n_rows
     unsure = np.flatnonzero(~near.exact)
@@ -106,7 +105,7 @@ def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> 
     return found
 
 
-def applies(places: Places, reason: Meant, near: Nearer, table: Table) -> dict[str, Array]:
+def applies(places: Places, reason: ResolvedReason, near: Nearer, table: Table) -> dict[str, Array]:
     """By column of a reason whether it counts [n] by a value that the reason covers."""
     held = np.ones(table.n_rows, dtype=bool)
     if reason.when is not None:
@@ -120,7 +119,7 @@ def applies(places: Places, reason: Meant, near: Nearer, table: Table) -> dict[s
     return found
 
 
-def _way(place: Place, values: Array, reason: Meant) -> Array:
+def _way(place: Place, values: Array, reason: ResolvedReason) -> Array:
     """Whether each value of a place lies the reason's way from a row's own [n, values]; no way leads from missing."""
     own = values[:, None]
     unknown = absent(values) if values.dtype.kind == "f" else values < 2
@@ -143,8 +142,8 @@ def _counting_names(places: Places, near: Nearer) -> list[tuple[str, ...]]:
 
 def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     """How far the nearest change moves each column, as a share of its spread; 1 of what has no distance."""
-    from rulekit.audit.nearest_change.moves import moves_of
     from rulekit.cells.words import words_apart
+    from rulekit.search.moves import moves_of
 
     found: dict[str, float] = {}
     if change is None:
@@ -161,17 +160,17 @@ def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     return found
 
 
-def _ordered(given: Sequence[tuple[Meant, tuple[str, ...]]], steps: Mapping[str, float]) -> list[Given]:
+def _ordered(given: Sequence[tuple[ResolvedReason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[GivenReason]:
     """The reasons in order, each code once."""
 
-    def key(entry: tuple[Meant, tuple[str, ...]]) -> tuple[bool, float, int]:
+    def key(entry: tuple[ResolvedReason, tuple[str, ...]]) -> tuple[bool, float, int]:
         moved = [steps[column] for column in entry[1] if column in steps]
         return not moved, -max(moved, default=0.0), entry[0].place
 
-    found: dict[str, Given] = {}
+    found: dict[str, GivenReason] = {}
     for reason, columns in sorted(given, key=key):
         known = found.get(reason.reason.code)
         all_columns = columns if known is None else tuple(dict.fromkeys([*known.columns, *columns]))
         text = reason.reason.text if known is None else known.text
-        found[reason.reason.code] = Given(reason.reason.code, text, all_columns)
+        found[reason.reason.code] = GivenReason(reason.reason.code, text, all_columns)
     return list(found.values())

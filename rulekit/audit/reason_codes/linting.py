@@ -15,31 +15,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import Example, examples
-from rulekit.audit.reason_codes.adverse import Meant, faults, meant
-from rulekit.audit.reason_codes.catalogue import Catalogue
-from rulekit.audit.reason_codes.counting import Counting, Nearer
-from rulekit.audit.reason_codes.covering import Asking, covered_where, decided_as, lint_search
+from rulekit.audit.checks.findings import Example, examples
+from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason, faults, meant
+from rulekit.audit.reason_codes.covering import BoundedSearch, covered_where, lint_search
 from rulekit.audit.reason_codes.giving import applies
-from rulekit.audit.reason_codes.places import Place, Places, places_of
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.names import printable
-from rulekit.search.row_search import FEW_CELLS, Claim, Either, Sought
+from rulekit.search.row_search import Claim, Either, Sought, decided_as
+from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CatalogueFinding:
     """What is wrong: a kind, a sentence, the codes and the column that it is about, and a row that shows it.
 
     kind: `unknown column`, `unknown class`, `duplicate code`, `cannot count` (a column of a reason), `never given` (a
@@ -63,7 +62,7 @@ class Finding:
 class Lint:
     """The findings, what is proved in sentences, and what could not be decided."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CatalogueFinding, ...]
     proved: tuple[str, ...]
     open: tuple[str, ...]
 
@@ -75,65 +74,52 @@ class Lint:
 def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Lint:
     """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
     reasons = meant(catalogue, graph)
-    findings = [Finding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
-    model = _Linter(graph, reasons, tuple(adverse), deadline)
-    proved: list[str] = []
-    opened: list[str] = []
-    for k in adverse:
-        for found in model.decisions_without_reason(k):
-            _sort(found, findings, proved, opened)
-    for found in model.reasons_that_do_not_count():
-        _sort(found, findings, proved, opened)
-    return Lint(tuple(findings), tuple(proved), tuple(opened))
+    findings = [CatalogueFinding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
+    model = Linter(graph, reasons, tuple(adverse), deadline)
+    texts: dict[str, list[str]] = {"proved": [], "open": []}
+    without = (found for k in adverse for found in model.decisions_without_reason(k))
+    for found in chain(without, model.reasons_that_do_not_count()):
+        if isinstance(found, CatalogueFinding):
+            findings.append(found)
+        else:
+            texts[found[0]].append(found[1])
+    return Lint(tuple(findings), tuple(texts["proved"]), tuple(texts["open"]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Proved:
-    text: str
+LintSaid = CatalogueFinding | tuple[Literal["proved", "open"], str]
+"""A finding, or what is proved or open, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    text: str
-
-
-def _sort(found: Finding | _Proved | _Open, findings: list[Finding], proved: list[str], opened: list[str]) -> None:
-    if isinstance(found, Finding):
-        findings.append(found)
-    else:
-        (proved if isinstance(found, _Proved) else opened).append(found.text)
-
-
-class _Linter:
+class Linter:
     """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart."""
 
     def __init__(
-        self, graph: RuleGraph, reasons: Sequence[Meant], adverse: tuple[int, ...], deadline: Deadline
+        self, graph: RuleGraph, reasons: Sequence[ResolvedReason], adverse: tuple[int, ...], deadline: Deadline
     ) -> None:
         self.graph, self.reasons, self.adverse = graph, reasons, adverse
         self.deadline = deadline
         self.search = lint_search(graph, reasons, deadline)
         self.places: Places = places_of(graph, self.search)
         self.read = {place.column for place in self.places.places}
-        self.asking = Asking(self.search)
+        self.asking = BoundedSearch(self.search)
         self.tried = TriedRows(graph, self.places, adverse)
         self._turns: dict[tuple[int, int, int], Sought] = {}
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
-    def decisions_without_reason(self, k: int) -> Iterator[Finding | _Proved | _Open]:
+    def decisions_without_reason(self, k: int) -> Iterator[LintSaid]:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
         reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
         if reached.cells is None:
             why = f": {reached.reason}" if reached.reason else ""
             said = f"whether any row is decided {label}{why}" if why else f"no row is decided {label}"
-            yield _Open(said) if why else _Proved(said)
+            yield ("open", said) if why else ("proved", said)
             return
         can, reason = self._some_column_turns(k)
         if not can and not reason:
             text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
-            yield Finding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
+            yield CatalogueFinding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
             return
         found, reason = list(self._uncovered(k)), ""
         for place, sought in found:
@@ -145,10 +131,10 @@ class _Linter:
             )
             if not any(place.column in r.columns and r.covers(k) for r in self.reasons):
                 text = f"a decision for {label} has no reason: {name(place.column)} counts, and no reason names it"
-            yield Finding("no reason", text, column=place.column, rows=self._rows(sought))
+            yield CatalogueFinding("no reason", text, column=place.column, rows=self._rows(sought))
         if all(sought.cells is None for _, sought in found):
             said = f"every decision for {label} that a change of values turns has a reason"
-            yield _Open(f"whether {said}: {reason}") if reason else _Proved(said)
+            yield ("open", f"whether {said}: {reason}") if reason else ("proved", said)
 
     def _some_column_turns(self, k: int) -> tuple[bool, str]:
         if self.tried.turned(k):
@@ -206,7 +192,7 @@ class _Linter:
 
     # Reasons ---------------------------------------------------------------------------------------------------------
 
-    def reasons_that_do_not_count(self) -> Iterator[Finding | _Proved | _Open]:
+    def reasons_that_do_not_count(self) -> Iterator[LintSaid]:
         """Columns of reasons that can never count, and reasons none of whose columns can."""
         silent = opened = 0
         for place, reason in enumerate(self.reasons):
@@ -217,19 +203,19 @@ class _Linter:
             unsure = [(column, why) for column, (can, why) in said.items() if not can and why]
             for column, why in unsure:
                 opened += 1
-                yield _Open(f"whether {name(column)} can count for {code}: {why}")
+                yield "open", f"whether {name(column)} can count for {code}: {why}"
             if dead and len(dead) == len(reason.columns):
                 silent += 1
-                yield Finding("never given", self._never(reason, dead), (code,), dead[0])
+                yield CatalogueFinding("never given", self._never(reason, dead), (code,), dead[0])
                 continue
             for column in dead:
                 silent += 1
                 text = f"{code} names {name(column)}, which never counts in {self._decisions(reason)}"
-                yield Finding("cannot count", printable(text), (code,), column)
+                yield CatalogueFinding("cannot count", printable(text), (code,), column)
         if not silent and not opened and self.reasons:
-            yield _Proved("every column that a reason names can count in an adverse decision")
+            yield "proved", "every column that a reason names can count in an adverse decision"
 
-    def _never(self, reason: Meant, dead: Sequence[str]) -> str:
+    def _never(self, reason: ResolvedReason, dead: Sequence[str]) -> str:
         columns = listed([name(column) for column in dead])
         how = ""
         if reason.reason.direction:
@@ -241,11 +227,20 @@ class _Linter:
             f"{reason.reason.code} is never given: {columns} never {verb}{how} in {self._decisions(reason)}"
         )
 
-    def _decisions(self, reason: Meant) -> str:
+    def _decisions(self, reason: ResolvedReason) -> str:
         classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
         return f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
 
-    def _can_count(self, reason: Meant, column: str) -> tuple[bool, str]:
+    def may_count(self, reason: ResolvedReason) -> bool:
+        """Whether the first column of a reason can count by a change that it covers, as far as is known."""
+        can, why = self._can_count(reason, reason.columns[0])
+        return can or bool(why)
+
+    def knows_ways(self, column: str) -> bool:
+        """Whether it takes little to say which way a column must go: all cells are soon run, and none is open."""
+        return self.asking.few and all(place.cells for place in self.places.places if place.column == column)
+
+    def _can_count(self, reason: ResolvedReason, column: str) -> tuple[bool, str]:
         """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
         if column not in self.read:
             return False, ""
@@ -303,7 +298,7 @@ class TriedRows:
         """Whether a change of one column turns such a decision."""
         return self.decided(class_index) and bool((self._seen[class_index][1].distance == 1).any())
 
-    def counts(self, reason: Meant, column: str, class_index: int) -> bool:
+    def counts(self, reason: ResolvedReason, column: str, class_index: int) -> bool:
         """Whether a column counts in such a decision, by a change that the reason covers."""
         if not self.decided(class_index):
             return False

@@ -43,7 +43,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ShareBar:
     """A share from 0 to 1 with its interval, on a line; tick: what it is compared with."""
 
     share: float
@@ -63,13 +63,13 @@ class Cell:
     text: str = ""
     lines: tuple[tuple[int, str], ...] = ()
     marks: tuple[str, ...] = ()
-    bar: Bar | None = None
+    bar: ShareBar | None = None
     tone: Tone = "plain"
     links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table; kind: texts, numbers (flush right), ids, or figures in lines."""
 
     title: str
@@ -77,11 +77,11 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """Rows of cells under columns; title: what they show; below: what is said under them."""
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     below: str = ""
 
@@ -96,17 +96,18 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """The form that scores a row; program: what its script computes, as JSON values."""
+class ScoringForm:
+    """The form that scores a row. fields: what it shows, as JSON values; code: the module that its script asks."""
 
-    program: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    code: str
 
 
-Block = Text | Heading | Items | Facts | Table | Picture | Form
+Block = Text | Heading | Items | Facts | ReportTable | Picture | ScoringForm
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """A section: its id and title, what it shows, and its content as JSON values."""
 
     id: str
@@ -120,9 +121,14 @@ def cells(*texts: str | Cell) -> tuple[Cell, ...]:
     return tuple(text if isinstance(text, Cell) else Cell(text) for text in texts)
 
 
-def columns(*titles: str | Column) -> tuple[Column, ...]:
-    """The columns of a table; a title that ends in `#` is one of numbers."""
-    return tuple(
-        title if isinstance(title, Column) else Column(title.rstrip("#"), "number" if title.endswith("#") else "text")
-        for title in titles
-    )
+def columns(*titles: str | TableColumn) -> tuple[TableColumn, ...]:
+    """The columns of a table; a title that ends in `#` is one of numbers, `|` one of bars without a title."""
+    return tuple(map(_column, titles))
+
+
+def _column(title: str | TableColumn) -> TableColumn:
+    if isinstance(title, TableColumn):
+        return title
+    if title == "|":
+        return TableColumn("", "bar")
+    return TableColumn(title.rstrip("#"), "number" if title.endswith("#") else "text")

@@ -9,23 +9,19 @@ from functools import cached_property
 from typing import Any
 
 from rulekit.audit.checks.checking import check_model
-from rulekit.audit.report.blocks import Section
-from rulekit.audit.report.scoring.steps import score_section
-from rulekit.audit.report.sections.annex import annex_section
+from rulekit.audit.report.blocks import ReportSection
+from rulekit.audit.report.scoring.row_form import score_section
 from rulekit.audit.report.sections.attached import KINDS, attached_section
-from rulekit.audit.report.sections.check_results import checks_section
 from rulekit.audit.report.sections.column_table import columns_section
 from rulekit.audit.report.sections.coverage import coverage_section
 from rulekit.audit.report.sections.group_tables import groups_section, parities_of
-from rulekit.audit.report.sections.history import history_section
-from rulekit.audit.report.sections.limits import limits_of, limits_section
+from rulekit.audit.report.sections.limits import limits_of, limits_section, summary_section
 from rulekit.audit.report.sections.missing_inputs import missing_section
+from rulekit.audit.report.sections.origins import history_section, sizes_section
 from rulekit.audit.report.sections.performance import bounds_section, performance_section
-from rulekit.audit.report.sections.purpose import purpose_section
+from rulekit.audit.report.sections.proofs import checks_section, verification_section
+from rulekit.audit.report.sections.purpose import annex_section, purpose_section
 from rulekit.audit.report.sections.rule_tables import probability_section, rule_entries, rules_section
-from rulekit.audit.report.sections.sizes import sizes_section
-from rulekit.audit.report.sections.summary import summary_section
-from rulekit.audit.report.sections.verified_artifacts import verification_section
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name
 from rulekit.limits import NO_LIMIT, Deadline
@@ -40,7 +36,7 @@ class Document:
 
     title: str
     subtitle: str
-    sections: tuple[Section, ...]
+    sections: tuple[ReportSection, ...]
     digest: str
 
     @cached_property
@@ -49,7 +45,7 @@ class Document:
         contents: Mapping[str, Any] = {section.id: dict(section.data) for section in self.sections}
         return {"format": FORMAT, "version": VERSION, "title": self.title, "digest": self.digest, **contents}
 
-    def section(self, section_id: str) -> Section:
+    def section(self, section_id: str) -> ReportSection:
         """The section of an id."""
         return next(section for section in self.sections if section.id == section_id)
 

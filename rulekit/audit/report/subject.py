@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.audit.figures.groups import Grouping
 from rulekit.audit.figures.intervals import effective_rows
 from rulekit.audit.figures.metrics import class_indices
@@ -52,13 +52,13 @@ class MeasuredRows:
         return len(self.rows)
 
     @property
-    def weight(self) -> npt.NDArray[np.float64] | None:
+    def weight(self) -> Floats | None:
         """The weights of the rows [n]; None where each is 1."""
         weight = self.rows.weight
         return None if weight is None or bool(np.all(weight == 1.0)) else weight
 
     @cached_property
-    def mass(self) -> npt.NDArray[np.float64]:
+    def mass(self) -> Floats:
         """The weights of the rows [n]."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
@@ -68,22 +68,22 @@ class MeasuredRows:
         return effective_rows(self.weight, len(self))
 
     @cached_property
-    def y(self) -> npt.NDArray[np.int64]:
+    def y(self) -> Ints:
         """The class index of each row [n]."""
         return class_indices(self.graph, self.rows).astype(np.int64)
 
     @cached_property
-    def decided(self) -> npt.NDArray[np.int64]:
+    def decided(self) -> Ints:
         """The class index that the model decides [n]."""
         return decide(self.graph, self.rows.table)
 
     @cached_property
-    def chances(self) -> npt.NDArray[np.float64]:
+    def chances(self) -> Floats:
         """The probabilities that the model reports [n, K]."""
         return probabilities(self.graph, self.rows.table)
 
     @cached_property
-    def fired(self) -> npt.NDArray[np.bool_]:
+    def fired(self) -> Bools:
         """Which rules hold [n, rules]."""
         return fired(self.graph, self.rows.table)
 

@@ -9,7 +9,7 @@ Shapes: Boolean nodes give bool [n], Real and Probability nodes float64 [n]. Ran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +17,19 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision, Ranked
 from rulekit.graph.evaluation.node_values import Values, in_blocks
+from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.nodes import Family, Node
 from rulekit.tables.kinds.encoding import encode_blocks
 from rulekit.tables.table import Array, Table
 
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
-
-def decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
+def decide(graph: ModelParts, table: Table) -> npt.NDArray[np.int64]:
     """Class index [n] of each row; raises InputError where the table lacks or encodes a used column differently."""
     check_encoding(graph, table)
     return _decide(graph, table)
 
 
-def _decide(graph: RuleGraph, table: Table) -> npt.NDArray[np.int64]:
+def _decide(graph: ModelParts, table: Table) -> npt.NDArray[np.int64]:
     labels = np.empty(table.n_rows, dtype=np.int64)
     for rows, values in in_blocks(graph.decision.roots, table):
         labels[rows] = labels_of(graph.decision, graph.default, values, rows.stop - rows.start)
@@ -47,13 +45,13 @@ def decide_each(decisions: Sequence[Decision], default: int, table: Table) -> np
     return labels
 
 
-def probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
+def probabilities(graph: ModelParts, table: Table) -> npt.NDArray[np.float64]:
     """Probabilities [n, K] in class order, each row of sum 1; raises as `decide`."""
     check_encoding(graph, table)
     return _probabilities(graph, table)
 
 
-def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
+def _probabilities(graph: ModelParts, table: Table) -> npt.NDArray[np.float64]:
     result = np.zeros((table.n_rows, len(graph.classes)))
     needed = graph.reported or graph.decision.roots
     for rows, values in in_blocks(needed, table):
@@ -61,12 +59,12 @@ def _probabilities(graph: RuleGraph, table: Table) -> npt.NDArray[np.float64]:
     return result
 
 
-def decide_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.int64]:
+def decide_data(graph: ModelParts, data: Any) -> npt.NDArray[np.int64]:
     """`decide` of whatever `RuleGraph.table` reads, encoded block by block; raises InputError as that does."""
     return _joined([_decide(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
 
 
-def probabilities_of_data(graph: RuleGraph, data: Any) -> npt.NDArray[np.float64]:
+def probabilities_of_data(graph: ModelParts, data: Any) -> npt.NDArray[np.float64]:
     """`probabilities` of whatever `RuleGraph.table` reads, encoded block by block."""
     return _joined([_probabilities(graph, part) for part in encode_blocks(data, graph.schema, graph.used_features)])
 
@@ -86,7 +84,7 @@ def evaluate_nodes(nodes: Sequence[Node], table: Table) -> Values:
     return results
 
 
-def check_encoding(graph: RuleGraph, table: Table) -> None:
+def check_encoding(graph: ModelParts, table: Table) -> None:
     """Raise InputError unless the table encodes every used column as the graph's schema does."""
     own = {feature.name: feature for feature in table.features}
     for name in graph.used_features:
@@ -131,7 +129,7 @@ def _arg_max(ranked: Sequence[Ranked], values: Values, n: int, default: int) -> 
     return label
 
 
-def _report(graph: RuleGraph, values: Values, result: Array) -> None:
+def _report(graph: ModelParts, values: Values, result: Array) -> None:
     """Fill a block [rows, K] of zeros with its probabilities."""
     n = len(result)
     if not graph.reported:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from rulekit.graph.files.file_format import FORMAT, MAX_RUNGS, VERSION
+from rulekit.graph.files.file_format import MAX_RUNGS
 from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, TEXT, Codec
 from rulekit.graph.files.schema_format import COLUMN, SCHEMA
+from rulekit.graph.files.writing import FORMAT, VERSION
 from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
 from rulekit.schema import Feature
 

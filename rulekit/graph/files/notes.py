@@ -5,11 +5,11 @@ Both may hold whatever a learner notes. Where the rest of the house reads a valu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rulekit.errors import FormatError
+from rulekit.graph.files.json_values import count, number, share
 
 _RATES = ("coverage", "precision", "true_positive", "error", "cumulative_true_positive", "cumulative_error")
 
@@ -29,8 +29,8 @@ def check_notes(provenance: Mapping[str, Any], statistics: Mapping[str, Any]) ->
         rules = block.get("rules") if isinstance(block, Mapping) else None
         where = f"statistics{', ' * bool(title)}{title}, rules"
         _check(rules, lambda value: isinstance(value, list | tuple), where, "a list")
-        for number, entry in enumerate(rules or (), start=1):
-            place = f"{where}, entry {number}"
+        for k, entry in enumerate(rules or (), start=1):
+            place = f"{where}, entry {k}"
             _check(entry, _is_mapping, place, "an object", optional=False)
             _check(entry.get("id"), _is_text, f"{place}, id", "text")
             _check(entry.get("n"), _is_count, f"{place}, n", "a whole number")
@@ -92,15 +92,15 @@ def _are_mappings(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return number(value) is not None
 
 
 def _is_rate(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
+    return share(value) is not None
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return count(value) is not None
 
 
 def _is_counts(value: Any) -> bool:

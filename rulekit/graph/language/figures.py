@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulekit.graph.files.json_values import count, number
 from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.words import quoted
+from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.rules import OVERRIDES, Rule, rules_of
 from rulekit.names import printable
-
-if TYPE_CHECKING:
-    from rulekit.graph.rule_graph import RuleGraph
 
 LARGEST_EXACT_INTEGER = 2**53
 NORMAL_95 = 1.959963984540054
@@ -70,7 +69,7 @@ def interval(share: float, n: float, z: float = NORMAL_95) -> tuple[float, float
     return 0.0 if share == 0.0 else max(0.0, low), 1.0 if share == 1.0 else min(1.0, high)
 
 
-def rule_figures(graph: RuleGraph) -> dict[tuple[int, str], tuple[RuleFigures, ...]]:
+def rule_figures(graph: ModelParts) -> dict[tuple[int, str], tuple[RuleFigures, ...]]:
     """By class and id of each rule that decides or adds by itself what each table says of it, training rows first.
 
     A condition may be a rule of several classes, and have one id. A part that must hold beside others, as in an
@@ -124,11 +123,11 @@ def _tables(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Any]]
             yield TABLES.get(title, printable(title)), entries
 
 
-def _word(rule: Rule, graph: RuleGraph) -> str:
+def _word(rule: Rule, graph: ModelParts) -> str:
     return "right" if rule.connective in ("or", OVERRIDES) else speaks_for(graph, rule.class_index)
 
 
-def speaks_for(graph: RuleGraph, k: int) -> str:
+def speaks_for(graph: ModelParts, k: int) -> str:
     """The class of a rule: its label, or `above low` of ranks, where a rule says that the class is higher."""
     if graph.decision.ordered:
         return f"above {quoted(graph.classes[k - 1])}"
@@ -136,18 +135,17 @@ def speaks_for(graph: RuleGraph, k: int) -> str:
 
 
 def _figures(table: str, entry: Mapping[str, Any], word: str) -> RuleFigures | None:
-    def number(key: str, largest: float) -> float | None:
-        value = entry.get(key)
-        plain = isinstance(value, int | float) and not isinstance(value, bool)
-        return float(value) if plain and 0.0 <= value <= largest else None  # type: ignore[operator, arg-type]
+    def upto(largest: float, key: str) -> float | None:
+        value = number(entry.get(key))
+        return value if value is not None and 0.0 <= value <= largest else None
 
-    n = entry.get("n")
-    if not isinstance(n, int) or isinstance(n, bool) or not 0 <= n <= LARGEST_EXACT_INTEGER:
+    n = count(entry.get("n"))
+    if n is None or n > LARGEST_EXACT_INTEGER:
         return None
-    share, rows = number("precision", 1.0), max(1.0, number("effective_n", n) or n)
+    share, rows = upto(1.0, "precision"), max(1.0, upto(n, "effective_n") or n)
     low, high = interval(share, rows) if share is not None and n else (None, None)
     return RuleFigures(
-        table, n, number("coverage", 1.0), share, low, high, number("base_rate", 1.0), word, "effective_n" in entry
+        table, n, upto(1.0, "coverage"), share, low, high, upto(1.0, "base_rate"), word, "effective_n" in entry
     )
 
 
@@ -157,3 +155,45 @@ def _bound(share: float) -> str:
     if 0.0 < hundredths < 1.0 or 99.0 < hundredths < 100.0:
         return f"{hundredths:.1f}"
     return f"{hundredths:.0f}"
+
+
+UNKNOWN = "–"
+"""What stands where a number is not known."""
+
+
+def rows_text(n: float) -> str:
+    """`1,400`; of weights that are not whole one digit more."""
+    return f"{n:,.0f}" if float(n).is_integer() else f"{n:,.1f}"
+
+
+def share_text(share: float | None) -> str:
+    """`12.3 %`."""
+    return UNKNOWN if share is None else percent(share)
+
+
+def interval_text(low: float | None, high: float | None, scale: float = 100.0, places: int = 1) -> str:
+    """`8.1 to 17.9`; without an upper end `at least 0.40`."""
+    if low is None:
+        return UNKNOWN
+    if high is None:
+        return f"at least {scale * low:.{places}f}"
+    return f"{scale * low:.{places}f} to {scale * high:.{places}f}"
+
+
+def bounded_share(share: float | None, low: float | None, high: float | None) -> str:
+    """`12.3 % (8.1 to 17.9)`."""
+    return share_text(share) if low is None else f"{share_text(share)} ({interval_text(low, high)})"
+
+
+def number_text(value: float | None, digits: int = 4) -> str:
+    """At most so many digits, but whole numbers in full."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON has; None for others."""
+    return float(value) if math.isfinite(value) else None

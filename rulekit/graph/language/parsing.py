@@ -1,4 +1,4 @@
-"""The parser of the rule language: text to rule graph. Loaded, and lark with it, only when a text is parsed.
+"""The parser of the rule language: text to rule graph. lark is loaded only when a text is parsed.
 
 The grammar is `rules.lark`; lark's LALR parser gives a tree, which is folded from the leaves up without recursion, so
 that deep nesting is no danger. Definitions (`let`) must come before their use, so no cycle can be written.
@@ -11,9 +11,6 @@ import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
-
-from lark import Lark, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.language.building import STATEMENTS, Builder
@@ -52,6 +49,8 @@ _DECIMAL_COMMA = re.compile(r"(?<![\w.])([0-9]+),([0-9]+)")
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
+    from lark import Lark
+
     grammar = files("rulekit.graph.language").joinpath("rules.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
@@ -63,7 +62,7 @@ def _parser() -> Any:
     )
 
 
-def parse(text: str) -> RuleGraph:
+def parse_graph(text: str) -> RuleGraph:
     """The graph of a text in the rule language; raises FormatError with line, column and what was expected."""
     graph: RuleGraph = _fold(_tree(text, "start"), Builder())
     return graph
@@ -81,6 +80,8 @@ def parse_condition(text: str, schema: Schema) -> Node:
 def _tree(text: str, start: str) -> Any:
     if len(text) > MAX_CHARACTERS:
         raise FormatError(f"the text is longer than {MAX_CHARACTERS} characters", fix="use the model file (.json)")
+    from lark.exceptions import UnexpectedInput
+
     try:
         return _parser().parse(text, start=start)
     except UnexpectedInput as error:
@@ -93,7 +94,7 @@ def _fold(tree: Any, builder: Builder) -> Any:
     values: list[Any] = []
     while pending:
         part, parts_done = pending.pop()
-        if not isinstance(part, Tree):
+        if isinstance(part, str):  # a token
             values.append(part)
         elif parts_done:
             start = len(values) - len(part.children)
@@ -123,6 +124,8 @@ def _build(builder: Builder, part: Any, arguments: list[Any]) -> Any:
 
 
 def _unexpected(error: Any, text: str) -> FormatError:
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
     if isinstance(error, UnexpectedCharacters):
         character = text[error.pos_in_stream]
         return FormatError(

@@ -1,4 +1,4 @@
-"""The rule language: a rule graph as text that people read and edit, and back (docs/rule-language.md).
+"""The rule language: a rule graph as text that people read and edit (docs/rule-language.md; `parsing` reads it).
 
 `parse_graph(print_graph(graph)) == graph`: header, conditions and weights are complete and exact; only provenance and
 statistics, which stand beside the digest, are comments.
@@ -10,15 +10,16 @@ from collections.abc import Callable
 from operator import itemgetter
 
 from rulekit.graph.decisions import ArgMax, Fires
+from rulekit.graph.files.writing import digest_of
 from rulekit.graph.language.figures import rule_figures, worded
 from rulekit.graph.language.printing import Wording, word
 from rulekit.graph.language.quantified import sentence_of
 from rulekit.graph.language.readable import MOST_LEVELS
 from rulekit.graph.language.wordings import ForPeople, odds
 from rulekit.graph.language.words import in_quotes, label, name, names, number
+from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.nodes import Above, Node, Strength
 from rulekit.graph.overrides import Override
-from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.sides import on_the_side_of_the_decision
 from rulekit.schema import Feature, Schema
@@ -27,9 +28,9 @@ VERSION = 1
 Note = Callable[[Node], str]
 
 
-def print_graph(graph: RuleGraph) -> str:
+def print_graph(graph: ModelParts) -> str:
     """The rules of a graph in the rule language; raises FormatError for a node type that it lacks."""
-    overrides, digest, graph = graph.overrides, graph.digest, graph.underlying
+    overrides, digest, graph = graph.overrides, digest_of(graph), graph.underlying
     rules = rules_of(graph)
     decided = graph.decision.roots[0] if isinstance(graph.decision, Fires) else None
     known, beside = _definition_names(graph, rules), _beside(graph)
@@ -57,20 +58,6 @@ def print_graph(graph: RuleGraph) -> str:
     lines += _report(graph, wording, note)
     lines += [line for override in overrides for line in _override(graph, override, wording)]
     return "\n".join(lines) + "\n"
-
-
-def parse_graph(text: str) -> RuleGraph:
-    """The graph of a text in the rule language; raises FormatError with line, column and what was expected."""
-    from rulekit.graph.language.parsing import parse
-
-    return parse(text)
-
-
-def parse_condition(text: str, schema: Schema) -> Node:
-    """The Boolean node of a condition, such as `amount > 9000 and job in {cook}`; raises FormatError."""
-    from rulekit.graph.language.parsing import parse_condition
-
-    return parse_condition(text, schema)
 
 
 def print_node(node: Node, schema: Schema | None = None, most_levels: int | None = MOST_LEVELS) -> str:
@@ -121,7 +108,7 @@ def _column(feature: Feature) -> str:
 # Decision and report -----------------------------------------------------------------------------------------------
 
 
-def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
+def _decision(graph: ModelParts, wording: Wording, note: Note) -> str:
     decision, labels = graph.decision, [label(value) for value in graph.classes]
     if isinstance(decision, ArgMax) and (rules := decision.in_order):
         items = [f"{labels[k]}: {_nested(_root(node, wording, note))}" for k, node in rules.items()]
@@ -144,7 +131,7 @@ def _decision(graph: RuleGraph, wording: Wording, note: Note) -> str:
     return f"decide {labels[1]} when {root}{comment}"
 
 
-def _override(graph: RuleGraph, override: Override, wording: Wording) -> list[str]:
+def _override(graph: ModelParts, override: Override, wording: Wording) -> list[str]:
     condition, until = override.condition, "" if override.expires is None else f" until {override.expires}"
     called = wording.called[condition]
     words = wording.broken(condition) if called is wording.full[condition] else called.words
@@ -155,7 +142,7 @@ def _override(graph: RuleGraph, override: Override, wording: Wording) -> list[st
     ]
 
 
-def _beside(graph: RuleGraph) -> frozenset[Node]:
+def _beside(graph: ModelParts) -> frozenset[Node]:
     """The probabilities that need not say on which side they stand: that by which their class is decided."""
     if not isinstance(graph.decision, ArgMax) or not graph.decision.in_order:
         return frozenset()
@@ -175,7 +162,7 @@ def _threshold(value: float) -> str:
     return "-0.0" if str(float(value)) == "-0.0" else number(value)
 
 
-def _report(graph: RuleGraph, wording: Wording, note: Note) -> list[str]:
+def _report(graph: ModelParts, wording: Wording, note: Note) -> list[str]:
     roots = [_root(node, wording, note) for node in graph.probability]
     if len(roots) == 1:
         return [f"report {label(graph.classes[1])} with {roots[0]}"]
@@ -194,7 +181,7 @@ def _root(node: Node, wording: Wording, note: Note) -> str:
 # Comments ----------------------------------------------------------------------------------------------------------
 
 
-def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
+def _definition_names(graph: ModelParts, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """Definitions of rules bear the rule's id; the one score that decides is called so."""
     score: dict[Node, str] = {}
     if len(graph.decision.roots) == 1 and isinstance(above := graph.decision.roots[0], Above):
@@ -202,7 +189,7 @@ def _definition_names(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, s
     return {rule.node: rule.id for rule in rules} | score
 
 
-def _notes(graph: RuleGraph, rules: tuple[Rule, ...]) -> dict[Node, str]:
+def _notes(graph: ModelParts, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """For each rule its id and what tables say of it."""
     figures = rule_figures(graph)
     said: dict[Node, str] = {}

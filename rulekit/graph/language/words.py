@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rulekit.errors import FormatError
-from rulekit.graph.files.file_format import dump
+from rulekit.graph.files.json_values import dump
 from rulekit.graph.nodes import Family, Node, Strength
 from rulekit.names import printable
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import distinct_rows
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, split_cells
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.learners.sums_of_rows.histograms import split_cells
 
 _GRID = 2.0**-20
 _BITS = 51
@@ -22,7 +22,7 @@ _HALVINGS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class RuleCells:
     """cell [n] of each row; holds [C, K]: which rules hold on a cell; counts [C, 2]: its weight of label 0 and 1."""
 
     cell: npt.NDArray[np.int32]
@@ -30,34 +30,34 @@ class Cells:
     counts: Ints
 
     @classmethod
-    def of_all(cls, labels: Ints, weights: Ints) -> Cells:
+    def of_all(cls, labels: Ints, weights: Ints) -> RuleCells:
         """One cell of all rows, without any rule."""
         positive = int(weights[labels == 1].sum())
         counts = np.array([[int(weights.sum()) - positive, positive]], dtype=np.int64)
         return cls(np.zeros(len(labels), dtype=np.int32), np.zeros((1, 0), dtype=bool), counts)
 
-    def with_rule(self, rows: Bools, labels: Ints, weights: Ints) -> Cells:
+    def with_rule(self, rows: Bools, labels: Ints, weights: Ints) -> RuleCells:
         """The cells with one rule more, which holds on some rows [n]."""
         return self._split(np.arange(len(self.holds)), len(self.holds), self.holds, rows, labels, weights)
 
-    def _split(self, merged: Ints, n: int, holds: Bools, rows: Bools, labels: Ints, weights: Ints) -> Cells:
+    def _split(self, merged: Ints, n: int, holds: Bools, rows: Bools, labels: Ints, weights: Ints) -> RuleCells:
         cell = self.cell.copy()
         own, counts = split_cells(
             cell, rows.view(np.uint8), np.array([False, True]), merged.astype(np.int64), n, labels, weights
         )
-        return Cells(cell, np.column_stack([holds[own // 2], (own % 2).astype(bool)]), counts)
+        return RuleCells(cell, np.column_stack([holds[own // 2], (own % 2).astype(bool)]), counts)
 
-    def exchanged(self, rule: int, rows: Bools, labels: Ints, weights: Ints) -> Cells:
+    def exchanged(self, rule: int, rows: Bools, labels: Ints, weights: Ints) -> RuleCells:
         """The cells with another rule in the place of one; it is the last one then."""
         merged, first, kept = self._merged(rule)
         return self._split(merged, len(first), kept[first], rows, labels, weights)
 
-    def without(self, rule: int) -> Cells:
+    def without(self, rule: int) -> RuleCells:
         """The cells without one rule."""
         merged, first, kept = self._merged(rule)
         counts = np.zeros((len(first), 2), dtype=np.int64)
         np.add.at(counts, merged, self.counts)
-        return Cells(merged[self.cell].astype(np.int32), kept[first], counts)
+        return RuleCells(merged[self.cell].astype(np.int32), kept[first], counts)
 
     def _merged(self, rule: int) -> tuple[Ints, Ints, Bools]:
         """The cell [C] that each becomes without a rule, the first one of each of these, and what holds on each [C]."""
@@ -67,7 +67,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class RuleWeights:
     """The bias and the weights [K] of the rules, multiples of 2^-20; loss: with the ridge, in rows."""
 
     bias: float
@@ -91,7 +91,7 @@ class Loss:
     signs [K]: 1 or -1 where a weight may have that sign only.
     """
 
-    cells: Cells
+    cells: RuleCells
     ridge: float
     unit: float
     signs: Floats
@@ -105,7 +105,7 @@ class Loss:
         object.__setattr__(self, "totals", totals)
         object.__setattr__(self, "scale", float(2.0 ** (np.frexp(totals.sum())[1] - _BITS)))
 
-    def at(self, bias: float, weights: Floats) -> Weights:
+    def at(self, bias: float, weights: Floats) -> RuleWeights:
         """The loss at some weights, which are rounded to the grid first."""
         weights = np.minimum(np.maximum(np.rint(weights / _GRID) * _GRID, -_LARGEST), _LARGEST)
         weights = np.where(self.signs * weights < 0.0, 0.0, weights)
@@ -115,16 +115,16 @@ class Loss:
         losses = self.totals * (np.maximum(scores, 0.0) + np.log1p(np.exp(-np.abs(scores))))
         losses -= self.cells.counts[:, 1] * scores
         ridge = 0.5 * self.ridge * float((weights**2).sum())
-        return Weights(bias, weights, float(losses.sum()) * self.unit + ridge)
+        return RuleWeights(bias, weights, float(losses.sum()) * self.unit + ridge)
 
-    def slopes(self, at: Weights) -> Floats:
+    def slopes(self, at: RuleWeights) -> Floats:
         """The gradient [K + 1], of the bias first."""
         each = self._integers(self.totals * self.shares(at) - self.cells.counts[:, 1])
         own = each @ self.holds
         found = np.concatenate([[each.sum()], own]) * self._step + np.concatenate([[0.0], self.ridge * at.weights])
         return np.asarray(found)
 
-    def curvatures(self, at: Weights) -> Floats:
+    def curvatures(self, at: RuleWeights) -> Floats:
         """The second derivatives [K + 1, K + 1], of the bias first."""
         shares = self.shares(at)
         each = self._integers(self.totals * (shares * (1.0 - shares)))
@@ -133,7 +133,7 @@ class Loss:
         found[np.arange(1, len(found)), np.arange(1, len(found))] += self.ridge
         return np.asarray(found)
 
-    def shares(self, at: Weights) -> Floats:
+    def shares(self, at: RuleWeights) -> Floats:
         """The probability of label 1 [C]."""
         return probabilities(self.holds @ at.weights + at.bias)
 
@@ -146,7 +146,7 @@ class Loss:
         return np.asarray(np.rint(values / self.scale))
 
 
-def newton(loss: Loss, at: Weights, steps: int, tolerance: float = 1e-9) -> Weights:
+def newton(loss: Loss, at: RuleWeights, steps: int, tolerance: float = 1e-9) -> RuleWeights:
     """Weights of less loss after so many steps; every second one takes the curvatures of the one before."""
     at = loss.at(at.bias, at.weights)
     inverse: Floats | None = None
@@ -165,7 +165,7 @@ def newton(loss: Loss, at: Weights, steps: int, tolerance: float = 1e-9) -> Weig
     return at
 
 
-def _shortened(loss: Loss, at: Weights, move: Floats) -> Weights | None:
+def _shortened(loss: Loss, at: RuleWeights, move: Floats) -> RuleWeights | None:
     """The weights after a move, or after a half of it, a quarter, ..: the first of less loss."""
     for halving in range(_HALVINGS):
         tried = loss.at(at.bias - float(move[0]) * 0.5**halving, at.weights - move[1:] * 0.5**halving)

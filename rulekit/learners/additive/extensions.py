@@ -1,20 +1,24 @@
 """The literals that a rule may get: of every column the best cuts and sets of levels, judged all at once.
 
 Ordered codes are added up as they stand, the others in the order of the step that suits them best, from the strongest
-against to the strongest for the positive class; see judging.
+against to the strongest for the positive class. Every partial sum is a literal: the codes up to one that has rows,
+those after it, or that one alone and all but it; each without what is unknown, the codes that have no place, and with
+it, where there is any. The sums are integers, and each gain is computed one operation at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from rulekit.learners.additive.judging import Asked, Judged, judged
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.additive.layout import Block, Layout
 from rulekit.learners.additive.literals import Literal, Literals, Penalties
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import compiled
 from rulekit.schema import MISSING_CODE
 
 GRADIENT, CURVATURE, WEIGHT = 0, 1, 2
@@ -98,7 +102,7 @@ def _best_first(values: Floats, most: int) -> Ints:
 class _Cuts:
     """The best cuts of the ordered columns."""
 
-    judged: Judged
+    judged: BestPartialSums
 
     def extension(self, layout: Layout, option: int, base: int, column: int, value: float) -> Extension:
         block, at = layout.ordered, int(self.judged.at[option, base, column])
@@ -116,7 +120,7 @@ class _Cuts:
 class _Sets:
     """The best sets of levels of the other columns; order, present [bases, codes]: see `_sets`."""
 
-    judged: Judged
+    judged: BestPartialSums
     order: Ints
     present: Bools
 
@@ -191,14 +195,14 @@ def _asked(
     penalties: Penalties,
     *,
     alone: bool,
-) -> Asked:
+) -> PartialSums:
     allowed = layout.allowed
     barred = np.zeros((len(bases), len(block.columns)), dtype=bool)
     if len(allowed.apart):
         for b, base in enumerate(bases):
             beside = [j for literal in base.literals for j in literal.reads or (literal.column,)]
             barred[b] = allowed.apart[block.columns][:, beside].any(axis=1)
-    return Asked(
+    return PartialSums(
         sums,
         np.array([base.total for base in bases]),
         over.everything,
@@ -214,3 +218,108 @@ def _asked(
         np.array([2.0 * penalties.per_literal * len(base.literals) for base in bases]),
         alone,
     )
+
+
+# The kernel -----------------------------------------------------------------------------------------------------------
+
+
+OPTIONS = 8
+"""2 k + 1 is option 2 k with what is unknown; k: the codes up to one, those after it, that one, all others."""
+
+
+class BestPartialSums(NamedTuple):
+    """By option, base and column [8, bases, columns]: the largest value, at which code, and the sign of the weight."""
+
+    values: Floats
+    at: Ints
+    signs: npt.NDArray[np.int8]
+
+
+class PartialSums(NamedTuple):
+    """What is judged.
+
+    sums [bases, codes, 3], totals [bases, 3], everything [3]: of gradient, curvature and weight over the rows of each
+    base and all rows, as integers; units [3]: what these are worth. starts [columns + 1]: of the codes of each column.
+    damping, least: see Penalties, the latter as an integer. signs [bases]: that a weight must have (0: either).
+    directions [columns]: 1 or -1 where codes after one are to speak for or against. against [columns]: whether what is
+    unknown may stand in literals that speak against only. barred [bases, columns]: which columns may not join.
+    prices [bases, codes]: of the sets up to a code; fixed [bases]: of any literal. alone: whether single codes count.
+    """
+
+    sums: Ints
+    totals: Ints
+    everything: Ints
+    units: Floats
+    starts: Ints
+    damping: float
+    least: int
+    signs: Ints
+    directions: Ints
+    against: Bools
+    barred: Bools
+    prices: Floats
+    fixed: Floats
+    alone: bool
+
+
+def judged(asked: PartialSums) -> BestPartialSums:
+    """The best partial sums; -inf where there is none. Of equals the first code is taken."""
+    shape = (OPTIONS, len(asked.sums), len(asked.starts) - 1)
+    found = BestPartialSums(np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8))
+    _judge(*asked, *found)
+    return found
+
+
+@compiled
+def _judge(
+    sums: Any, totals: Any, everything: Any, units: Any, starts: Any, damping: float, least: int, signs: Any,
+    directions: Any, against: Any, barred: Any, prices: Any, fixed: Any, alone: bool, best: Any, at: Any, sign: Any,
+) -> None:  # fmt: skip
+    base, rest = everything[0] * units[0], everything[1] * units[1]
+    for b in range(sums.shape[0]):
+        for c in range(len(starts) - 1):
+            if barred[b, c]:
+                continue
+            known = np.zeros(3, dtype=np.int64)
+            for k in range(starts[c], starts[c + 1]):
+                for s in range(3):
+                    known[s] += sums[b, k, s]
+            below = np.zeros(3, dtype=np.int64)
+            step = 1 if against[c] or totals[b, 2] > known[2] else 2
+            for k in range(starts[c], starts[c + 1]):
+                for s in range(3):
+                    below[s] += sums[b, k, s]
+                if sums[b, k, 2] == 0:
+                    continue
+                for option in range(0, 8 if alone else 4, step):
+                    over = option // 2 % 2
+                    g = below[0] if option < 4 else sums[b, k, 0]
+                    h = below[1] if option < 4 else sums[b, k, 1]
+                    w = below[2] if option < 4 else sums[b, k, 2]
+                    if over:
+                        g, h, w = known[0] - g, known[1] - h, known[2] - w
+                    if option % 2:
+                        g += totals[b, 0] - known[0]
+                        h += totals[b, 1] - known[1]
+                        w += totals[b, 2] - known[2]
+                    if w < least or everything[2] - w < least or w >= totals[b, 2]:
+                        continue
+                    curvature = h * units[1]
+                    share = curvature / rest
+                    away = g * units[0] - base * share
+                    value = away * away / (curvature * (1.0 - share) + damping) - fixed[b]
+                    if option < 4:
+                        value = value - prices[b, k]
+                    if value <= best[option, b, c]:
+                        continue
+                    own = 1 if away < 0.0 else -1
+                    if signs[b] != 0 and own != signs[b]:
+                        continue
+                    if against[c] and own != (-1 if option % 2 else 1):
+                        continue
+                    way = directions[c] * (1 if over else -1)
+                    if way != 0 and own != way:
+                        continue
+                    best[option, b, c] = value
+                    at[option, b, c] = k
+                    sign[option, b, c] = own

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
+from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
 from rulekit.learners.additive.extensions import CURVATURE, extensions, gain_of
-from rulekit.learners.additive.known import Known
+from rulekit.learners.additive.known import KnownRule
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
 from rulekit.learners.additive.rows import rows_of
-from rulekit.learners.additive.search import Held, Rule, Slopes, best_rule
+from rulekit.learners.additive.search import Held, Slopes, WeightedRule, best_rule
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
 
@@ -21,12 +21,12 @@ _STEPS, _LAST_STEPS = 2, 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class GrownSum:
     """Rules and their weights on the training rows."""
 
-    rules: tuple[Rule, ...]
-    cells: Cells
-    at: Weights
+    rules: tuple[WeightedRule, ...]
+    cells: RuleCells
+    at: RuleWeights
 
     @property
     def stays(self) -> bool:
@@ -37,42 +37,42 @@ class Sum:
         signs = np.array([rule.sign for rule in self.rules], dtype=np.float64)
         return Loss(self.cells, penalties.ridge, problem.weight_unit, signs)
 
-    def fitted(self, problem: Problem, penalties: Penalties, steps: int) -> Sum:
+    def fitted(self, problem: Problem, penalties: Penalties, steps: int) -> GrownSum:
         """The same rules with better weights."""
         return replace(self, at=newton(self.loss(problem, penalties), self.at, steps))
 
-    def with_rule(self, problem: Problem, rule: Rule) -> Sum:
+    def with_rule(self, problem: Problem, rule: WeightedRule) -> GrownSum:
         """With one rule more, of no weight yet."""
         cells = self.cells.with_rule(rule.mask, problem.labels, problem.weights)
-        return Sum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
+        return GrownSum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
 
-    def without(self, k: int) -> Sum:
+    def without(self, k: int) -> GrownSum:
         """Without one rule."""
         rules = (*self.rules[:k], *self.rules[k + 1 :])
-        return Sum(rules, self.cells.without(k), replace(self.at, weights=np.delete(self.at.weights, k)))
+        return GrownSum(rules, self.cells.without(k), replace(self.at, weights=np.delete(self.at.weights, k)))
 
-    def first_last(self) -> Sum:
+    def first_last(self) -> GrownSum:
         """With the first rule at the end."""
         cells = replace(self.cells, holds=np.roll(self.cells.holds, -1, axis=1))
         at = replace(self.at, weights=np.roll(self.at.weights, -1))
-        return Sum((*self.rules[1:], self.rules[0]), cells, at)
+        return GrownSum((*self.rules[1:], self.rules[0]), cells, at)
 
-    def without_rows(self) -> Sum:
+    def without_rows(self) -> GrownSum:
         """The same, no longer saying which cell each row has: no rule can be added, and weights still be fitted."""
         return replace(self, cells=replace(self.cells, cell=np.zeros(0, dtype=np.int32)))
 
-    def exchanged(self, problem: Problem, k: int, rule: Rule) -> Sum:
+    def exchanged(self, problem: Problem, k: int, rule: WeightedRule) -> GrownSum:
         """With another rule in the place of one, at the end."""
         cells = self.cells.exchanged(k, rule.mask, problem.labels, problem.weights)
         rules = (*self.rules[:k], *self.rules[k + 1 :], rule)
         weights = np.append(np.delete(self.at.weights, k), self.at.weights[k])
-        return Sum(rules, cells, replace(self.at, weights=weights))
+        return GrownSum(rules, cells, replace(self.at, weights=weights))
 
 
-def begun(problem: Problem, penalties: Penalties, known: Sequence[Known] = ()) -> Sum:
+def begun(problem: Problem, penalties: Penalties, known: Sequence[KnownRule] = ()) -> GrownSum:
     """The sum of the known rules that stay alone."""
-    cells = Cells.of_all(problem.labels, problem.weights)
-    found = Sum((), cells, Weights(0.0, np.zeros(0), np.inf))
+    cells = RuleCells.of_all(problem.labels, problem.weights)
+    found = GrownSum((), cells, RuleWeights(0.0, np.zeros(0), np.inf))
     for each in known:
         if each.role != "free":
             found = found.with_rule(problem, each.rule(problem))
@@ -87,8 +87,8 @@ def grown(
     n_threads: int,
     watch: Watch,
     width: int = 5,
-    known: Sequence[Known] = (),
-) -> Iterator[Sum]:
+    known: Sequence[KnownRule] = (),
+) -> Iterator[GrownSum]:
     """Sums of 1, 2, .. rules; the first one has all that stay, then come the other known ones, best first."""
     found = begun(problem, penalties, known)
     if found.rules:
@@ -106,7 +106,7 @@ def grown(
 
 
 def polished(
-    found: Sum,
+    found: GrownSum,
     problem: Problem,
     layout: Layout,
     penalties: Penalties,
@@ -114,7 +114,7 @@ def polished(
     watch: Watch,
     passes: int = 2,
     width: int = 5,
-) -> Sum:
+) -> GrownSum:
     """The sum after passes over its rules, each of which may exchange, lose or get a literal, at last be another."""
     found = found.fitted(problem, penalties, _LAST_STEPS)
     for n in range(passes):
@@ -125,8 +125,8 @@ def polished(
 
 
 def _reconsidered(
-    found: Sum, problem: Problem, layout: Layout, penalties: Penalties, n_threads: int, watch: Watch, width: int
-) -> Sum:
+    found: GrownSum, problem: Problem, layout: Layout, penalties: Penalties, n_threads: int, watch: Watch, width: int
+) -> GrownSum:
     """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
     rule = found.rules[0]
     if rule.role != "free":
@@ -151,7 +151,7 @@ def _reconsidered(
         if own.literals and own.literals is not literals:
             price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
             candidates.append((gain_of(base.total, slopes.over, penalties.damping) - price, own))
-    rules = [Rule.of(own, value, n) for value, own in candidates]
+    rules = [WeightedRule.of(own, value, n) for value, own in candidates]
     if width:
         anew = best_rule(slopes, penalties, watch, width, known)
         rules += [] if anew is None else [anew]

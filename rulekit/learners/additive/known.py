@@ -9,40 +9,42 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Node, Not
 from rulekit.graph.rule_graph import Required
 from rulekit.learners.additive.literals import Literal, Literals
 from rulekit.learners.additive.rows import rows_of
-from rulekit.learners.additive.search import Held, Role, Rule
+from rulekit.learners.additive.search import Held, Role, WeightedRule
 from rulekit.learners.contract import Question
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.promises.constraints import broken_promise, refuse_broken, required_of
-from rulekit.learners.promises.starts import Given, check_classes, given_rules, terms_of_part, with_given
-from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.learners.promises.starts import GivenRules, check_classes, given_rules, terms_of_part, with_given
 from rulekit.schema import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownRule:
     """A rule that is known; sign: of its weight (0: any)."""
 
     literals: Literals
     sign: int
     role: Role
 
-    def rule(self, problem: Problem) -> Rule:
+    def rule(self, problem: Problem) -> WeightedRule:
         """It as a rule on the rows of a problem."""
         n = len(problem.labels)
-        return Rule.of(Held(self.literals, rows_of(problem.codes, n, self.literals), self.sign), 0.0, n, self.role)
+        return WeightedRule.of(
+            Held(self.literals, rows_of(problem.codes, n, self.literals), self.sign), 0.0, n, self.role
+        )
 
 
 def with_known(
     problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
-) -> tuple[Problem, list[tuple[Known, ...]]]:
+) -> tuple[Problem, list[tuple[KnownRule, ...]]]:
     """The problem with known rules as columns behind its own, and by question these rules.
 
     A required decision is a rule for or against each question, and its weight has that sign. Raises InputError for a
@@ -56,7 +58,7 @@ def with_known(
         why = "of several classes the largest sum decides, and none outweighs the sums of the others"
         raise InputError(why, where="require", fix="leave it out, or take another learner")
     free = Allowed.of(problem.columns, table.constraints).free
-    started = [Given((), ())] * len(questions)
+    started = [GivenRules((), ())] * len(questions)
     if settings.start is not None:
         check_classes(settings.start, classes, settings.ordered is not None)
         terms = [terms_of_part(part) for part in settings.start.decision.parts]
@@ -66,7 +68,7 @@ def with_known(
         signs[node] = _sign(node, schema)
     conditions = {promise.condition for promise in required}
     started = [
-        Given(
+        GivenRules(
             tuple(node for node in own.kept if node not in conditions),
             tuple(node for node in own.begun if node not in conditions and signs.get(node, 0) is not None),
         )
@@ -81,10 +83,10 @@ def with_known(
     for question, own, (kept, begun) in zip(questions, started, clauses, strict=True):
         rules = [*_required(required, question.index, first, problem, schema)]
         rules += [
-            Known(_literals(each, problem), signs.get(node) or 0, "stays") for node, each in _pairs(own.kept, kept)
+            KnownRule(_literals(each, problem), signs.get(node) or 0, "stays") for node, each in _pairs(own.kept, kept)
         ]
         rules += [
-            Known(_literals(each, problem), signs.get(node) or 0, "free") for node, each in _pairs(own.begun, begun)
+            KnownRule(_literals(each, problem), signs.get(node) or 0, "free") for node, each in _pairs(own.begun, begun)
         ]
         known.append(tuple(rules))
     return problem, known
@@ -109,18 +111,20 @@ def _literals(clause: Clause, problem: Problem) -> Literals:
     return tuple(found)
 
 
-def _required(required: Sequence[Required], question: int, first: int, problem: Problem, schema: Schema) -> list[Known]:
+def _required(
+    required: Sequence[Required], question: int, first: int, problem: Problem, schema: Schema
+) -> list[KnownRule]:
     """What is required as rules for or against a question; first: the column of the first one."""
     speaks = [promise.class_index > question for promise in required]
     told = list(zip((promise.condition for promise in required), speaks, strict=True))
     refuse_broken([node for node, own in told if own], schema, [node for node, own in told if not own])
     return [
-        Known(_literals({first + place: HOLDS}, problem), 1 if own else -1, "decides")
+        KnownRule(_literals({first + place: HOLDS}, problem), 1 if own else -1, "decides")
         for place, own in enumerate(speaks)
     ]
 
 
-def outweighing(rules: Sequence[Rule], weights: Floats, bias: float) -> Floats:
+def outweighing(rules: Sequence[WeightedRule], weights: Floats, bias: float) -> Floats:
     """The weights [K]; of rules that decide so large that the sum is on their side of 0 whatever other rules hold.
 
     Those of different signs never hold together.

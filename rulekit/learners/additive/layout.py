@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.promises.allowed import Allowed
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 from rulekit.schema import FIRST_LEVEL_CODE
 
 

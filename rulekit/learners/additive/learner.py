@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.learners.additive.growth import begun
 from rulekit.learners.additive.known import with_known
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Penalties
-from rulekit.learners.additive.models import AdditiveRules
-from rulekit.learners.additive.paths import Plan, best_sums, candidate_of, sums_of
+from rulekit.learners.additive.paths import AdditiveRules, SumPlan, best_sums, candidate_of, sums_of
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants, setting
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.folds import fold_of_rows
@@ -27,7 +27,7 @@ from rulekit.learners.parameters import number, or_automatic, whole, words_or_li
 from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import PointSettings, StartSettings
-from rulekit.learners.sums_of_rows.histograms import Floats, exact_sum
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import log_odds
 
 
@@ -89,7 +89,9 @@ class WeightedRules(RuleLearner):
         settings: AdditiveRulesSettings = questions[0].settings
         refuse_for_sums(settings, classes)
         layout = Layout.of(problem.columns, Allowed.of(problem.columns, data.table.constraints))
-        plan = Plan(layout, complexities(settings, problem.total), settings.max_rules, settings.beam, settings.polish)
+        plan = SumPlan(
+            layout, complexities(settings, problem.total), settings.max_rules, settings.beam, settings.polish
+        )
         problem, known = with_known(problem, questions, data, classes)
         return [
             replace(question, problem=replace(problem, labels=question.problem.labels), plan=replace(plan, known=own))
@@ -98,20 +100,20 @@ class WeightedRules(RuleLearner):
 
     def nothing(self, question: Question) -> Candidate:
         """The rules that stay, or the share of the positive rows where there are none."""
-        plan: Plan = question.plan
+        plan: SumPlan = question.plan
         found = begun(question.problem, plan.complexities[0], plan.known)
         own = candidate_of(found, found.at, question.problem)
         return own if found.rules else replace(super().nothing(question), objective=own.objective)
 
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""
-        plan: Plan = question.plan
+        plan: SumPlan = question.plan
         yield from _sums(question, plan.complexities[0], _seen(question))
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every complexity; the one that is taken is looked at once more."""
-        plan: Plan = question.plan
+        plan: SumPlan = question.plan
         seen = _seen(question)
         others = [partial(_path, question, each, seen) for each in plan.complexities[1:]]
         threads = question.n_threads, question.watch
@@ -140,14 +142,14 @@ def _seen(question: Question) -> Problem:
     problem, most = question.problem, _ROWS_OF_A_FOLD if question.fold else _ROWS
     if problem.total <= most:
         return problem
-    plan: Plan = question.plan
+    plan: SumPlan = question.plan
     seen = plan.drawn.of(problem, most, question.seed + 1)
     return seen if question.fold else replace(seen, weight_unit=problem.total / most)
 
 
-def _compared(question: Question) -> Plan:
+def _compared(question: Question) -> SumPlan:
     """How hard is looked for rules: in a fold each literal is the best one, without a second look."""
-    plan: Plan = question.plan
+    plan: SumPlan = question.plan
     return replace(plan, width=1) if question.fold else plan
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rulekit.arrays import Bools
 from rulekit.learners.models.rule_sets import Clause
-from rulekit.learners.sums_of_rows.histograms import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

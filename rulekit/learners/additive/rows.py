@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.learners.additive.literals import Literal, Literals
 from rulekit.learners.additive.sums import RowNumbers
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)

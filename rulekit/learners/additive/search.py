@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.additive.corrective import Cells, Weights
+from rulekit.arrays import Bools, Ints
+from rulekit.learners.additive.corrective import RuleCells, RuleWeights
 from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, Sums, extensions, gain_of
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.additive.literals import Literals, Penalties, clause_of, with_literal
@@ -19,7 +20,6 @@ from rulekit.learners.additive.sums import RowNumbers, Values, sums_by_code, val
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.rule_sets import Clause
-from rulekit.learners.sums_of_rows.histograms import Bools, Ints
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 Role = Literal["free", "stays", "decides"]
@@ -41,7 +41,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class WeightedRule:
     """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any).
 
     clause: the literals by column. bits: which of the n rows it has, eight in a byte, since it stays while others are
@@ -68,7 +68,7 @@ class Rule:
         return np.flatnonzero(self.mask).astype(np.uint32)
 
     @classmethod
-    def of(cls, held: Held, value: float, n: int, role: Role = "free") -> Rule:
+    def of(cls, held: Held, value: float, n: int, role: Role = "free") -> WeightedRule:
         """A rule of that value, of n rows."""
         bits, clause = np.packbits(mask_of(held.rows, n)), clause_of(held.literals)
         return cls(held.literals, clause, bits, n, mark(held.rows, n), value, held.sign, role)
@@ -84,7 +84,7 @@ class Slopes:
     n_threads: int
 
     @classmethod
-    def of(cls, problem: Problem, layout: Layout, cells: Cells, at: Weights, n_threads: int) -> Slopes:
+    def of(cls, problem: Problem, layout: Layout, cells: RuleCells, at: RuleWeights, n_threads: int) -> Slopes:
         """Of the scores of all rows."""
         values = values_of(cells, at, problem.labels, problem.weights, problem.weight_unit)
         return cls(problem, layout, values, n_threads)
@@ -117,7 +117,7 @@ class Slopes:
         first = slice(0, int(self.layout.offsets[1])) if len(self.layout.columns) else slice(0, 0)
         return Base(literals, sums, sums[first].sum(axis=0), sign)
 
-    def best_of(self, rules: Sequence[Rule], penalties: Penalties) -> Rule:
+    def best_of(self, rules: Sequence[WeightedRule], penalties: Penalties) -> WeightedRule:
         """The rule of the largest gain among some; the first one where the sums are certain of every row."""
         if not self.over.everything[CURVATURE]:
             return rules[0]
@@ -143,14 +143,14 @@ class Slopes:
 
 def best_rule(
     slopes: Slopes, penalties: Penalties, watch: Watch, width: int = _WIDTH, known: Container[int] = ()
-) -> Rule | None:
+) -> WeightedRule | None:
     """The conjunction of the largest gain; one with more literals must be a hundredth better.
 
     known: the `mark` of rules that stand already; one on the same rows would only halve what its weight is penalised.
     """
     n = len(slopes.problem.labels)
     kept = [Held((), all_rows(n), 0)]
-    best: Rule | None = None
+    best: WeightedRule | None = None
     for length in range(1, penalties.most + 1):
         watch.check()
         bases = slopes.bases(kept)
@@ -168,7 +168,7 @@ def best_rule(
             held = slopes.extended(each, kept, bases)
             grown.append(held)
             if not taken and (best is None or each.value > _BETTER * best.value):
-                rule = Rule.of(held, each.value, n)
+                rule = WeightedRule.of(held, each.value, n)
                 if rule.mark not in known:
                     taken, best = True, rule
         kept = grown

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.additive.corrective import Cells, Weights, probabilities
+from rulekit.arrays import Floats, Ints
+from rulekit.learners.additive.corrective import RuleCells, RuleWeights, probabilities
 from rulekit.learners.additive.layout import Layout
 from rulekit.learners.data.codes import Codes, columns_in_matrix, groups_of, matrix_of
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
-from rulekit.learners.sums_of_rows.kernels import compiled_unless
+from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
 
 RowNumbers = npt.NDArray[np.uint32]
 
@@ -26,7 +26,6 @@ _FINE = 13
 _COUNT, _CURVATURE = 13, 25
 _ROWS = 4000
 """A gradient is at most 2^13 and a curvature, four times as fine, too: 4,000 rows stay within the fields."""
-_PART = 26
 _TOGETHER = 64
 
 
@@ -43,7 +42,7 @@ class Values:
     units: Floats
 
 
-def values_of(cells: Cells, at: Weights, labels: Ints, weights: Ints, unit: float) -> Values:
+def values_of(cells: RuleCells, at: RuleWeights, labels: Ints, weights: Ints, unit: float) -> Values:
     """The values at some weights of the rules; unit: what one unit of the rows' weights is."""
     shares = probabilities(at.scores(cells.holds))
     gradient = np.rint(np.column_stack([shares, shares - 1.0]) * 2.0**_FINE).astype(np.int64)
@@ -54,8 +53,7 @@ def values_of(cells: Cells, at: Weights, labels: Ints, weights: Ints, unit: floa
     total = np.array([(gradient * counts).sum(), (curvature * counts.sum(axis=1)).sum(), counts.sum()])
     by_cell = (gradient << (_CURVATURE + _COUNT)) + (curvature[:, None] << _COUNT) + 1
     units = np.array([2.0**-_FINE, 2.0 ** -(_FINE + 2), 1.0]) * (unit * shared)
-    each = np.empty(len(labels), dtype=np.int64)
-    _spread(by_cell, cells.cell, labels, each)
+    each = by_cell[cells.cell, labels]
     if equal:
         return Values(each, total, units)
     return Values(np.column_stack(_fields(each)) * weights[:, None], total, units)
@@ -65,16 +63,6 @@ def _fields(packed: Ints) -> tuple[Ints, Ints, Ints]:
     """Gradient, curvature and count of values [..] that have them in one integer."""
     curvature = (packed >> _COUNT) & ((1 << _CURVATURE) - 1)
     return packed >> (_COUNT + _CURVATURE), curvature, packed & ((1 << _COUNT) - 1)
-
-
-def _spread_at_once(by_cell: Any, cell: Any, labels: Any, each: Any) -> None:
-    each[:] = by_cell[cell, labels]
-
-
-@compiled_unless(_spread_at_once)
-def _spread(by_cell: Any, cell: Any, labels: Any, each: Any) -> None:
-    for i in range(len(cell)):
-        each[i] = by_cell[cell[i], labels[i]]
 
 
 def sums_by_code(codes: Codes, layout: Layout, rows: RowNumbers, values: Values) -> Ints:
@@ -87,7 +75,7 @@ def sums_by_code(codes: Codes, layout: Layout, rows: RowNumbers, values: Values)
     return sums
 
 
-class _Group(NamedTuple):
+class _ColumnGroup(NamedTuple):
     """Columns [k] that are read together, and where the codes of each begin [k] and end [k] among all."""
 
     columns: Ints
@@ -96,11 +84,11 @@ class _Group(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _groups(layout: Layout, width: int) -> tuple[_Group, ...]:
+def _groups(layout: Layout, width: int) -> tuple[_ColumnGroup, ...]:
     """Kept, since the sums of a few rows take no longer than to find these; width: see `columns_in_matrix`."""
     columns = np.arange(len(layout.columns))
     return tuple(
-        _Group(group, layout.offsets[group].astype(np.uint64), layout.offsets[group + 1])
+        _ColumnGroup(group, layout.offsets[group].astype(np.uint64), layout.offsets[group + 1])
         for group in groups_of(columns, width, _TOGETHER)
     )
 
@@ -145,20 +133,7 @@ def _add_fields(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, valu
                     packed[code] = 0
 
 
-def _add_at_once(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
-    # bincount adds doubles, which hold whole numbers below 2^53: longer ones are added up in two parts.
-    chosen = values[rows]
-    parts = [(chosen, 0)]
-    if len(chosen) and float(np.abs(chosen).max(axis=0).max()) * len(chosen) >= 2.0**53:
-        parts = [(chosen & ((1 << _PART) - 1), 0), (chosen >> _PART, _PART)]
-    for place, start, end in zip(where.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        own = matrix[rows, place]
-        for part, shift in parts:
-            for k in range(3):
-                sums[start:end, k] += np.bincount(own, part[:, k], end - start).astype(np.int64) << shift
-
-
-@compiled_unless(_add_at_once)
+@compiled
 def _add(matrix: Any, where: Any, starts: Any, ends: Any, rows: Any, values: Any, sums: Any) -> None:
     for i in range(len(rows)):
         row = rows[i]

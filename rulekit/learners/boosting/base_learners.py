@@ -13,7 +13,7 @@ from rulekit.errors import InputError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_learner, refuse_unable
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import blamed
-from rulekit.learners.learning import Plan, learn_all
+from rulekit.learners.learning import LearningPlan, learn_all
 from rulekit.learners.parameters import Allowed, check_parameters, value_for
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import Settings
@@ -52,7 +52,7 @@ class BaseLearner:
             plan=self.question.plan,
         )
         most = int(getattr(self.settings, self.learner.size_parameter, 0))
-        plan = Plan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))
+        plan = LearningPlan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))
         with blamed(type(self.learner)), one_blas_thread():  # products of units are the same on any machine
             (run,), stopped = learn_all(self.learner, [question], plan)
         if stopped:

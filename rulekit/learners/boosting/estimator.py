@@ -18,7 +18,7 @@ from rulekit.learners.boosting.majority import MajorityVote
 from rulekit.learners.boosting.sums import Boosted
 from rulekit.learners.contract import Frame, Model
 from rulekit.learners.data.inputs import check_rows
-from rulekit.learners.models.pointed import Pointed
+from rulekit.learners.models.giving_points import Pointed
 from rulekit.tables.table import Table
 
 

@@ -22,7 +22,7 @@ from rulekit.learners.data.folds import Folds, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.models.pointed import totals_of
+from rulekit.learners.models.giving_points import totals_of
 from rulekit.learners.sizes.path import ModelPath
 
 _Held = Sequence[tuple[Problem, Sequence[Candidate]]]

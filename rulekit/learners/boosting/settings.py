@@ -17,7 +17,7 @@ Vote = Literal["adaboost", "multiplicative", "accuracy", "majority"]
 class AdaBoostSettings(PointSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
-    n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    n_estimators: int = setting(100, whole(1), "most rounds; each adds one condition")
     base: Any = setting(
         "stump", BASE, "what votes: stump (one condition), or models of another learner, as cnll(size=1)"
     )
@@ -36,7 +36,7 @@ class AdaBoostSettings(PointSettings):
         1.5, number(1), "by which a row's weight is multiplied or divided, with vote=multiplicative"
     )
     probability: Literal["sigmoid", "platt"] = setting(
-        "sigmoid", one_of("sigmoid", "platt"), "what is reported of a sum: of twice the sum, or fitted to held-out rows"
+        "sigmoid", one_of("sigmoid", "platt"), "the predicted probability: of twice the sum, or fitted to held-out rows"
     )
     early_stop: bool = setting(
         True, TRUTH, "end at the first condition that is no better than guessing; False: keep it"

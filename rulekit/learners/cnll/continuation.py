@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.contract import Frame
@@ -20,6 +19,7 @@ from rulekit.learners.data.problem import HOLDS, KNOWN, Problem
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit, NoisyFormula, ReadOnceTree
 from rulekit.learners.models.rule_sets import Clause, truths_on_cells
 from rulekit.learners.promises.starts import WHERE
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.schema import Schema
 
 _ABOVE_HALF = 0.501

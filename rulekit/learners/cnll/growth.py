@@ -22,7 +22,7 @@ from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit, ReadOnceTree
 from rulekit.learners.sizes.contest import Contest
-from rulekit.learners.sizes.path import NO_LIMITS, SizeLimits
+from rulekit.learners.sizes.limits import NO_LIMITS, SizeLimits
 
 _FALL = 1e-9
 _MOST_SWEEPS = 20

@@ -30,7 +30,7 @@ from rulekit.learners.parameters import number, or_automatic, whole
 from rulekit.learners.promises.starts import rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import StartSettings
-from rulekit.learners.sizes.path import SizeLimits
+from rulekit.learners.sizes.limits import SizeLimits
 from rulekit.schema import Schema
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.models.noisy_formulas import FIRST, Move, Operator, ReadOnceTree
-from rulekit.learners.sizes.path import SizeLimits
+from rulekit.learners.sizes.limits import SizeLimits
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}

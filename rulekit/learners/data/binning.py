@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats, Ints
 from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import PART, Table, gathered
@@ -53,7 +52,7 @@ class BinnedColumn:
         return self.feature.kind != "categorical" or self.feature.ordered
 
 
-def least_level(rows: float | None, weights: npt.NDArray[np.int64], unit: float) -> int:
+def least_level(rows: float | None, weights: Ints, unit: float) -> int:
     """The least weight, in units, with which a level stands for itself.
 
     By default 10 rows, or a hundredth of them where that is less, but 2 at least.
@@ -68,17 +67,17 @@ def least_side(rows: float) -> float:
 
 
 def bin_table(
-    table: Table, weights: npt.NDArray[Any], max_bins: int | None, least_level: int = 0, n_threads: int = 1
+    table: Table, weights: Array, max_bins: int | None, least_level: int = 0, n_threads: int = 1
 ) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
     """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
     used = binned_features(table)
     together = bool(used) and max_bins is not None and max_bins < _MOST_SMALL
     matrix = np.empty((table.n_rows, len(used) if together else 0), dtype=np.uint8)
-    alone: dict[int, npt.NDArray[Any]] = {}
+    alone: dict[int, Array] = {}
 
     def put(first: int) -> list[BinnedColumn]:
         few, found = used[first : first + _TOGETHER], list[BinnedColumn]()
-        small: dict[int, npt.NDArray[Any]] = {}
+        small: dict[int, Array] = {}
         for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
             index, feature = used[place]
             column, codes = bin_column(feature, index, array, weights, max_bins, least_level)
@@ -108,11 +107,11 @@ def binned_features(table: Table) -> list[tuple[int, Feature]]:
 def bin_column(
     feature: Feature,
     index: int,
-    array: npt.NDArray[Any],
-    weights: npt.NDArray[Any],
+    array: Array,
+    weights: Array,
     max_bins: int | None,
     least_level: int = 0,
-) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+) -> tuple[BinnedColumn, Array]:
     """One encoded column [n], binned by the weights [n] of its values, and its codes [n].
 
     Levels of a category that weigh less than least_level are pooled.
@@ -135,10 +134,10 @@ def bin_column(
 def bin_values(
     feature: Feature,
     index: int,
-    values: npt.NDArray[Any],
+    values: Array,
     counts: Floats,
     max_bins: int | None,
-) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+) -> tuple[BinnedColumn, Array]:
     """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
     first = first_of_bins(counts, max_bins)
     low = values[first]
@@ -146,14 +145,14 @@ def bin_values(
     return numeric_column(feature, index, low, high), high
 
 
-def numeric_column(feature: Feature, index: int, low: npt.NDArray[Any], high: npt.NDArray[Any]) -> BinnedColumn:
+def numeric_column(feature: Feature, index: int, low: Array, high: Array) -> BinnedColumn:
     """A numeric column whose bins have these first and last values."""
     none = np.full(1, np.nan)
     bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
     return BinnedColumn(feature, index, 1 + len(low), bottoms, tops)
 
 
-def assign_bins(array: npt.NDArray[Any], high: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+def assign_bins(array: Array, high: Array, codes: Array) -> None:
     """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
 
     The first bits of a float tell its place among the bins but for the few values near an end, which pays where there
@@ -176,7 +175,7 @@ _LOOKED_UP_BITS = 15
 _MOST_LOOKED_UP = 1 << 15
 
 
-def _rising(bits: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _rising(bits: Array) -> Array:
     """Bits of floats, without minus zero and NaN, as integers in the order of the floats."""
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
@@ -196,7 +195,7 @@ def _assign_bins(array: Any, bits: Any, shift: int, first: Any, high: Any, codes
         codes[i] = at + 1 if x == x else 0
 
 
-def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Floats]:
+def _distinct(array: Array, weights: Array) -> tuple[Array, Floats]:
     """The distinct values of a numeric column in ascending order, and their weights."""
     values = np.sort(array)
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
@@ -213,7 +212,7 @@ def _distinct(array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> tuple[npt.N
     return values, counts
 
 
-def runs(values: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+def runs(values: Array) -> Iterator[tuple[Ints, Floats]]:
     """Where each distinct value first stands among sorted values, and how often it occurs, a part at a time."""
     start = 0
     while start < len(values):
@@ -229,17 +228,15 @@ def runs(values: npt.NDArray[Any]) -> Iterator[tuple[npt.NDArray[np.int64], npt.
 
 
 def _bin_levels(
-    feature: Feature, index: int, array: npt.NDArray[Any], weights: npt.NDArray[Any], least_level: int
-) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+    feature: Feature, index: int, array: Array, weights: Array, least_level: int
+) -> tuple[BinnedColumn, Array]:
     # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
     totals = np.bincount(array, weights, FIRST_LEVEL_CODE + len(feature.levels))
     column, codes = bin_levels(feature, index, totals, least_level)
     return column, codes[array]
 
 
-def bin_levels(
-    feature: Feature, index: int, totals: npt.NDArray[Any], least_level: int
-) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+def bin_levels(feature: Feature, index: int, totals: Array, least_level: int) -> tuple[BinnedColumn, Array]:
     """A category by the weights of its encoded codes, and the bin of each of these codes."""
     n_levels = len(feature.levels)
     kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
@@ -252,7 +249,7 @@ def bin_levels(
     return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
 
 
-def first_of_bins(counts: npt.NDArray[Any], max_bins: int | None) -> npt.NDArray[np.int64]:
+def first_of_bins(counts: Array, max_bins: int | None) -> Ints:
     """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
     m = len(counts)
     if max_bins is None or m <= max_bins:

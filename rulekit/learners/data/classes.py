@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.contract import Kind
+from rulekit.learners.contract import Able, Kind
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, class_totals
+from rulekit.learners.sums_of_rows.histograms import class_totals
 from rulekit.tables.labels import parse_cost
 from rulekit.tables.table import absent
-
-if TYPE_CHECKING:
-    from rulekit.learners.rule_learner import RuleLearner
 
 
 def prices_of(learner: str, cost: Any, classes: tuple[ClassLabel, ...], order: Sequence[int]) -> Floats:
@@ -66,7 +63,7 @@ def _of_matrix(learner: str, matrix: Floats, k: int) -> Floats:
 def class_order(
     learner: str,
     classes: tuple[ClassLabel, ...],
-    rows: npt.NDArray[Any],
+    rows: Array,
     positive: Any,
     ordered: Sequence[Any] | None,
     default: Any,
@@ -178,7 +175,7 @@ def _mean(factors: Floats, totals: Floats, among: Bools) -> float:
     return float(f"{mean:.6g}")
 
 
-def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, npt.NDArray[Any]]]:
+def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, Array]]:
     """What each question is to tell from the rest: (label, 0 or 1 [n]).
 
     Of two classes the second; of ranked ones, for each but the lowest, whether the label is at least it.
@@ -190,11 +187,12 @@ def questions_of(labels: npt.NDArray[Any], classes: tuple[Any, ...], kind: Kind)
     return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
 
 
-def refuse_columns(learner: type[RuleLearner], data: TrainingData, ranked: bool = False) -> None:
+def refuse_columns(learner: Able, data: TrainingData, ranked: bool = False) -> None:
     """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
     name, can = learner.estimator_name(), learner.abilities
-    if len(data.classes) > 2 and "several" not in can:
-        raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y")
+    if len(data.classes) > 2 and ("ranked" if ranked else "several") not in can:
+        fix = "say that the classes are ranks (--ordered)" if "ranked" in can else "take another learner"
+        raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y", fix=fix)
     for feature, array in zip(data.table.features, data.table.arrays, strict=True):
         where = f"column {feature.name!r}"
         if feature.monotone != 0 and "monotone" not in can:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
+
+from rulekit.arrays import Array, Ints
 
 ROWS_TOGETHER = 1 << 15
 """Rows that a formula is evaluated on at a time: a double for each node and row must stay small."""
@@ -18,10 +19,10 @@ class Codes(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+    def __getitem__(self, column: int) -> Array:
         """The codes [n] of one column."""
 
-    def take(self, rows: npt.NDArray[Any]) -> Codes:
+    def take(self, rows: Array) -> Codes:
         """The same columns for some rows only: a Boolean mask [n] or row numbers."""
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
@@ -32,20 +33,20 @@ class Codes(Protocol):
 class MemoryCodes:
     """Codes as contiguous arrays [n]; the first ones may be the columns of one matrix [n, k] in their place."""
 
-    arrays: tuple[npt.NDArray[Any], ...]
-    matrix: npt.NDArray[Any] | None = None
+    arrays: tuple[Array, ...]
+    matrix: Array | None = None
 
     @classmethod
-    def of_matrix(cls, matrix: npt.NDArray[Any]) -> MemoryCodes:
+    def of_matrix(cls, matrix: Array) -> MemoryCodes:
         return cls(tuple(matrix.T), matrix)
 
     def __len__(self) -> int:
         return len(self.arrays)
 
-    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+    def __getitem__(self, column: int) -> Array:
         return self.arrays[column]
 
-    def take(self, rows: npt.NDArray[Any]) -> MemoryCodes:
+    def take(self, rows: Array) -> MemoryCodes:
         if self.matrix is None:
             return MemoryCodes(tuple(codes[rows] for codes in self.arrays))
         matrix = self.matrix[rows]
@@ -69,19 +70,19 @@ def columns_in_matrix(codes: Codes) -> int:
     return 0 if matrix is None else int(matrix.shape[1])
 
 
-def side_by_side(codes: Codes, columns: npt.NDArray[np.int64], most: int) -> list[npt.NDArray[np.int64]]:
+def side_by_side(codes: Codes, columns: Ints, most: int) -> list[Ints]:
     """Positions in `columns` that may be read together as one matrix, at most so many at once; the others alone."""
     return groups_of(columns, columns_in_matrix(codes), most)
 
 
-def groups_of(columns: npt.NDArray[np.int64], width: int, most: int) -> list[npt.NDArray[np.int64]]:
+def groups_of(columns: Ints, width: int, most: int) -> list[Ints]:
     """The same for codes whose first columns, so many, are those of one matrix."""
     inside = np.flatnonzero(columns < width)
     groups = [inside[i : i + most] for i in range(0, len(inside), most)]
     return [*groups, *(np.array([i]) for i in np.flatnonzero(columns >= width))]
 
 
-def matrix_of(codes: Codes, columns: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def matrix_of(codes: Codes, columns: Ints) -> tuple[Array, Ints]:
     """A matrix [n, k] that holds columns of one group of `side_by_side`, and where in it they stand."""
     if isinstance(codes, MemoryCodes) and codes.matrix is not None and columns[0] < codes.matrix.shape[1]:
         return codes.matrix, columns

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.dates import cut_between
 from rulekit.errors import InputError
 from rulekit.graph.leaves import leaf_of_codes
@@ -14,7 +15,6 @@ from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem
 from rulekit.learners.data.words import WordColumn
 from rulekit.learners.faults import check_codes
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 

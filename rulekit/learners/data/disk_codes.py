@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools
 from rulekit.learners.data.codes import ROWS_TOGETHER, MemoryCodes
 from rulekit.tables.table import PART, StoredColumn
 
@@ -19,12 +18,12 @@ class DiskCodes:
 
     columns: tuple[StoredColumn, ...]
     n_rows: int
-    rows: npt.NDArray[np.bool_] | None = None
+    rows: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+    def __getitem__(self, column: int) -> Array:
         stored = self.columns[column]
         if self.rows is None:
             return stored.read()
@@ -50,7 +49,7 @@ class DiskCodes:
         """Some columns only."""
         return replace(self, columns=tuple(self.columns[column] for column in kept))
 
-    def take(self, rows: npt.NDArray[Any]) -> DiskCodes:
+    def take(self, rows: Array) -> DiskCodes:
         """Some rows only: a Boolean mask, or ascending row numbers; nothing is copied."""
         if rows.dtype != bool:
             picked = np.zeros(self.n_rows if self.rows is None else int(np.count_nonzero(self.rows)), dtype=bool)
@@ -70,19 +69,19 @@ class CodesPart:
     columns: tuple[StoredColumn, ...]
     start: int
     stop: int
-    rows: npt.NDArray[np.bool_] | None
-    _read: dict[int, npt.NDArray[Any]] = field(default_factory=dict)
+    rows: Bools | None
+    _read: dict[int, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+    def __getitem__(self, column: int) -> Array:
         if column not in self._read:
             codes = self.columns[column].read(self.start, self.stop)
             self._read[column] = codes if self.rows is None else codes[self.rows]
         return self._read[column]
 
-    def take(self, rows: npt.NDArray[Any]) -> MemoryCodes:
+    def take(self, rows: Array) -> MemoryCodes:
         """Some rows of the part, in memory."""
         return MemoryCodes(tuple(self[column][rows] for column in range(len(self))))
 

@@ -9,17 +9,16 @@ the folds: rows that stay together count for the class that has most of their we
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Array, Ints
 from rulekit.learners.data.disk_codes import DiskCodes
 from rulekit.learners.data.folds_on_disk import folds_on_disk, main_classes
 from rulekit.learners.data.hashes import first_hash, mix
 from rulekit.learners.data.in_order import InOrder
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Ints
 from rulekit.tables.splitting import in_pieces
 
 
@@ -33,7 +32,7 @@ class Folds:
 
     problem: Problem
     n_folds: int
-    groups: npt.NDArray[Any] | InOrder | None
+    groups: Array | InOrder | None
     seed: int
     dealt: Ints | None = None
 
@@ -45,7 +44,7 @@ class Folds:
         return self.dealt
 
 
-def fold_of_rows(problem: Problem, n_folds: int, groups: npt.NDArray[Any] | InOrder | None, seed: int) -> Ints:
+def fold_of_rows(problem: Problem, n_folds: int, groups: Array | InOrder | None, seed: int) -> Ints:
     """The fold [n] of each row, 0 .. at most n_folds - 1."""
     if isinstance(groups, InOrder):
         return groups.folds(problem.weights, n_folds)

@@ -7,18 +7,16 @@ enough to be sorted one after the other; and in the order of these files the has
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.learners.data.disk_codes import DiskCodes
 from rulekit.learners.data.hashes import first_hash, mix
 from rulekit.learners.data.problem import Problem
 from rulekit.tables.splitting import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn, Writer
-
-Array = npt.NDArray[Any]
 
 _BITS = 6
 

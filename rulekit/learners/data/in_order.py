@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Ints
 from rulekit.errors import InputError
-from rulekit.learners.sums_of_rows.histograms import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +35,7 @@ class InOrder:
     def __getitem__(self, rows: Any) -> InOrder:
         return InOrder(self.moment[rows])
 
-    def folds(self, weights: npt.NDArray[Any], n_folds: int) -> Ints:
+    def folds(self, weights: Array, n_folds: int) -> Ints:
         """The fold [n] of each row of these weights [n]: blocks of about the same weight, the earliest first."""
         mass = np.bincount(self.moment, weights)
         middle = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)

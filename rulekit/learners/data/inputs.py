@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.learners.data.in_order import InOrder
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +30,7 @@ class TrainingData:
     table: Table
     classes: tuple[ClassLabel, ...]
     labels: Array
-    weights: npt.NDArray[np.float64]
+    weights: Floats
     groups: Array | InOrder | None
     prices: Floats
     target: str = ""
@@ -154,7 +151,7 @@ def checked_labels(y: Any, n_rows: int) -> Array:
     return np.asarray(y)
 
 
-def checked_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+def checked_weights(sample_weight: Any, n_rows: int) -> Floats:
     """Weights [n] >= 0 of rows, from one number or one for each; raises InputError for anything else."""
     try:
         weights = np.asarray(sample_weight)

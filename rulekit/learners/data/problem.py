@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, Node
 from rulekit.graph.rules import columns_of
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes, MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Bools, Ints
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 
@@ -53,7 +52,7 @@ class Problem:
         """The share of the weight that has label 1."""
         return self.positive / self.total
 
-    def take(self, rows: npt.NDArray[Any]) -> Problem:
+    def take(self, rows: Array) -> Problem:
         """Some of the rows: a Boolean mask [n] or row numbers."""
         labels = self.labels[rows]
         # Weights that are one number seen n times stay so: see share_equal.
@@ -93,11 +92,11 @@ class JoinedCodes:
     def __len__(self) -> int:
         return len(self.first) + len(self.fixed)
 
-    def __getitem__(self, column: int) -> npt.NDArray[Any]:
+    def __getitem__(self, column: int) -> Array:
         n = len(self.first)
         return self.first[column] if column < n else self.fixed[column - n]
 
-    def take(self, rows: npt.NDArray[Any]) -> Codes:
+    def take(self, rows: Array) -> Codes:
         return JoinedCodes(self.first.take(rows), self.fixed.take(rows))
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
@@ -127,7 +126,7 @@ def codes_of(truth: Bools) -> npt.NDArray[np.uint8]:
     return np.asarray(1 + truth.view(np.uint8))
 
 
-def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequence[npt.NDArray[Any]]) -> Problem:
+def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequence[Array]) -> Problem:
     """The problem with further columns and their codes [n], which stand in memory wherever the others are."""
     codes: Codes = JoinedCodes(problem.codes, MemoryCodes(tuple(arrays)))
     if isinstance(problem.codes, MemoryCodes):
@@ -135,12 +134,12 @@ def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequ
     return replace(problem, columns=(*problem.columns, *columns), codes=codes)
 
 
-def with_codes(problem: Problem, arrays: Mapping[int, npt.NDArray[Any]]) -> Problem:
+def with_codes(problem: Problem, arrays: Mapping[int, Array]) -> Problem:
     """The problem with other codes [n] of some columns, which `with_columns` has added."""
     return replace(problem, codes=_with_codes(problem.codes, arrays))
 
 
-def _with_codes(codes: Codes, arrays: Mapping[int, npt.NDArray[Any]]) -> Codes:
+def _with_codes(codes: Codes, arrays: Mapping[int, Array]) -> Codes:
     if isinstance(codes, JoinedCodes):
         n = len(codes.first)
         own = {column - n: array for column, array in arrays.items() if column >= n}
@@ -150,5 +149,5 @@ def _with_codes(codes: Codes, arrays: Mapping[int, npt.NDArray[Any]]) -> Codes:
     return _of_memory(codes, arrays)
 
 
-def _of_memory(codes: MemoryCodes, arrays: Mapping[int, npt.NDArray[Any]]) -> MemoryCodes:
+def _of_memory(codes: MemoryCodes, arrays: Mapping[int, Array]) -> MemoryCodes:
     return replace(codes, arrays=tuple(arrays.get(column, array) for column, array in enumerate(codes.arrays)))

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.learners.data.binning import BinnedColumn, assign_bins, bin_column, code_type, numeric_column
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.conditions import cut_of
@@ -40,7 +39,7 @@ def recoded(rows: Problem, columns: Sequence[BinnedColumn], table: Table, values
     return with_word_columns(rows, table, [column for column in columns if isinstance(column, WordColumn)])
 
 
-def _codes(column: BinnedColumn, array: npt.NDArray[Any], weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _codes(column: BinnedColumn, array: Array, weights: Array) -> Array:
     """The codes [n] of an encoded column [n]."""
     if column.feature.kind == "boolean":
         return bin_column(column.feature, column.index, array, weights, None)[1]
@@ -56,7 +55,7 @@ def _codes(column: BinnedColumn, array: npt.NDArray[Any], weights: npt.NDArray[A
     return np.asarray(codes, dtype=code_type(column.n_codes))
 
 
-def _with_values(column: BinnedColumn, array: npt.NDArray[Any]) -> tuple[BinnedColumn, npt.NDArray[Any]]:
+def _with_values(column: BinnedColumn, array: Array) -> tuple[BinnedColumn, Array]:
     """A numeric column with a code for each value [n], and for the ends that it has had."""
     ends = np.array([column.low[1], column.high[-1]], dtype=array.dtype)
     values = np.unique(np.concatenate([ends, array[~np.isnan(array)]]))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Floats
 from rulekit.learners.data.binning import (
     BinnedColumn,
     assign_bins,
@@ -26,8 +26,6 @@ from rulekit.learners.data.binning import (
 from rulekit.learners.data.disk_codes import DiskCodes
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import PART, StoredArrays, StoredColumn, Table
-
-Array = npt.NDArray[Any]
 
 _FEW = 1 << 18
 
@@ -109,7 +107,7 @@ class Sorted:
     values: Array
     n_distinct: int
     each: float
-    weights: npt.NDArray[np.float64]
+    weights: Floats
 
     @classmethod
     def of(cls, column: StoredColumn, weights: Array) -> Sorted:
@@ -131,7 +129,7 @@ class Sorted:
             np.add.at(of_value, np.searchsorted(distinct, part[known]), of_rows[known].astype(np.float64))
         return cls(distinct, n_distinct, 1.0, of_value)
 
-    def runs(self) -> Iterator[tuple[Array, npt.NDArray[np.float64]]]:
+    def runs(self) -> Iterator[tuple[Array, Floats]]:
         """Distinct values in ascending order, and what each weighs, a part at a time."""
         if len(self.weights):
             for start in range(0, len(self.values), PART):
@@ -140,7 +138,7 @@ class Sorted:
         for first, count in runs(self.values):
             yield self.values[first], count * self.each
 
-    def distinct(self) -> tuple[Array, npt.NDArray[np.float64]]:
+    def distinct(self) -> tuple[Array, Floats]:
         """All distinct values and their weights."""
         parts = list(self.runs())
         if not parts:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.data import inputs
@@ -39,12 +39,11 @@ from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table,
 from rulekit.tables.text.vocabulary import KnownWords
 
 READING = tuple(item.name for item in fields(ReadingSettings))
-Array = npt.NDArray[Any]
 Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownRows:
     """What is known of rows before they come: all classes, sorted, and the schema, unless they are the first.
 
     A class may have none of the rows.
@@ -62,7 +61,7 @@ def training_data(
     sample_weight: Any = None,
     groups: Any = None,
     time: Any = None,
-    known: Known | None = None,
+    known: KnownRows | None = None,
 ) -> TrainingData:
     """The rows that count; raises ValueError (InputError where it is ours) for anything that cannot be learned from.
 
@@ -153,7 +152,7 @@ def _counting(
     table: Table,
     classes: Array,
     y: Array,
-    weights: npt.NDArray[np.float64] | None,
+    weights: Floats | None,
     groups: Array | InOrder | None,
     prices: Array,
     all_classes: bool = False,
@@ -186,7 +185,7 @@ def _counting(
     return TrainingData(table, tuple(found.tolist()), labels, weights, groups, prices[occurs][np.argsort(rank)])
 
 
-def _tell_left_out(classes: Array, y: Array, used: npt.NDArray[np.bool_]) -> None:
+def _tell_left_out(classes: Array, y: Array, used: Bools) -> None:
     """Warn of classes whose rows all weigh 0, which are left out with them; used [n]: the other rows."""
     gone = sorted(set(np.unique(y).tolist()) - set(np.unique(y[used]).tolist()))
     if gone:
@@ -198,7 +197,7 @@ class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
     def __init__(
-        self, estimator: Any, settings: Any, store: Store | Memory, known: Known | None = None, time: Any = None
+        self, estimator: Any, settings: Any, store: Store | Memory, known: KnownRows | None = None, time: Any = None
     ) -> None:
         self.time = time
         self.estimator, self.settings, self.known = estimator, settings, known

@@ -7,11 +7,11 @@ from hashlib import blake2b
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.graph.language.readable import listed
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.disk_codes import DiskCodes
-from rulekit.learners.sums_of_rows.histograms import Ints
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _LOOKED_AT = 2048

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.graph.nodes import Contains, Node, Not
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.hashes import mix
@@ -67,7 +67,7 @@ def with_word_columns(problem: Problem, table: Table, columns: Sequence[WordColu
     return with_columns(replace(problem, texts=texts), columns, codes)
 
 
-def without_mute_words(problem: Problem, labels: npt.NDArray[Any]) -> Problem:
+def without_mute_words(problem: Problem, labels: Array) -> Problem:
     """The problem in which a word that tells too little of every class is as if no text had it.
 
     labels [n]: the class index of each row. Of the rows of a fold words are left out that only the others speak for.
@@ -85,9 +85,7 @@ def without_mute_words(problem: Problem, labels: npt.NDArray[Any]) -> Problem:
     return with_codes(problem, {k: np.minimum(codes[k], 1) for k in mute})
 
 
-def telling_words(
-    sets: TokenSets, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[Any], least: int = 0
-) -> list[int]:
+def telling_words(sets: TokenSets, labels: Array, n_classes: int, weights: Array, least: int = 0) -> list[int]:
     """The words, by their numbers in the order of the vocabulary, that tell most of some class; at most MOST_WORDS."""
     counts = word_counts(sets, labels, n_classes, weights)
     gain = gain_of_each_class(counts).max(axis=-1, initial=0.0)

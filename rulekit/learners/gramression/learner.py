@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, distinct_rows
-from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
@@ -25,7 +24,7 @@ from rulekit.learners.gramression.search import Chosen, Search
 from rulekit.learners.gramression.sparse import Counts, Fitted
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import log_losses
+from rulekit.learners.models.additive import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, number, one_of, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import SizeSettings
@@ -245,9 +244,8 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
 
 def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
     """A sum on a grid that leaves every sum exact."""
-    weights, vocabulary = found.fitted.weights, folded.vocabulary
-    unit = finest_unit([found.fitted.bias, *weights.tolist()], SINGLE_BITS)
-    bias, weights = round(found.fitted.bias / unit) * unit, np.rint(weights / unit) * unit
+    vocabulary = folded.vocabulary
+    weights, bias = weights_on_grid(found.fitted.weights, found.fitted.bias)
     formulas = tuple(vocabulary.formulas[each] for each in found.features)
     new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in found.features)
     offered = {name: (count, new[name], kept[name]) for name, count in vocabulary.offered.items()}

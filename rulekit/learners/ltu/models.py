@@ -24,10 +24,9 @@ from rulekit.learners.models.calibration import Links, calibrated, smoothed_coun
 from rulekit.learners.sizes.contest import Contest
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
-from rulekit.simplification.column_terms import join_terms
 from rulekit.simplification.logic import degenerate_at_least
 from rulekit.simplification.rewriting import context_of
-from rulekit.simplification.sums import dead_terms, threshold_logic
+from rulekit.simplification.sums import dead_terms, join_terms, threshold_logic
 
 Writing = Callable[[Shape, Sequence[Node]], Node]
 """How a tree is written as a Boolean rule over the nodes of its units [m]."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError, LearnerError
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
@@ -18,7 +19,6 @@ from rulekit.learners.data.conditions import condition_node, cut_of
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.faults import check_codes
 from rulekit.learners.models.rule_sets import Clause, clause_node
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
@@ -109,7 +109,18 @@ class ScoreCard:
 def on_grid(points: Mapping[int, Floats], bias: float) -> tuple[dict[int, Floats], float]:
     """Points and bias rounded to the finest power of two with which every sum has at most 24 bits."""
     unit = finest_unit([bias, *(float(np.abs(values).max(initial=0.0)) for values in points.values())], SINGLE_BITS)
-    return {column: np.rint(values / unit) * unit for column, values in points.items()}, round(bias / unit) * unit
+    return {column: multiples(values, unit) for column, values in points.items()}, round(bias / unit) * unit
+
+
+def weights_on_grid(weights: Floats, bias: float) -> tuple[Floats, float]:
+    """The same of the weights [n] of rules, of which each counts once."""
+    unit = finest_unit([bias, *weights.tolist()], SINGLE_BITS)
+    return multiples(weights, unit), round(bias / unit) * unit
+
+
+def multiples(values: Floats, unit: float) -> Floats:
+    """Each value rounded to the nearest multiple of a power of two; of two as near to the even one."""
+    return np.asarray(np.rint(values / unit) * unit)
 
 
 def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-import rulekit
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import LearnerError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
@@ -31,7 +30,6 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
 )
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.learners.contract import Frame, Model, Score
@@ -39,11 +37,12 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.models.rule_sets import truths_on_cells
 from rulekit.learners.settings import ReadingSettings
-from rulekit.learners.sums_of_rows.histograms import Bools
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.tables.labels import data_hash
 from rulekit.tables.row_hashes import row_hashes
+from rulekit.version import __version__
 
 _FLOOR = 0.51
 _BESIDE = 0.002
@@ -260,7 +259,7 @@ def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]
     return [Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1])]
 
 
-def preference_of(weights: npt.NDArray[np.float64]) -> tuple[int, ...]:
+def preference_of(weights: Floats) -> tuple[int, ...]:
     """Classes by falling training weight, then in their order."""
     return tuple(int(k) for k in np.lexsort((np.arange(len(weights)), -weights)))
 
@@ -286,7 +285,7 @@ def provenance_of(
         "rows": data.table.n_rows,
         "data": data_hash(labelled),
         "row_hashes": row_hashes(labelled).as_json(),
-        "versions": {"rulekit": rulekit.__version__, "numpy": np.__version__},
+        "versions": {"rulekit": __version__, "numpy": np.__version__},
         **({"stopped": stopped} if stopped else {}),
     }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.arrays import Floats
 
 _HALVINGS = 8
 _LARGEST = 60.0

@@ -14,15 +14,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
-from rulekit.learners.contract import Candidate, Kind
+from rulekit.cells.totals import half_way
+from rulekit.graph.nodes import Above, Linear, Logistic, Node
+from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import Summed, Terms
+from rulekit.learners.models.additive import Summed, Terms, terms_of, terms_of_rules
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
 from rulekit.learners.models.integer_points import Parts, Whole, whole_points
-from rulekit.learners.models.pointed import Pointed
 from rulekit.learners.models.rule_sets import covered
 from rulekit.learners.sizes.sizing import row_sizes
 from rulekit.numbers import log_odds
@@ -240,3 +241,50 @@ def _counted(groups: Ints, weights: Ints, sizes: Sequence[int]) -> tuple[Ints, I
     # whole numbers below 2^53, which doubles hold
     counts = [np.bincount(cell, weights[:, label], len(first)).astype(np.int64) for label in (0, 1)]
     return groups[first], np.stack(counts, axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pointed:
+    """A sum of whole points, which says yes above the threshold; source: the one that it was made from.
+
+    The probability is 1 / (1 + exp(-(scale * total + offset))).
+    """
+
+    source: Model
+    points: Terms
+    threshold: float
+    scale: float
+    offset: float
+
+    def totals(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        return totals_of(self.points, codes, n_rows)
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose total is above the threshold."""
+        return np.asarray(self.totals(codes, n_rows) > self.threshold)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The total, the rule that decides by it, and the probability that is reported."""
+        rules, constant = terms_of_rules(self.points.rules, frame.columns)
+        columns: list[tuple[float, Node]] = [
+            term for j, points in sorted(self.points.columns.items()) for term in terms_of(frame.columns[j], points)
+        ]
+        # Where a threshold decides, it takes the constant; sums that compete need it.
+        competes = frame.kind == "several"
+        total = Linear([*rules, *columns], self.points.bias + constant * competes)
+        constant *= not competes
+        asked = frame.kind != "several" and not frame.unreported
+        threshold = half_way(total, frame.schema, self.threshold - constant) if asked else self.threshold
+        linked = Logistic(Linear([(self.scale, total)], self.offset + self.scale * constant))
+        return Score(total, rule=Above(total, threshold), probability=linked)
+
+
+def totals_of(terms: Terms, codes: Codes, n_rows: int) -> Floats:
+    """The sums [n]."""
+    total = np.full(n_rows, terms.bias)
+    for clause, weight in terms.rules:
+        total += weight * covered(clause, codes, n_rows)
+    for column, points in terms.columns.items():
+        total += points[codes[column]]
+    return total

@@ -18,8 +18,8 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.models.calibration import Links, calibrated
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 1.15, 1.3, 1.6, 2.0)
 _STARTS = 3

@@ -14,12 +14,12 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import TRUE, Above, And, Hidden, Node, Or, Probability
-from rulekit.graph.probability.prime_implicants import threshold_rule
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.sizes.path import rule_count
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import short_probability, strength_of
 
 Operator = Literal["and", "or", "bit"]

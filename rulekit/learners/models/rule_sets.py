@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
@@ -17,7 +18,6 @@ from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.faults import check_codes
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.schema import Schema
 
 Clause = dict[int, Bools]

@@ -14,7 +14,7 @@ from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.inputs import checked_labels, classes_of
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.recoding import recoded
-from rulekit.learners.data.training_rows import Known
+from rulekit.learners.data.training_rows import KnownRows
 from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.inputs import Inputs, UnitInput
 from rulekit.learners.papers.madaline_networks import Network
@@ -37,9 +37,9 @@ class Progress:
     calls: int
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownRows:
         """What further rows must keep to."""
-        return Known(tuple(sorted(self.frame.classes)), self.frame.schema)
+        return KnownRows(tuple(sorted(self.frame.classes)), self.frame.schema)
 
     def settings(self, settings: Any) -> Any:
         """The settings with the label and the positive class that it has already."""
@@ -56,7 +56,7 @@ class Progress:
         return replace(self.inputs, items=tuple(_moved(item, columns[item.column]) for item in self.inputs.items))
 
 
-def known_rows(progress: Progress | None, classes: Any) -> Known:
+def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
     """What the rows of a call must keep to; classes: as it gives them, or None.
 
     Raises InputError where a first call gives none, or a later one others than the first.
@@ -68,7 +68,7 @@ def known_rows(progress: Progress | None, classes: Any) -> Known:
         assert known is not None
         return known
     given = np.asarray(classes)
-    found = Known(tuple(classes_of(checked_labels(given, given.size))[0].tolist()))
+    found = KnownRows(tuple(classes_of(checked_labels(given, given.size))[0].tolist()))
     if known is not None and found.classes != known.classes:
         names = ", ".join(map(str, known.classes))
         raise InputError("these are not the classes of the first call", where="classes", fix=f"give {names}, or none")

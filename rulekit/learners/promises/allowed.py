@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import FixedColumn
 from rulekit.learners.models.rule_sets import Clause
-from rulekit.learners.sums_of_rows.histograms import Bools, Ints
 from rulekit.schema import FIRST_LEVEL_CODE, Constraints
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.language.text import parse_condition
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.graph.nodes import Node, Not, Or
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.graph.rules import columns_of

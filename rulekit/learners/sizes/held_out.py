@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.graph.ladder import macro_f1
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.learners.contract import Candidate, Model, Question, Variants
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import drawn, row_hashes
@@ -15,7 +16,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import checked_mask
 from rulekit.learners.sizes.choice import Curve, cheapest
 from rulekit.learners.sizes.contest import Contest
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, exact_sum
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _CLEARLY = 0.05

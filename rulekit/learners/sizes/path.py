@@ -1,4 +1,4 @@
-"""The path of sizes, and the limits on the size of a model.
+"""The path of sizes.
 
 One fit makes a candidate of every size, so that the models of all smaller sizes come with it.
 """
@@ -6,7 +6,7 @@ One fit makes a candidate of every size, so that the models of all smaller sizes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,51 +14,21 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.ladder import Ladder, Rung
+from rulekit.graph.ladder_models import rung_of
 from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import counts_by_class
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.models.assembly import default_of, graph_of
 from rulekit.learners.promises.constraints import unproved
 from rulekit.learners.sizes.choice import Curve
+from rulekit.learners.sizes.limits import NO_LIMITS
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
+from rulekit.shown.path_points import PathPoint
 from rulekit.simplification.passes import simplify
+from rulekit.views import notebook
 
-
-@dataclass(frozen=True, slots=True)
-class SizeLimits:
-    """The most distinct columns of the model; rules and literals of a class, and of all classes; None: no limit."""
-
-    features: int | None = None
-    clauses: int | None = None
-    literals: int | None = None
-    total_clauses: int | None = None
-    total_literals: int | None = None
-
-    @classmethod
-    def of(cls, settings: Any) -> SizeLimits:
-        """The limits that the parameters of a learner set, as far as it has them."""
-        return cls(**{item.name: getattr(settings, f"max_{item.name}", None) for item in fields(cls)})
-
-    def hold_for(self, graph: RuleGraph) -> bool:
-        """Whether a model keeps to every limit."""
-        if self.features is not None and len(graph.used_features) > self.features:
-            return False
-        if {self.clauses, self.literals, self.total_clauses, self.total_literals} == {None}:
-            return True
-        by_class = list(counts_by_class(graph).values())
-        pairs = (
-            *((self.clauses, each.rules) for each in by_class),
-            *((self.literals, each.literals) for each in by_class),
-            (self.total_clauses, sum(each.rules for each in by_class)),
-            (self.total_literals, sum(each.literals for each in by_class)),
-        )
-        return all(limit is None or size <= limit for limit, size in pairs)
-
-
-NO_LIMITS = SizeLimits()
 _NAMED = 4
 
 
@@ -67,28 +37,6 @@ def rule_count(formula: Node) -> int:
     if isinstance(formula, Or):
         return len(formula.children)
     return 0 if formula is FALSE else 1
-
-
-@dataclass(frozen=True, slots=True)
-class PathPoint:
-    """A candidate: the class it speaks for, its place on the path from 1, its units, and how well it does.
-
-    objective: J on the training rows; training_error, held_out_error, standard_error (over folds), smoothed: rates
-    (None without cross-validation); chosen: whether the model has this size.
-    """
-
-    label: Any
-    size: int
-    units: int
-    objective: float
-    training_error: float
-    held_out_error: float | None
-    standard_error: float | None
-    smoothed: float | None
-    chosen: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,16 +113,8 @@ class ModelPath:
         named = empty if len(empty) <= _NAMED else [*empty[: _NAMED - 1], f"{len(empty) - _NAMED + 1} more"]
         return f"{counted(sum(units), self.noun)}; none for {'class' if len(empty) == 1 else 'classes'} {listed(named)}"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw held-out and training error by size (extra `plot`); returns the axes, of several classes an array."""
-        from rulekit.notebook.pictures import plot_path
-
-        return plot_path(self, ax)
-
     def _repr_html_(self) -> str:
-        from rulekit.notebook.html import path_html
-
-        return path_html(self)
+        return notebook().html_of(self)
 
     def __len__(self) -> int:
         """The largest size that a path reached."""
@@ -245,10 +185,10 @@ class ModelPath:
             kept = rungs.get(graph.decision)
             measured = self.errors.get(size, (None, None, None))
             if kept is None:
-                rungs[graph.decision] = Rung.of(size, measured, graph)
+                rungs[graph.decision] = rung_of(size, measured, graph)
             else:
                 if kept.error is None:
-                    kept = Rung.of(kept.size, measured, kept.model)
+                    kept = rung_of(kept.size, measured, kept.model)
                 rungs[graph.decision] = replace(kept, model=graph) if size == self.size else kept
             if size == self.size:
                 chosen = rungs[graph.decision].size

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
-from rulekit.graph.ladder import macro_f1
+from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.leaves import readers
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.data.folds import Folds
@@ -18,8 +19,8 @@ from rulekit.learners.learning import Run
 from rulekit.learners.models.assembly import decision_of, default_of, prefixes
 from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold
-from rulekit.learners.sizes.path import NO_LIMITS, ModelPath
-from rulekit.learners.sums_of_rows.histograms import Ints
+from rulekit.learners.sizes.limits import NO_LIMITS
+from rulekit.learners.sizes.path import ModelPath
 from rulekit.tables.table import Table
 
 MOST_ROWS = 12

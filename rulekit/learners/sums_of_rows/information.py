@@ -7,16 +7,13 @@ and class are independent, at most the entropy of the class, and never negative 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Floats
+from rulekit.arrays import Array, Floats
 from rulekit.tables.text.token_sets import TokenSets
 
 
-def information_gain(counts: npt.NDArray[Any]) -> Floats:
+def information_gain(counts: Array) -> Floats:
     """The gain [...] in nats of attributes whose values and classes occur so often: counts [..., values, classes] >= 0.
 
     An attribute of any kind is its table of counts: two values of a word or of a threshold, one for each level.
@@ -28,14 +25,14 @@ def information_gain(counts: npt.NDArray[Any]) -> Floats:
     return np.asarray(np.maximum(gain / np.where(total > 0, total, 1.0), 0.0))
 
 
-def gain_of_each_class(counts: npt.NDArray[Any]) -> Floats:
+def gain_of_each_class(counts: Array) -> Floats:
     """The gain [..., classes] of attributes for each class against the rest; counts [..., values, classes]."""
     counts = np.asarray(counts, dtype=np.float64)
     own = np.moveaxis(counts, -1, 0)
     return np.moveaxis(information_gain(np.stack([counts.sum(axis=-1) - own, own], axis=-1)), 0, -1)
 
 
-def word_counts(sets: TokenSets, labels: npt.NDArray[Any], n_classes: int, weights: npt.NDArray[Any]) -> Floats:
+def word_counts(sets: TokenSets, labels: Array, n_classes: int, weights: Array) -> Floats:
     """By word of a text the weight of the rows without and with it, by class: [words, 2, classes].
 
     labels, weights [n]: the class and the weight of each row. A missing text has no word.

@@ -41,7 +41,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PointGroup:
     """The lines on one column in the order of its values, or ("") those on several columns, the largest points first.
 
     reach: the most by which the lines can move the total.
@@ -61,7 +61,7 @@ class Card:
 
     bias: float
     terms: tuple[tuple[float, Node], ...]
-    groups: tuple[Group, ...]
+    groups: tuple[PointGroup, ...]
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
@@ -90,7 +90,7 @@ def card_of(score: Node, schema: Schema) -> Card | None:
     return Card(bias, live, _groups(live, schema))
 
 
-def _groups(terms: Sequence[tuple[float, Node]], schema: Schema) -> tuple[Group, ...]:
+def _groups(terms: Sequence[tuple[float, Node]], schema: Schema) -> tuple[PointGroup, ...]:
     by_column: dict[str, list[tuple[float, Node]]] = {}
     for weight, node in terms:
         columns = list(readers([node]))
@@ -100,7 +100,7 @@ def _groups(terms: Sequence[tuple[float, Node]], schema: Schema) -> tuple[Group,
         entries = [entry for weight, node in own for entry in _entries(weight, node, schema)]
         order = sorted(entries, key=_by_value(schema, column)) if column else sorted(entries, key=_by_size)
         reaches = [_reach(weight, node) for weight, node in own]
-        found.append(Group(column, tuple(order), sum(reaches) if column else max(reaches)))
+        found.append(PointGroup(column, tuple(order), sum(reaches) if column else max(reaches)))
     return tuple(sorted(found, key=lambda group: (not group.column, -group.reach)))
 
 

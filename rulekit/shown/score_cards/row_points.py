@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import number, quoted
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Family, Logistic, Node, Rescaled
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.outline import ALWAYS
 from rulekit.shown.score_cards.cards import card_of
 from rulekit.shown.score_cards.value_words import UNSEEN, is_unseen
-
-if TYPE_CHECKING:
-    from rulekit.graph.decisions import Part
-    from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-    from rulekit.tables.table import Table
+from rulekit.tables.table import Table
 
 
 @dataclass(frozen=True, slots=True)

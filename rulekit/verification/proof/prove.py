@@ -28,7 +28,7 @@ from rulekit.graph.leaves import conditions_of_points
 from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
+from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.satisfying import satisfying
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
@@ -43,9 +43,6 @@ Method = Literal["", "cells", "normal form", "solver"]
 # Runs rows, raw and encoded, on artifact and graph, and says whether some label differs.
 Comparing = Callable[[Mapping[str, npt.NDArray[Any]], Table], bool]
 
-FEW_CELLS = 1 << 17
-MANY_CELLS = 1 << 21
-BLOCK = 1 << 16
 MOST_EXAMPLES = 32
 MOST_SHOWN = 8
 MOST_COUNTED = 10**15  # cells that are told by their number
@@ -226,10 +223,9 @@ class _Prover:
     def _differs_on(self, space: CellSpace, times: int = 1) -> bool:
         """Whether labels differ on a row of some cell; all are run, each so many times with other values."""
         differs = False
-        for start in range(0, times * space.size, BLOCK):
+        for turn in space.blocks(times):
             if not differs:
                 self.deadline.check()
-            turn = np.arange(start, min(start + BLOCK, times * space.size), dtype=np.int64)
             differs |= self.compare(*space.rows(turn % space.size, turn // space.size))
         return differs
 
@@ -303,9 +299,9 @@ class _Prover:
             for place, shown in enumerate(known.values.tolist()):
                 if shown[0] not in apart or len(set(shown)) > 1:
                     continue
-                here = [forms.restricted(edge, axis, place) for edge in labels]
+                here = [meaning.numbers.with_cell(edge, axis, place) for edge in labels]
                 for other in range(len(known)):
-                    there = [forms.restricted(edge, axis, other) for edge in labels]
+                    there = [meaning.numbers.with_cell(edge, axis, other) for edge in labels]
                     differ = [forms.choice(a, b ^ 1, b) for a, b in zip(here, there, strict=True)]
                     answer = satisfying(forms, forms.disjunction(differ))
                     if answer.cells is not None:

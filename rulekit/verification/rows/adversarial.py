@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.axis import cuts_of, texts_of_codes
-from rulekit.cells.boundaries import Pool, pool_of, thresholds_of, words_met
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import LEAVES, Above, Column, Compare, Linear, LinearThreshold, Node, Step
 from rulekit.graph.rule_graph import RuleGraph
@@ -27,6 +26,7 @@ from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
+from rulekit.verification.rows.boundaries import Pool, pool_of, thresholds_of, words_met
 from rulekit.verification.rows.goals import Goal, Mask, draw_goals
 
 Columns = dict[str, npt.NDArray[Any]]

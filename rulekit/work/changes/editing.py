@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.checked_rows import Example, examples
+from rulekit.audit.checks.findings import Example, examples
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide

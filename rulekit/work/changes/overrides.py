@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rulekit.audit.checks.checking import unproved
-from rulekit.audit.checks.kept_promises import Verdict
+from rulekit.audit.checks.kept_promises import Verdict, override_verdicts
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.overrides import override_verdicts
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
-from rulekit.graph.files.model_files import decode, load, read_bounded
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label
 from rulekit.graph.overrides import Override

@@ -9,7 +9,7 @@ import pytest
 from rulekit.audit.checks.check_lines import MOST_NAMED, check_lines
 from rulekit.audit.checks.checking import Checked, check_model
 from rulekit.audit.checks.findings import Open
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 
 CLASSES = ("one", "two", "three", "four", "five")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rulekit.audit.checks.checking import Checked, check_model
-from rulekit.audit.checks.statements import statements, without_rule
+from rulekit.audit.checks.model_searches import statements, without_rule
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.conformance.random_graphs import random_boolean, random_graph, random_schema
@@ -20,7 +20,7 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.limits import Deadline

@@ -11,10 +11,10 @@ import pytest
 
 from rulekit.audit.checks.check_lines import check_lines
 from rulekit.audit.checks.checking import check_model
-from rulekit.audit.checks.statements import statements, without_rule
+from rulekit.audit.checks.model_searches import statements, without_rule
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import And, Compare, Contains, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.schema import Constraints, Feature, Schema

@@ -8,9 +8,9 @@ import pytest
 from overridden_models import overridden, two_rules
 
 from rulekit.audit.checks.checking import check_model, unproved
+from rulekit.audit.checks.kept_promises import override_verdicts
 from rulekit.audit.checks.model_searches import Searches
-from rulekit.audit.checks.overrides import override_verdicts
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.search.row_search import RowSearch
 
 BY_SOLVER = partial(RowSearch, few=0, many=0)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rulekit.audit.differences.compared import Compared, compare_models
+from rulekit.audit.differences.compared import Compared, compare
 from rulekit.audit.differences.difference_lines import difference_lines
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline
 
@@ -41,13 +41,13 @@ def lines(compared: Compared, everything: bool = False) -> list[str]:
 
 
 def kinds(first: RuleGraph, second: RuleGraph) -> list[str]:
-    return [change.kind for change in compare_models(first, second).rules.changes]
+    return [change.kind for change in compare(first, second).rules.changes]
 
 
 def test_rules_are_paired_with_what_they_became() -> None:
     first = model("age > 30 and income <= 5", "job in {cook} and sex in {m}", "income > 8 and sex in {f}")
     second = model("age > 35 and income <= 5", "job in {cook, driver} and sex in {m}", "age <= 20 and job in {clerk}")
-    changes = {change.kind: change for change in compare_models(first, second).rules.changes}
+    changes = {change.kind: change for change in compare(first, second).rules.changes}
     assert set(changes) == {"tightened", "loosened", "removed", "added"}
     (part,) = changes["tightened"].parts
     assert (part.columns, part.before, part.after) == (("age",), "age > 30", "age > 35")
@@ -65,7 +65,7 @@ def test_a_condition_more_tightens_and_a_cut_in_both_ways_moves() -> None:
 def test_other_words_for_the_same_rows_are_no_change() -> None:
     first = model("age > 30 and (age > 40 or income <= 5)")
     second = model("(age > 30 and income <= 5) or (age > 30 and age > 40)")
-    compared = compare_models(first, second)
+    compared = compare(first, second)
     assert compared.equal
     assert compared.proved_by == "cells"
 
@@ -75,10 +75,10 @@ def test_a_weight_of_a_sum_is_told() -> None:
         return parse_graph(f"{HEADER}decide yes when sum(0, {points}) exceeds score 2\n")
 
     first, second = (card(f"2 if age > 30, {weight} if income > 5") for weight in ("1", "3"))
-    (change,) = compare_models(first, second).rules.changes
+    (change,) = compare(first, second).rules.changes
     assert change.kind == "weight"
     assert change.weights_differ
-    assert any("weight 3, which was 1" in line for line in lines(compare_models(first, second)))
+    assert any("weight 3, which was 1" in line for line in lines(compare(first, second)))
 
 
 def test_a_sum_and_rules_are_proved_equal() -> None:
@@ -86,12 +86,12 @@ def test_a_sum_and_rules_are_proved_equal() -> None:
     card = parse_graph(
         f"{HEADER}decide yes when sum(0, 1 if age > 30, 1 if income > 5, 2 if job in {{cook}}) exceeds score 1.5\n"
     )
-    assert compare_models(rules, card).equal
+    assert compare(rules, card).equal
 
 
 def test_flips_are_counted_in_all_and_by_groups_of_a_column_that_no_model_reads() -> None:
     first, second = model("age > 30"), model("age > 40")
-    compared = compare_models(first, second, ROWS, by=["sex", "age"])
+    compared = compare(first, second, ROWS, by=["sex", "age"])
     assert compared.rows is not None
     (flip,) = compared.flips
     assert (flip.before, flip.after, flip.rows) == ("yes", "no", 18)
@@ -109,7 +109,7 @@ def test_levels_and_columns_that_one_model_does_not_know_are_told_apart() -> Non
         "column sex", "column sec"
     )
     first, second = model("job in {cook, clerk}"), model("job in {cook} or job is missing", header=other)
-    compared = compare_models(first, second)
+    compared = compare(first, second)
     (flip,) = compared.flips
     assert (flip.before, flip.after) == ("no", "yes")  # a clerk is yes to both: to the second one as missing
     assert flip.witness is not None
@@ -120,16 +120,16 @@ def test_levels_and_columns_that_one_model_does_not_know_are_told_apart() -> Non
 def test_classes_are_matched_by_their_labels() -> None:
     turned = HEADER.replace("{no, yes}", "{yes, no}").replace("default no", "default yes")
     second = parse_graph(f"{turned}decide no when age <= 30 or age is missing\n")
-    assert compare_models(model("age > 30"), second).equal
+    assert compare(model("age > 30"), second).equal
     more = HEADER.replace("{no, yes}", "{no, maybe, yes}")
     three = parse_graph(f"{more}decide first of (\n  yes: age > 30,\n  maybe: age > 20,\n)\n")
-    compared = compare_models(model("age > 30"), three)
+    compared = compare(model("age > 30"), three)
     assert [(flip.before, flip.after) for flip in compared.flips] == [("no", "maybe")]
 
 
 def test_promises_and_directions_are_told() -> None:
     careful = HEADER.replace("column age: numeric, integer", "column age: numeric, integer, increasing")
-    said = lines(compare_models(model("age > 30"), model("age > 30", header=careful)))
+    said = lines(compare(model("age > 30"), model("age > 30", header=careful)))
     assert any("promise: only in B" in line for line in said)
 
 
@@ -145,13 +145,13 @@ def test_models_that_cannot_be_compared_are_refused_in_one_line(second: str, mes
     classes = "bad" if "bad" in second else "yes"
     condition = "age in {old}" if "old" in second else "age > 1"
     with pytest.raises(InputError, match=message):
-        compare_models(model("age > 30"), parse_graph(f"{second}decide {classes} when {condition}\n"))
+        compare(model("age > 30"), parse_graph(f"{second}decide {classes} when {condition}\n"))
 
 
 def test_a_group_of_too_many_values_is_refused() -> None:
     rows: dict[str, Any] = {"age": [30] * 60, "name": [f"n{i}" for i in range(60)]}
     with pytest.raises(InputError, match="60 different values"):
-        compare_models(model("age > 30"), model("age > 20"), rows, by=["name"])
+        compare(model("age > 30"), model("age > 20"), rows, by=["name"])
 
 
 def test_without_rows_a_region_has_at_most_the_share_of_its_rule_and_its_levels() -> None:
@@ -159,11 +159,10 @@ def test_without_rows_a_region_has_at_most_the_share_of_its_rule_and_its_levels(
         "columns": {"job": {"missing": 0.1, "unseen": 0.0, "levels": {"cook": 0.2, "clerk": 0.3, "driver": 0.4}}}
     }
     first = model("job in {cook, clerk}").with_(statistics=statistics)
-    (flip,) = compare_models(first, model("job in {clerk}")).flips
+    (flip,) = compare(first, model("job in {clerk}")).flips
     assert flip.regions[0].at_most == pytest.approx(0.2)
     assert any(
-        "at most 20.0 % of the training rows of A" in line
-        for line in lines(compare_models(first, model("job in {clerk}")))
+        "at most 20.0 % of the training rows of A" in line for line in lines(compare(first, model("job in {clerk}")))
     )
 
 
@@ -171,7 +170,7 @@ def test_a_region_has_at_most_the_share_of_its_bins() -> None:
     entry = {"missing": 0.0, "low": 0.0, "high": 100.0, "cuts": [30.0, 40.0], "shares": [0.3, 0.2, 0.5]}
     first = model("age > 30").with_(statistics={"columns": {"age": entry}})
     for cut, most in ((40, 0.2), (45, 0.7), (35, 0.2)):
-        (flip,) = compare_models(first, model(f"age > {cut}")).flips
+        (flip,) = compare(first, model(f"age > {cut}")).flips
         assert flip.regions[0].at_most == pytest.approx(most)
 
 
@@ -179,17 +178,17 @@ def test_texts_are_compared_by_their_words() -> None:
     header = "rulekit rules 1\ncolumn note: text\nlabel y: {no, yes}\ndefault no\n"
     first = parse_graph(f"{header}decide yes when note contains any of {{fire, smoke}}\n")
     second = parse_graph(f"{header}decide yes when note contains fire\n")
-    (flip,) = compare_models(first, second).flips
+    (flip,) = compare(first, second).flips
     assert flip.witness is not None
     assert "smoke" in flip.witness.row["note"]
     assert "fire" not in flip.witness.row["note"]
     assert "contains smoke" in flip.regions[0].text
     again = parse_graph(f"{header}decide yes when note contains smoke or note contains fire\n")
-    assert compare_models(first, again).equal
+    assert compare(first, again).equal
 
 
 def test_json_holds_what_is_said() -> None:
-    found = compare_models(model("age > 30"), model("age > 40"), ROWS, by=["sex"]).as_dict()
+    found = compare(model("age > 30"), model("age > 40"), ROWS, by=["sex"]).as_dict()
     assert found["outcome"] == "different"
     assert found["rows"] == {"source": "the rows", "n": 72, "changed": 18, "share": 0.25}
     assert found["flips"][0]["witness"]["data_row"] == 37
@@ -233,7 +232,7 @@ def test_the_same_rules_are_proved_equal_at_any_size_without_a_search(
     monkeypatch.setattr("rulekit.audit.differences.compared.Differing", None)
     first = model(*_many(n)).with_(provenance={"learner": "made"}, statistics={})
 
-    compared = compare_models(first, model(*other(_many(n))))
+    compared = compare(first, model(*other(_many(n))))
 
     assert (compared.outcome, compared.proved_by) == ("equal", "rules")
     assert lines(compared)[2] == "PROVED EQUAL A and B decide every row alike (by the same rules)"
@@ -242,13 +241,13 @@ def test_the_same_rules_are_proved_equal_at_any_size_without_a_search(
 def test_equal_rules_over_other_columns_are_not_the_same_rules() -> None:
     """What one model takes for missing is a level to the other, so that one text means two conditions."""
     other = HEADER.replace("{cook, clerk, driver}", '{cook, clerk, driver}, missing {"cook"}')
-    compared = compare_models(model("job in {cook}"), model("job in {cook}", header=other))
+    compared = compare(model("job in {cook}"), model("job in {cook}", header=other))
     assert compared.outcome == "different"
 
 
 def test_a_limit_of_time_leaves_open_and_claims_nothing() -> None:
     first, second = model(*_many(30)), model(*_many(31))
-    compared = compare_models(first, second, most_run=0, deadline=Deadline(0))
+    compared = compare(first, second, most_run=0, deadline=Deadline(0))
     assert compared.outcome in ("open", "different")
     assert compared.proved_by == ""
     assert "--time-limit" in compared.reason

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from model_pairs import KINDS, all_rows, random_pair
 
-from rulekit.audit.differences.compared import Compared, compare_models
-from rulekit.audit.differences.differing import MOST_RUN, Differing
+from rulekit.audit.differences.compared import Compared, compare
+from rulekit.audit.differences.differing import Differing
 from rulekit.audit.differences.joint import joint
 from rulekit.audit.differences.row_flips import row_flips
 from rulekit.audit.differences.rule_changes import rule_changes
@@ -18,6 +18,7 @@ from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.limits import RUN_CELLS
 from rulekit.tables.raw.sources import raw_table
 
 SAME = ("rewritten", "simplified", "swapped classes")
@@ -51,13 +52,13 @@ def agrees(first: RuleGraph, second: RuleGraph, kind: str, compared: Compared, r
 def look_at(seed: int, most_run: int) -> None:
     first, second, kind = random_pair(seed)
     rows = all_rows(first, second)
-    agrees(first, second, kind, compare_models(first, second, rows if seed % 2 else None, most_run=most_run), rows)
+    agrees(first, second, kind, compare(first, second, rows if seed % 2 else None, most_run=most_run), rows)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=KINDS)
 def test_pairs_are_told_apart_or_proved_equal(kind: int) -> None:
     for seed in range(kind, 72, len(KINDS)):
-        look_at(seed, MOST_RUN)
+        look_at(seed, RUN_CELLS)
 
 
 def test_pairs_of_many_cells_are_told_apart_or_proved_equal_by_search() -> None:
@@ -66,14 +67,14 @@ def test_pairs_of_many_cells_are_told_apart_or_proved_equal_by_search() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most_run", [MOST_RUN, 0], ids=["run", "searched"])
+@pytest.mark.parametrize("most_run", [RUN_CELLS, 0], ids=["run", "searched"])
 @pytest.mark.parametrize("first", range(0, 500, 50))
 def test_five_hundred_pairs(first: int, most_run: int) -> None:
     for seed in range(first, first + 50):
         look_at(seed, most_run)
 
 
-@pytest.mark.parametrize("most_run", [MOST_RUN, pytest.param(0, marks=pytest.mark.long)], ids=["run", "searched"])
+@pytest.mark.parametrize("most_run", [RUN_CELLS, pytest.param(0, marks=pytest.mark.long)], ids=["run", "searched"])
 def test_regions_hold_the_rows_that_flip_and_no_other(most_run: int) -> None:
     covered = 0
     for seed in (*range(0, 60, 6), *range(1, 60, 6), *range(4, 60, 6)):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rulekit import monitor
 from rulekit.audit.drift.comparing import LEAST_ROWS, compare, compare_counts
 from rulekit.audit.drift.counted import read_counts
-from rulekit.audit.drift.drift_lines import drift_line, drift_lines
-from rulekit.audit.drift.findings import RATE, Drift
+from rulekit.audit.drift.findings import RATE, Drift, drift_line, drift_lines
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, IsTrue, Or
@@ -74,7 +74,7 @@ MODEL = model()
 def changed(column: str, change: Callable[[Any], Any], n: int = 1000) -> Drift:
     data = rows(n, 1)
     data[column] = change(data[column])
-    return MODEL.monitor(data)
+    return monitor(MODEL, data)
 
 
 def kinds(drift: Drift) -> dict[str, list[str]]:
@@ -86,7 +86,7 @@ def texts(drift: Drift, column: str) -> list[str]:
 
 
 def test_rows_like_those_of_training_are_alike() -> None:
-    drift = MODEL.monitor(rows(1000, 1), EVERY.predict(rows(1000, 1)))
+    drift = monitor(MODEL, rows(1000, 1), EVERY.predict(rows(1000, 1)))
     assert drift.alike
     assert drift_line(drift, "rulekit monitor") == ""
     ((word, text),) = drift_lines(drift)
@@ -141,10 +141,10 @@ def test_a_change_of_one_column_is_named(column: str, change: Any, kind: str, wo
 
 def test_two_columns_that_were_exchanged() -> None:
     data = rows(1000, 1)
-    numbers = MODEL.monitor({**data, "age": data["heat"], "heat": data["age"]})
+    numbers = monitor(MODEL, {**data, "age": data["heat"], "heat": data["age"]})
     assert kinds(numbers) == {"age": ["swapped"], "heat": ["swapped"]}
     assert texts(numbers, "age") == ["exchanged with heat"]
-    levels = MODEL.monitor({**data, "job": data["place"], "place": data["job"]})
+    levels = monitor(MODEL, {**data, "job": data["place"], "place": data["job"]})
     assert kinds(levels) == {"job": ["swapped"], "place": ["swapped"]}
 
 
@@ -153,7 +153,7 @@ def test_shares_of_classes_and_rules() -> None:
     model_ = model(GRAPH)
     kept = np.arange(2000)[(GRAPH.predict(data) == "no") | (np.arange(2000) % 4 == 0)]
     fewer = {name: np.asarray(values, dtype=object)[kept].tolist() for name, values in data.items()}
-    drift = model_.monitor(fewer, GRAPH.predict(fewer))
+    drift = monitor(model_, fewer, GRAPH.predict(fewer))
     assert {(part.of, part.label) for part in drift.classes if part.changed} == {
         (of, label) for of in ("predicted", "actual") for label in ("no", "yes")
     }
@@ -163,8 +163,8 @@ def test_shares_of_classes_and_rules() -> None:
 
 def test_a_single_row_tells_facts_alone() -> None:
     row = {name: values[0] for name, values in rows(1, 5).items()}
-    assert MODEL.monitor([row]).alike
-    odd = MODEL.monitor([{**row, "age": 180.0, "job": "pilot", "heat": None}])
+    assert monitor(MODEL, [row]).alike
+    odd = monitor(MODEL, [{**row, "age": 180.0, "job": "pilot", "heat": None}])
     assert odd.few
     assert kinds(odd) == {"age": ["out of range"], "heat": ["missing"], "job": ["new levels"]}
     line = drift_line(odd, "rulekit monitor m.json d.csv")
@@ -177,12 +177,12 @@ def test_a_single_row_tells_facts_alone() -> None:
 def test_few_rows_are_no_distribution() -> None:
     """Ten rows that all are of one level, or old, are no finding; one value far out is one."""
     data = rows(LEAST_ROWS - 1, 3)
-    assert MODEL.monitor({**data, "job": ["cook"] * len(data["job"]), "age": data["age"] * 0 + 70.0}).alike
-    said = str(MODEL.monitor(data))
+    assert monitor(MODEL, {**data, "job": ["cook"] * len(data["job"]), "age": data["age"] * 0 + 70.0}).alike
+    said = str(monitor(MODEL, data))
     assert said.startswith("few rows ")
     assert " alike" not in said
     data["income"][3] = 1e9
-    assert kinds(MODEL.monitor(data)) == {"income": ["out of range"]}
+    assert kinds(monitor(MODEL, data)) == {"income": ["out of range"]}
 
 
 @pytest.mark.parametrize("n", [*range(1, 26), 33, 50, 64, 100, 200, 317])
@@ -193,15 +193,15 @@ def test_a_batch_of_any_size_is_compared(n: int) -> None:
         data = rows(n, int(rng.integers(1 << 30)))
         data["job"] = rng.choice(["clerk", "cook"], n, p=[0.97, 0.03]).tolist()
         data["place"] = rng.choice(["north", "none such"], n, p=[0.99, 0.01]).tolist()
-        assert MODEL.monitor(data).rows == n
+        assert monitor(MODEL, data).rows == n
 
 
 def test_one_value_far_out_among_many_rows() -> None:
     data = rows(1000, 1)
     data["income"][7] = 1e12
-    assert kinds(MODEL.monitor(data)) == {"income": ["out of range"]}
+    assert kinds(monitor(MODEL, data)) == {"income": ["out of range"]}
     data["income"][7] = 1.1 * float(max(rows(2000, 0)["income"]))
-    assert MODEL.monitor(data).alike
+    assert monitor(MODEL, data).alike
 
 
 def test_large_tables_do_not_alarm_for_a_trifle() -> None:
@@ -209,7 +209,7 @@ def test_large_tables_do_not_alarm_for_a_trifle() -> None:
     graph = model(n=100_000)
     data = rows(200_000, 1)
     data["heat"] = data["heat"] + 1.2
-    assert graph.monitor(data).alike
+    assert monitor(graph, data).alike
 
 
 def test_a_sample_of_the_rows_is_enough_for_the_line() -> None:
@@ -247,7 +247,7 @@ def test_levels_that_count_as_missing_are_told_apart() -> None:
     graph = RuleGraph(Schema(features, "default"), ("no", "yes"), GRAPH.decision)
     data = rows(1000, 1)
     data["job"] = _at(data["job"], "pilot", 4)
-    drift = model(graph).monitor(data)
+    drift = monitor(model(graph), data)
     assert kinds(drift) == {"job": ["new levels"]}
     assert next(column for column in drift.columns if column.name == "job").missing_now == 0.0
 
@@ -258,7 +258,7 @@ def test_fresh_rows_alarm_no_more_often_than_is_said() -> None:
     for seed in range(100):
         n = (25, 60, 300, 1500)[seed % 4]
         graph = MODEL if seed % 3 else model(n=400)
-        alarms += not graph.monitor(rows(n, 100 + seed)).alike
+        alarms += not monitor(graph, rows(n, 100 + seed)).alike
     assert RATE == 0.01
     assert alarms <= 5
 
@@ -268,9 +268,9 @@ def test_everything_is_json_and_a_model_without_statistics_is_refused() -> None:
     assert json.loads(json.dumps(drift.as_dict(), allow_nan=False)) == drift.as_dict()
     assert drift.as_dict()["alike"] is False
     with pytest.raises(InputError, match="does not say what trained it"):
-        EVERY.monitor(rows(30, 1))
+        monitor(EVERY, rows(30, 1))
     with pytest.raises(InputError, match="no class of the model"):
-        MODEL.monitor(rows(2, 1), ["no", "perhaps"])
+        monitor(MODEL, rows(2, 1), ["no", "perhaps"])
     assert str(drift).startswith("not alike")
 
 
@@ -278,14 +278,14 @@ def test_infinite_and_missing_columns_are_no_error() -> None:
     data = rows(100, 1)
     data["income"] = np.full(100, np.nan)
     data["heat"][0] = np.inf
-    assert {"income", "heat"} <= set(kinds(MODEL.monitor(data)))
+    assert {"income", "heat"} <= set(kinds(monitor(MODEL, data)))
 
 
 # Counts --------------------------------------------------------------------------------------------------------------
 
 
 def _counts(graph: RuleGraph, data: Columns) -> Mapping[str, Any]:
-    drift = graph.monitor(data)
+    drift = monitor(graph, data)
     n = drift.rows
     return {
         "rows": n,

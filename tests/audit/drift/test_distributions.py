@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.drift.known import known_of
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, Or
 from rulekit.graph.rule_graph import RuleGraph
@@ -15,6 +14,7 @@ from rulekit.schema import Feature, Schema
 from rulekit.shown import distributions
 from rulekit.shown.distributions import MOST_BINS, Distributions, cuts_of, grid_of
 from rulekit.shown.statistics import rule_statistics
+from rulekit.shown.table_figures import known_of
 from rulekit.tables.table import Store, StoredArrays, Table
 
 X, C = Feature("x"), Feature("c", "categorical", ("a", "b", "c"))

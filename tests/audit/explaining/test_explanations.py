@@ -124,7 +124,7 @@ def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: st
         {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"},
     )
     said = {
-        row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in caused_by(cause).explain([holds, fails])
+        row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in explain(caused_by(cause), [holds, fails])
     }
     assert said == {True: holding, False: failing}
 
@@ -138,7 +138,7 @@ def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: st
     ],
 )
 def test_the_contrary_of_a_leaf_is_not_said_of_a_missing_value(cause: Node, failing: str):
-    (row,) = caused_by(cause).explain([{"a": 1.0, "b": 1.0, "c": 1.0, "d": None, "e": None, "t": None}])
+    (row,) = explain(caused_by(cause), [{"a": 1.0, "b": 1.0, "c": 1.0, "d": None, "e": None, "t": None}])
     assert [condition["said"] for condition in row["conditions"]] == [failing]
 
 

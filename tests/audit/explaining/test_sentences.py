@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.audit.explaining.explanations import Asked, explain
+from rulekit.audit.explaining.explanations import explain
 from rulekit.audit.explaining.nearest_rules import nearest_rules
+from rulekit.audit.explaining.options import ExplainOptions
 from rulekit.audit.explaining.phrases import Phrases, conditions, relation
 from rulekit.audit.explaining.sentences import override_sentences
-from rulekit.audit.nearest_change.wishes import Wishes
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.random_graphs import random_legal_graph, random_table
 from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.language.text import parse_condition, parse_graph
+from rulekit.graph.language.parsing import parse_condition, parse_graph
 from rulekit.graph.nodes import Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.schema import Feature, Schema
+from rulekit.search.moves import Wishes
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 LOANS = parse_graph(
@@ -43,13 +44,13 @@ ROWS = (
 
 
 def sentences(text: str, row: dict[str, object]) -> list[str]:
-    (explained,) = parse_graph("rulekit rules 1\n" + text).explain([row])
+    (explained,) = explain(parse_graph("rulekit rules 1\n" + text), [row])
     found: list[str] = explained["sentences"]
     return found
 
 
 def test_rules_that_hold_and_that_are_near_stand_with_the_values_of_the_row() -> None:
-    fired_, near, unknown = (row["sentences"] for row in LOANS.explain(list(ROWS)))
+    fired_, near, unknown = (row["sentences"] for row in explain(LOANS, list(ROWS)))
     first, second = (rule.id for rule in rules_of(LOANS))
     assert fired_ == [
         'The decision is "yes".',
@@ -60,10 +61,10 @@ def test_rules_that_hold_and_that_are_near_stand_with_the_values_of_the_row() ->
     assert near[:4] == [
         'The decision is "no".',
         'No rule for "yes" holds, and so the decision is "no".',
-        f'Rule {first} for "yes" lacks 1 condition: income is 30,000, where at most 24,900 is needed.',
+        f'Rule {first} for "yes" does not apply: income is 30,000, and the rule requires at most 24,900.',
         "Its other conditions hold: late is 5, which is above 2.",
     ]
-    assert f'Rule {second} for "yes" lacks 1 condition: owner is true, where false or missing is needed.' in near
+    assert f'Rule {second} for "yes" does not apply: owner is true, and the rule requires false or missing.' in near
     said = "Not known of this row: income is missing, owner is missing and purpose is a level never seen in training."
     assert said in unknown
     assert "Its other conditions hold: owner is missing, which is taken too." in unknown
@@ -71,9 +72,9 @@ def test_rules_that_hold_and_that_are_near_stand_with_the_values_of_the_row() ->
 
 def test_wishes_are_kept_and_said() -> None:
     table = LOANS.table(list(ROWS[:1]))
-    (kept,) = explain(LOANS, table, Asked(Wishes(frozenset({"late"}), {"income": "down"})))
+    (kept,) = explain(LOANS, table, ExplainOptions(Wishes(frozenset({"late"}), {"income": "down"})))
     assert kept["sentences"][-1] == "No allowed change of values turns the decision; that is proved."
-    (already,) = explain(LOANS, table, Asked(to=1))
+    (already,) = explain(LOANS, table, ExplainOptions(to=1))
     assert already["sentences"][-1] == 'The decision is "yes" already, so that nothing need change.'
 
 
@@ -119,20 +120,20 @@ def test_ranks_and_lists_say_what_is_decided_first() -> None:
     low, high = Compare("x", ">", 1.0), Compare("y", ">", 5.0)
     ranks = RuleGraph(schema, ("low", "mid", "high"), Median((low, high)))
     first, second = (rule.id for rule in rules_of(ranks))
-    (said,) = (row["sentences"] for row in ranks.explain([{"x": 2.0, "y": 3.0}]))
+    (said,) = (row["sentences"] for row in explain(ranks, [{"x": 2.0, "y": 3.0}]))
     assert said[1:4] == [
         f'Rule {first} for "mid" or higher holds: x is 2, which is above 1.',
         'No rule for "high" holds.',
-        f'Rule {second} for "high" lacks 1 condition: y is 3, where above 5 is needed.',
+        f'Rule {second} for "high" does not apply: y is 3, and the rule requires more than 5.',
     ]
     listed = RuleGraph(schema, ("a", "b", "c"), ArgMax.first_of({1: high, 0: low}, 3), (), 2)
-    both, none = (row["sentences"] for row in listed.explain([{"x": 2.0, "y": 9.0}, {"x": 0.0, "y": None}]))
+    both, none = (row["sentences"] for row in explain(listed, [{"x": 2.0, "y": 9.0}, {"x": 0.0, "y": None}]))
     assert both[1:3] == [
         f'Rule {second} for "b" holds: y is 9, which is above 5.',
         f'Rule {first} for "a" holds as well, but "b" is decided first.',
     ]
     assert none[2] == 'No rule of any class holds, and so the decision is "c", the default.'
-    assert f'Rule {second} for "b" lacks 1 condition: y is missing, where above 5 is needed.' in none
+    assert f'Rule {second} for "b" does not apply: y is missing, and the rule requires more than 5.' in none
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def test_every_form_of_decision_is_explained(seed: int) -> None:
 @pytest.mark.parametrize("name", sorted(MODELS)[::4])
 def test_every_conformance_model_is_explained(name: str) -> None:
     graph = MODELS[name]()
-    for row in explain(graph, adversarial_rows(graph, 8).table, Asked(changes=False)):
+    for row in explain(graph, adversarial_rows(graph, 8).table, ExplainOptions(changes=False)):
         assert all(sentence.isprintable() and sentence.endswith(".") for sentence in row["sentences"])
 
 

@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.audit.nearest_change.nearest import nearest_changes
 from rulekit.audit.reason_codes import linting
-from rulekit.audit.reason_codes.adverse import Meant, meant
-from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, parse_catalogue
-from rulekit.audit.reason_codes.counting import Counting, Nearer
+from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, meant, parse_catalogue
 from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint
-from rulekit.audit.reason_codes.places import places_of
 from rulekit.audit.reason_codes.starter import starter
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
@@ -33,7 +29,9 @@ from rulekit.graph.nodes import Above, And, AtLeast, Linear, LinearThreshold, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
+from rulekit.search.nearest import nearest_changes
 from rulekit.search.row_search import RowSearch
+from rulekit.search.takes_part import Counting, Nearer, places_of
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
@@ -122,7 +120,7 @@ class Brute:
     """All cells of a model and one class, with the smallest changes of each, found by trying all of them."""
 
     graph: RuleGraph
-    reasons: tuple[Meant, ...]
+    reasons: tuple[ResolvedReason, ...]
     class_index: int
 
     @cached_property
@@ -179,7 +177,7 @@ class Brute:
             found.append(marks)
         return found
 
-    def applies(self, reason: Meant, column: str) -> Any:
+    def applies(self, reason: ResolvedReason, column: str) -> Any:
         """The cells to which a reason applies by a column."""
         held = np.zeros(self.shape, dtype=bool)
         for axis, (feature, values) in enumerate(self.columns):

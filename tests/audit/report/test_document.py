@@ -83,7 +83,7 @@ def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
     features = tuple(replace(feature, monotone=0) for feature in graph.schema)
     plain, text = tmp_path / "plain.json", tmp_path / "model.txt"
     graph.with_(schema=Schema(features, graph.schema.target), ladder=None).save(plain)
-    rulekit.load(plain).export(text, to="text")
+    rulekit.export(rulekit.load(plain), text, to="text")
     for model, artifacts, said in (
         (plain, (), "**Note:** The model declares no promise, and no artifact was verified."),
         (loans().model, (), "✓ No promise is broken. Limits says"),
@@ -94,7 +94,7 @@ def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
 
 def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Path) -> None:
     graph = rulekit.load(loans().model)
-    graph.export(tmp_path / "model.py", to="python")
+    rulekit.export(graph, tmp_path / "model.py", to="python")
     found = made(artifacts=(tmp_path / "model.py",))
     assert found.data["verification"]["reports"]["model.py"]["proof"] == "proved"
     assert "Proved: it decides every possible row as the model does" in texts(found, "verification")
@@ -106,7 +106,7 @@ def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path
     from rulekit.work.verifying import VerificationRequest, verify
 
     graph = rulekit.load(loans().model)
-    graph.export(tmp_path / "model.py", to="python")
+    rulekit.export(graph, tmp_path / "model.py", to="python")
     verify(VerificationRequest(loans().model, tmp_path / "model.py", rows=50, report=tmp_path / "p.json"))
     claimed = json.loads((tmp_path / "p.json").read_text()) | {"sha256": "0" * 64}
     (tmp_path / "p.json").write_text(json.dumps(claimed))
@@ -122,7 +122,7 @@ def test_a_verification_of_another_model_is_named(tmp_path: Path) -> None:
 
     other = LEARNED[next(iter(LEARNED))]()
     other.save(tmp_path / "other.json")
-    other.export(tmp_path / "other.py", to="python")
+    rulekit.export(other, tmp_path / "other.py", to="python")
     verify(VerificationRequest(tmp_path / "other.json", tmp_path / "other.py", rows=50, report=tmp_path / "p.json"))
     found = made(verifications=(tmp_path / "p.json",))
     assert "This report is of another model" in texts(found, "verification")

@@ -109,7 +109,7 @@ def test_no_tag_attribute_or_script_comes_from_foreign_text(hostile: Any) -> Non
     names = {name for _, attributes in page.tags for name in attributes}
     assert [name for name in names if name.startswith("on")] == []
     scripts = [attributes for tag, attributes in page.tags if tag == "script"]
-    assert scripts == [{"type": "application/json", "id": "program"}, {}]
+    assert scripts == [{"type": "application/json", "id": "fields"}, {"type": "module"}]
     links = [value for _, attributes in page.tags for name, value in attributes.items() if name in ("href", "src")]
     assert all(value is not None and (value.startswith("#") or value == "data:,") for value in links)
     assert any(SCRIPT in text for text in page.texts)  # it is shown, as text
@@ -120,7 +120,8 @@ def test_the_policy_allows_the_one_script_and_no_request(hostile: Any) -> None:
     text = html(hostile.document)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert policy is not None
-    script = text[text.rindex("<script>") + len("<script>") : text.rindex("</script>")]
+    opening = '<script type="module">'
+    script = text[text.rindex(opening) + len(opening) : text.rindex("</script>")]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy[1].split("; ")[:2] == ["default-src 'none'", f"script-src 'sha256-{digest}'"]
     without = re.sub(r'xmlns(:xlink)?="http://www\.w3\.org/[^"]*"', "", text)
@@ -128,11 +129,11 @@ def test_the_policy_allows_the_one_script_and_no_request(hostile: Any) -> None:
     assert re.findall(r"https?://(?!evil)", without) == []
 
 
-def test_the_program_of_the_page_is_read_back(hostile: Any) -> None:
+def test_the_fields_of_the_page_are_read_back(hostile: Any) -> None:
     text = html(hostile.document)
-    inside = re.search(r'<script type="application/json" id="program">(.*?)</script>', text, re.DOTALL)
+    inside = re.search(r'<script type="application/json" id="fields">(.*?)</script>', text, re.DOTALL)
     assert inside is not None
-    assert json.loads(inside[1]) == hostile.document.section("score").data["program"]
+    assert json.loads(inside[1]) == hostile.document.section("score").data["form"]
     assert json.loads(str(json_in_page(f"{SCRIPT}<!--\u2028&"))) == f"{SCRIPT}<!--\u2028&"
 
 

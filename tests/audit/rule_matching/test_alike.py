@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rulekit.audit.rule_matching.alike import Alike, dice
 from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 
 HEADER = """rulekit rules 1
 column a: numeric

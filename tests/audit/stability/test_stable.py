@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.audit.stability.stability_lines import stability_lines
-from rulekit.audit.stability.stable import stability_of
-from rulekit.graph.language.text import parse_graph
+from rulekit.audit.stability.stable import stability_lines, stability_of
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 
 HEADER = """rulekit rules 1

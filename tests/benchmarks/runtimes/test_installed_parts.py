@@ -17,7 +17,7 @@ SCORE = """
 import rulekit
 graph = rulekit.load("model.json")
 row = {"income": 20000, "amount": 9000, "late_payments": 0, "age": 41, "homeowner": True, "purpose": "car"}
-print(graph.predict([{**row, "employment": ""}])[0], graph.explain([{**row, "employment": ""}])[0]["label"])
+print(graph.predict([{**row, "employment": ""}])[0], rulekit.explain(graph, [{**row, "employment": ""}])[0]["label"])
 """
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(bool(PLACES["mlflow"].missing), reason=PLACES["m
 def test_mlflow_scores_a_frame_as_the_model_does(form: str, tmp_path: Path) -> None:
     """No form of export worked: inputs of rank 2, and a matrix of probabilities beside the labels."""
     graph = rulekit.load(LOANS)
-    graph.export(tmp_path / "frame.onnx", to="onnx", frame=True, input=form)
+    rulekit.export(graph, tmp_path / "frame.onnx", to="onnx", frame=True, input=form)
     (tmp_path / "loans.csv").write_bytes((ROOT / "samples" / "loans.csv").read_bytes())
     page = (ROOT / "docs" / "serving.md").read_text()
     code, printed = re.search(r"```mlflow\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL).groups()  # type: ignore[union-attr]

@@ -43,7 +43,7 @@ def answers(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("form", ["columns", "codes"])
 def test_the_script_scores_the_sample_rows(form: str, tmp_path: Path) -> None:
     graph = rulekit.load(LOANS)
-    graph.export(tmp_path / "model.onnx", to="onnx", fired=True, input=form)
+    rulekit.export(graph, tmp_path / "model.onnx", to="onnx", fired=True, input=form)
 
     ran = node("score.mjs", tmp_path / "model.onnx", ROOT / "samples" / "loans.csv")
 
@@ -115,7 +115,7 @@ def as_csv(columns: dict[str, Any]) -> str:
 def test_adversarial_rows_through_csv(name: str, form: str, tmp_path: Path) -> None:
     """Unseen and look-alike texts, a NUL within a text, doubles between two float32 values, infinities."""
     graph = MODELS[name]()
-    graph.export(tmp_path / "model.onnx", to="onnx", input=form)
+    rulekit.export(graph, tmp_path / "model.onnx", to="onnx", input=form)
     rows = adversarial_rows(graph, 1500, seed=3)
     (tmp_path / "rows.csv").write_text(as_csv(rows.columns), newline="")
 
@@ -137,7 +137,7 @@ def test_names_that_mean_something_to_javascript(form: str, tmp_path: Path) -> N
     schema = Schema((Feature("constructor", "categorical", ("a", "__proto__")), Feature("toString")), target="y")
     formula = Or((Among("constructor", ("__proto__",)), Compare("toString", ">", 1.0)))
     graph = RuleGraph(schema, ("valueOf", "hasOwnProperty"), Fires(formula))
-    graph.export(tmp_path / "model.onnx", to="onnx", input=form, fired=True)
+    rulekit.export(graph, tmp_path / "model.onnx", to="onnx", input=form, fired=True)
     texts = ["a", "__proto__", "constructor", "toString", "valueOf"]
     (tmp_path / "rows.csv").write_text("constructor\n" + "\n".join(texts) + "\n")
 
@@ -150,7 +150,7 @@ def test_names_that_mean_something_to_javascript(form: str, tmp_path: Path) -> N
 
 def test_dates_are_read_as_rulekit_reads_them(tmp_path: Path) -> None:
     graph: RuleGraph = MODELS["dates and money"]()
-    graph.export(tmp_path / "model.onnx", to="onnx")
+    rulekit.export(graph, tmp_path / "model.onnx", to="onnx")
     lines = ["born,seen,paid,visits"]
     days = ["2018-12-31", "2019-01-01", "1999-12-31", "2000-01-01", ""]
     moments = ["2018-12-31T23:59:59", "2019-01-01T00:00:00", "2019-01-01 00:00:01", "2019-01-01T02:00:00+02:00",

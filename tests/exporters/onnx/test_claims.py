@@ -307,7 +307,7 @@ def wrong_claims(graph: RuleGraph, content: bytes, columns: Mapping[str, Any]) -
         meaning = Meaning(space)
         with contextlib.suppress(BudgetError, GraphError):
             edges = meaning.labels(decision, 0, len(graph.classes))
-            held = [tuple(_at(meaning.forms, edge, cell) for edge in edges) for cell in zip(*cells, strict=True)]
+            held = [tuple(_at(meaning.numbers, edge, cell) for edge in edges) for cell in zip(*cells, strict=True)]
     said, wrong = 0, []
     first: dict[tuple[int, ...], int] = {}
     for row, (cell, edges, label) in enumerate(zip(zip(*cells, strict=True), held, labels, strict=True)):
@@ -323,9 +323,9 @@ def is_wide(content: bytes) -> bool:
     return ModelProto.FromString(content).graph.input[0].type.tensor_type.elem_type == TensorProto.DOUBLE
 
 
-def _at(forms: Any, edge: int, cells: tuple[int, ...]) -> int:
+def _at(numbers: Any, edge: int, cells: tuple[int, ...]) -> int:
     for axis, cell in enumerate(cells):
-        edge = forms.restricted(edge, axis, cell)
+        edge = numbers.with_cell(edge, axis, cell)
     return edge
 
 

@@ -66,10 +66,9 @@ def test_the_model_of_least_time_is_written(optimize: str, count: int) -> None:
 
 
 def test_the_choice_is_made_by_what_is_asked_for() -> None:
-    few, many = noisy(4), noisy(28)
+    few = noisy(4)
     assert operator_kinds(emit(few, {}).main)[0] in ("Transpose", "Gather")
     assert "TreeEnsembleClassifier" in operator_kinds(emit(few, {"optimize": "latency"}).main)
-    assert operator_kinds(emit(many, {}).main).count("Where") == 0
     rule = RuleGraph(SCHEMA, (0, 1), Fires(Or((Compare("x0", ">", 0.0), Compare("x1", ">", 0.0)))))
     assert "TreeEnsembleClassifier" not in operator_kinds(emit(rule, {}).main)
 
@@ -77,7 +76,7 @@ def test_the_choice_is_made_by_what_is_asked_for() -> None:
 def test_the_documentation_has_the_figures() -> None:
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.read_text().splitlines() if "|" in line]
     table = {row[0]: row[1:] for row in rows if len(row) == 4}
-    assert [float(cell) for cell in table["Add, Sub, Mul, Div, Clip, Min, Round, Relu"]] == [CALL, *ELSE]
+    assert [float(cell) for cell in table["Add, Sub, Mul, Div, Clip, Min, Round"]] == [CALL, *ELSE]
     for operator in ("Where", "Exp", "Cast", "Transpose"):
         assert [float(cell) for cell in table[operator]] == [CALL, *ELEMENT[operator]]
     for operator in ("ArgMax", "TreeEnsembleClassifier"):

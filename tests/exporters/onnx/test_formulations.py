@@ -35,17 +35,16 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature, Schema
 
 
 def kinds(graph: RuleGraph, **options: object) -> list[str]:
     return operator_kinds(emit(graph, {"text": False, **options}).main)
 
 
-def test_a_small_dnf_is_the_matrix_product_of_the_findings() -> None:
+def test_short_connectives_are_chains_over_one_comparison() -> None:
     first = And([Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)])
     graph = RuleGraph(NARROW, (0, 1), Fires(Or([first, And([IsTrue("flag"), Compare("x5", ">", 0.0)])])))
-    expected = "Transpose Gather Mul Greater Cast Gemm Relu Gemm Clip ArgMax"
+    expected = "Transpose Gather Mul Greater Gather Gather And Gather Gather And Or Cast Gemm ArgMax"
     assert kinds(graph) == expected.split()
     assert_same_everywhere(graph)
 
@@ -58,23 +57,22 @@ def test_small_dnfs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_large_dnfs_are_slots(seed: int) -> None:
+def test_larger_dnfs_are_two_layers_of_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, rng.integers(1, 5, 30))))
-    assert kinds(graph).count("And") == 3
+    assert len(kinds(graph)) < 20
+    assert "And" not in kinds(graph)
     assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("form", ["tensor", "columns"])
-def test_slots_of_many_clauses_are_taken_in_groups_over_a_block_of_columns(seed: int, form: str) -> None:
-    rng = np.random.default_rng(seed)
+def test_many_clauses_are_chains_over_one_block(form: str) -> None:
+    rng = np.random.default_rng(1)
     graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, rng.integers(1, 5, 150))))
     operators = kinds(graph, input=form)
-    assert len(operators) < 80
-    assert operators.count("Or") == 4
-    assert operators.count("Mul") <= 1
-    assert_same_everywhere(graph, adversarial_table(NARROW, seed=seed))
+    assert operators.count("Greater") <= 8
+    assert operators.count("MatMul") == 0
+    assert_same_everywhere(graph, adversarial_table(NARROW))
 
 
 def test_the_size_of_a_dimension_is_known_all_along() -> None:
@@ -97,21 +95,12 @@ def test_contradictory_and_repeated_literals_of_a_clause() -> None:
         assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(formula)), adversarial_table(NARROW))
 
 
-def test_few_used_of_many_columns_are_gathered_before_the_transpose() -> None:
-    wide = Schema(tuple(Feature(f"x{j}") for j in range(400)), "y")
-    both = And([Compare("x7", ">", 1.0), Compare("x399", "<=", 2.0)])
-    graph = RuleGraph(wide, (0, 1), Fires(Or([both, Compare("x7", "<=", -1.5, True)])))
-    assert kinds(graph)[:2] == ["Gather", "Transpose"]
-    assert_same_everywhere(graph, adversarial_table(wide))
-
-
 def test_long_connectives_are_one_count() -> None:
     rng = np.random.default_rng(3)
     leaves = tuple(literal(rng) for _ in range(20))
     nested = Or((And(leaves[:12]), Not(Or(leaves[8:])), AtLeast(11, leaves)))
     graph = RuleGraph(NARROW, (0, 1), Fires(nested))
-    assert "Or" in kinds(graph)
-    assert kinds(graph).count("And") == 0
+    assert not {"And", "Or"} & {*kinds(graph)}
     assert_same_everywhere(graph, adversarial_table(NARROW))
 
 
@@ -130,7 +119,7 @@ def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[floa
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("grid", "operator", "products", "width"),
-    [(2.0**-8, "Gemm", 1, np.float32), (2.0**-30, "Gemm", 1, np.float64), (0.0, "MatMul", 6, None)],
+    [(2.0**-8, "Gemm", 2, np.float32), (2.0**-30, "Gemm", 2, np.float64), (0.0, "MatMul", 6, None)],
 )
 def test_sums_on_a_grid_are_one_product(grid: float, operator: str, products: int, width: type | None) -> None:
     rng = np.random.default_rng(5)
@@ -141,7 +130,7 @@ def test_sums_on_a_grid_are_one_product(grid: float, operator: str, products: in
         graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, threshold)))
         assert operator_kinds(every_formulation(graph)["operators"]).count(operator) == products
         if width is not None:
-            assert constant_widths(graph)["Gemm"] == {np.dtype(width)}
+            assert constant_widths(graph)["Gemm"] == {np.dtype(np.float32), np.dtype(width)}
         assert_same_everywhere(graph, table)
 
 

@@ -13,7 +13,7 @@ from rulekit_exporters.onnx.inspection.reader import inspect
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import Among, And, Column, Compare, LinearThreshold, Or
+from rulekit.graph.nodes import Among, And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.targets import Reading, find_target
@@ -190,21 +190,6 @@ def test_codes_out_of_range_are_unseen(options):
                 found = weights[attribute.name.removeprefix("class_")]
                 attribute.CopyFrom(helper.make_attribute(attribute.name, found))
     assert "out of range is not read as unseen" in inspect(model.SerializeToString(), graph).reason
-
-
-def test_the_place_of_an_unused_column_may_be_infinite():
-    """Cut off on one side and freed of NaN it was taken for finite, so that 0 times it was 0."""
-    schema = Schema((Feature("x"), Feature("colour", "categorical", levels=("red",))), target="y")
-    graph = RuleGraph(schema, (0, 1), Fires(LinearThreshold(((1.0, Column("x", 0.0, -8.0, 8.0, 1.0)),), -0.5)))
-    content = TARGET.emit(graph, {}).main
-    assert inspect(content, graph).reason == ""
-    model = onnx.ModelProto.FromString(content)
-    (bound,) = {node.input[1] for node in model.graph.node if node.op_type == "Clip" and node.input[0] == "input"}
-    for tensor in model.graph.initializer:
-        if tensor.name == bound:
-            limits = np.array([[-8.0, -np.inf]], np.float32)
-            tensor.CopyFrom(numpy_helper.from_array(limits, tensor.name))
-    assert inspect(model.SerializeToString(), graph).decision is None
 
 
 def test_names_that_stand_for_two_values_are_refused():

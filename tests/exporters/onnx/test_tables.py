@@ -1,4 +1,4 @@
-"""Tables over cells and over parts of circuits: chosen where they are cheaper, the same bits as computed."""
+"""Tables over cells, chosen where they are cheaper, and circuits: the same bits as computed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_m_thresholds_of_a_column_are_m_plus_1_levels() -> None:
     table = cell_table(graph)
     assert [digit.size for digit in table.digits] == [4, 3]
     assert "IsNaN" not in operator_kinds(every_formulation(graph)["table"])
-    expected = ["Gather", "Transpose", "Gather", "Mul", "Greater", "Cast", "MatMul", "Cast", "Gather"]
+    expected = ["Transpose", "Gather", "Mul", "Greater", "Cast", "MatMul", "Cast", "Gather"]
     assert operator_kinds(every_formulation(graph)["table"])[:-1] == expected
     assert_formulations_agree(graph, adversarial_table(NUMBERS, (0.5, 1.0, 1.5, 2.0, 3.0)))
 
@@ -141,21 +141,8 @@ def test_a_rule_of_logic_is_no_table() -> None:
     assert set(every_formulation(graph)) == {"operators", "tree"}
 
 
-def test_parts_of_a_large_formula_are_looked_up_in_one_table() -> None:
-    """Four clauses of eight bits over 32 columns: 2^32 cells, but four tables of 256 entries."""
-    causes = [above(j, op="<=" if j % 3 else ">") for j in range(32)]
-    hidden = bits(causes)
-    formula = Or([And(hidden[k : k + 8]) for k in range(0, 32, 8)])
-    graph = noisy(formula, 0.5)
-    assert set(every_formulation(graph)) >= {"operators", "component tables"}
-    kinds = operator_kinds(emit(graph, {"text": False}).main)
-    assert len(kinds) < 30 < len(operator_kinds(every_formulation(graph)["operators"]))
-    exact = noisy(formula, middle_value(formula, graph))
-    assert_formulations_agree(exact, adversarial_table(NUMBERS, (0.0,)))
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_parts_over_negated_shared_and_composite_causes(seed: int) -> None:
+def test_circuits_over_negated_shared_and_composite_causes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     leaves = [above(j, float(rng.normal()), str(rng.choice([">", "<="])), bool(rng.random() < 0.3)) for j in range(12)]
     causes = [*leaves, Not(leaves[0]), And(leaves[:3]), AtLeast(2, leaves[3:7]), Or((leaves[1], Not(leaves[2])))]
@@ -215,8 +202,8 @@ def test_the_file_of_a_table_grows_with_its_cells() -> None:
     assert 8 * 4096 < model.ByteSize() < 16 * 4096 + 4000
 
 
-@pytest.mark.parametrize(("grid", "exact"), [(2.0**-10, True), (2.0**-40, True), (0.0, False)])
-def test_strengths_on_a_grid_are_one_product(grid: float, exact: bool) -> None:
+@pytest.mark.parametrize("grid", [2.0**-10, 2.0**-40, 0.0])
+def test_strengths_that_decide_are_added_in_order(grid: float) -> None:
     rng = np.random.default_rng(3)
     strengths = [abs(float(np.round(s / grid) * grid)) if grid else abs(float(s)) for s in rng.normal(size=14)]
     hidden = [Hidden(f"h{j}", above(j), s, strengths[-1 - j] / 8) for j, s in enumerate(strengths[:7])]
@@ -225,6 +212,4 @@ def test_strengths_on_a_grid_are_one_product(grid: float, exact: bool) -> None:
     sums = [sum(h.on if j % 2 else h.off for j, h in enumerate(hidden)), sum(h.on for h in hidden[:5])]
     for threshold in (*sums, float(np.nextafter(sums[0], 0.0))):
         graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(Strength(chance.children[0]), threshold)), (chance,))
-        kinds = operator_kinds(every_formulation(graph)["operators"])
-        assert (kinds.count("Add") <= 1) is exact
         assert_formulations_agree(graph, table)

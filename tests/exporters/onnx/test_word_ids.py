@@ -18,7 +18,7 @@ from rulekit_exporters.onnx.word_ids import word_ids
 from rulekit.conformance.models import MODELS
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.parsing import parse
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.kinds.encoding import encode
 from rulekit.verification.parity import verify
@@ -36,7 +36,7 @@ decide yes when any of (
   story contains rye and not story contains oats,
 )
 """
-GRAPH = parse(SOME)
+GRAPH = parse_graph(SOME)
 
 
 @cache
@@ -44,7 +44,7 @@ def many() -> RuleGraph:
     """150 conjunctions of two words each, which are laid out as one block."""
     rules = ",\n".join(f"  story contains w{i} and not story contains w{(7 * i + 3) % 300}" for i in range(150))
     head = "rulekit rules 1\nlabel y: {no, yes}\ndefault no\ncolumn story: text\n"
-    return parse(f"{head}\ndecide yes when any of (\n{rules},\n)\n")
+    return parse_graph(f"{head}\ndecide yes when any of (\n{rules},\n)\n")
 
 
 @pytest.mark.one_in(2)
@@ -84,7 +84,7 @@ def test_an_application_makes_the_ids_of_its_texts() -> None:
 def test_what_ids_cannot_do_is_refused() -> None:
     with pytest.raises(InputError, match="takes no ids of words: export codes"):
         emit(
-            parse("rulekit rules 1\nlabel y: {0, 1}\ndefault 0\ncolumn x: numeric\n\ndecide 1 when x > 1\n"),
+            parse_graph("rulekit rules 1\nlabel y: {0, 1}\ndefault 0\ncolumn x: numeric\n\ndecide 1 when x > 1\n"),
             {"input": "ids"},
         )
     with pytest.raises(InputError, match="leave fired out"):

@@ -9,7 +9,7 @@ import pytest
 from rulekit_exporters.sql.query import source_of
 
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify

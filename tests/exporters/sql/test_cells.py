@@ -18,7 +18,7 @@ from rulekit_exporters.sql.engines import SERVER
 
 import rulekit
 from rulekit.conformance.cells import KINDS, NAME, cells, expected, may_hold, model_of
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.program.naming import label_texts
 from rulekit.targets import find_target
 

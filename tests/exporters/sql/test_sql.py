@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from rulekit_exporters.sql import dialects, engines
 from rulekit_exporters.sql.engines import run_in
-from rulekit_exporters.sql.query import Options, select
+from rulekit_exporters.sql.query import SqlOptions, select
 
 from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Column, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing
@@ -164,7 +164,7 @@ TYPES: dict[str, tuple[list[Any], ...]] = {
 
 def test_columns_may_have_any_type_that_holds_the_cells(engine: str, long_runs: bool) -> None:
     """Integers, doubles, text and Booleans; NULL, NaN and the empty text are missing."""
-    query = "\n".join(select(GRAPH, Options(engine)))
+    query = "\n".join(select(GRAPH, SqlOptions(engine)))
     every = product(*TYPES.values()) if long_runs else zip(*(cycled(kinds) for kinds in TYPES.values()), strict=True)
     for x, c, flag in every:
         columns = {"x": x, "c": c, "flag": flag}
@@ -182,7 +182,7 @@ def test_a_truth_value_in_a_category_of_0_and_1_is_its_number(engine: str) -> No
     schema = Schema((Feature("c", "categorical", ("0", "1")),), "y")
     graph = RuleGraph(schema, ("no", "yes"), Fires(Among("c", ("1",))))
     given = {"c": np.array([True, False, None], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, Options(engine))), "rows", given)
+    rows = run_in(engine, "\n".join(select(graph, SqlOptions(engine))), "rows", given)
     assert [row[0] for row in rows] == ["yes", "no", "no"]
 
 
@@ -190,7 +190,7 @@ def test_numbers_and_texts_that_mean_missing(engine: str) -> None:
     features = (Feature("x", missing_tokens=("-999", "?")), Feature("c", "categorical", ("a",), missing_tokens=("?",)))
     graph = parse_graph(str(RuleGraph(Schema(features, "y"), ("no", "yes"), Fires(Compare("x", "<=", 0.0, True)))))
     given = {"x": np.array(["-999", "?", "-1", "1"], dtype=object), "c": np.array(["?", "a", None, "b"], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, Options(engine))), "rows", {"x": given["x"]})
+    rows = run_in(engine, "\n".join(select(graph, SqlOptions(engine))), "rows", {"x": given["x"]})
     assert [row[0] for row in rows] == ["yes", "yes", "yes", "no"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rulekit.errors import RulekitError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.targets import find_target
 
 GRAPH = parse_graph(

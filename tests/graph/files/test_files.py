@@ -15,9 +15,12 @@ import pytest
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.files import model_files as files
-from rulekit.graph.files.file_format import from_json, to_json
-from rulekit.graph.files.model_files import ensure_writable, export, load, save, write_all, write_atomically
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.files import safe_files
+from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import export, load
+from rulekit.graph.files.safe_files import ensure_writable, write_all, write_atomically
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Compare, Vocabulary
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -70,7 +73,7 @@ def sample(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_saved_model_loads(tmp_path: Path) -> None:
-    save(GRAPH, tmp_path / "model.json")
+    GRAPH.save(tmp_path / "model.json")
 
     assert load(tmp_path / "model.json") == GRAPH
     assert load(str(tmp_path / "model.json")) == GRAPH
@@ -108,7 +111,7 @@ def test_a_missing_file_and_a_folder_are_input_errors(tmp_path: Path) -> None:
 def test_a_large_file_is_refused_before_it_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.json"
     with open(path, "wb") as file:
-        file.truncate(files.MAX_BYTES + 1)
+        file.truncate(safe_files.MAX_BYTES + 1)
 
     with pytest.raises(FormatError, match="larger than 256 MB"):
         load(path)
@@ -159,7 +162,7 @@ def test_a_reader_that_fails_in_any_way_is_one_line(tmp_path: Path, monkeypatch:
 
 
 def test_loading_a_model_imports_nothing_heavy(tmp_path: Path) -> None:
-    save(GRAPH, tmp_path / "model.json")
+    GRAPH.save(tmp_path / "model.json")
     heavy = {"sympy", "onnx", "onnxruntime", "numba", "sklearn", "pandas", "polars", "lark", "jsonschema"}
     code = f"import sys, rulekit; rulekit.load({str(tmp_path / 'model.json')!r}); print({heavy} & set(sys.modules))"
 
@@ -173,7 +176,7 @@ def test_loading_a_model_imports_nothing_heavy(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("sample")
 def test_export_writes_every_file_of_the_artifact(tmp_path: Path) -> None:
-    artifact = export(GRAPH, tmp_path / "a.sample", "sample", {"shape": "round"})
+    artifact = export(GRAPH, tmp_path / "a.sample", "sample", shape="round")
 
     assert names(tmp_path) == ["a.sample", "a.sample.note"]
     assert artifact.warnings == ("careful",)
@@ -183,7 +186,7 @@ def test_export_writes_every_file_of_the_artifact(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("sample")
 def test_an_unknown_option_is_named_and_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no option 'colour'; options are shape"):
-        export(GRAPH, tmp_path / "a.sample", "sample", {"colour": "red"})
+        export(GRAPH, tmp_path / "a.sample", "sample", colour="red")
     assert names(tmp_path) == []
 
 
@@ -251,9 +254,9 @@ def test_several_files_replace_several(tmp_path: Path) -> None:
 
 def test_no_such_folder_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written: no such file or directory"):
-        save(GRAPH, tmp_path / "nowhere" / "model.json")
+        GRAPH.save(tmp_path / "nowhere" / "model.json")
     with pytest.raises(InputError, match="is a directory"):
-        save(GRAPH, tmp_path)
+        GRAPH.save(tmp_path)
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,18 +266,18 @@ def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "access", lambda *_: False)  # as for anybody but root
 
     with pytest.raises(InputError, match="read-only"):
-        save(GRAPH, path)
+        GRAPH.save(path)
     assert (path.read_bytes(), names(tmp_path)) == (b"old", ["model.json"])
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
 def test_a_full_device_is_an_input_error() -> None:
     with pytest.raises(InputError, match="no space left on device"):
-        save(GRAPH, "/dev/full")
+        GRAPH.save("/dev/full")
 
 
 def test_a_pipe_or_device_gets_the_bytes() -> None:
-    save(GRAPH, os.devnull)
+    GRAPH.save(os.devnull)
 
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
@@ -285,7 +288,7 @@ def test_the_mode_of_the_old_file_and_a_link_to_it_are_kept(tmp_path: Path) -> N
     real.chmod(0o640)
     link.symlink_to(real)
 
-    save(GRAPH, link)
+    GRAPH.save(link)
 
     assert link.is_symlink()
     assert load(real) == GRAPH

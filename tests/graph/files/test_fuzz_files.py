@@ -14,9 +14,10 @@ import pytest
 
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError
-from rulekit.graph.files.file_format import to_json
 from rulekit.graph.files.model_files import load
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.rule_graph import RuleGraph
 
 STRANGE: tuple[Any, ...] = (

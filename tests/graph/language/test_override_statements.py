@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from overridden_models import overridden, two_rules
 
 from rulekit.errors import FormatError
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.overriding import with_overrides
 
 HEAD = "rulekit rules 1\ncolumn x: numeric\nlabel y: {no, yes}\ndecide yes when x > 1\n"

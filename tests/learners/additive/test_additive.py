@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 
 import numpy as np
@@ -18,8 +17,8 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
-from rulekit.learners.additive import judging, learner
-from rulekit.learners.additive.corrective import Cells, Loss, Weights, newton
+from rulekit.learners.additive import learner
+from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
 from rulekit.learners.additive.extensions import Base, Sums, extensions
 from rulekit.learners.additive.growth import grown, polished
 from rulekit.learners.additive.layout import Layout
@@ -82,43 +81,6 @@ def test_no_literal_has_a_larger_gain(data: st.DataObject) -> None:
         assert best <= 0.0
 
 
-@given(st.data())
-@settings(max_examples=60)
-def test_the_kernel_and_its_equivalent_judge_alike(data: st.DataObject) -> None:
-    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
-    sizes = random.integers(1, 6, random.integers(1, 5))
-    starts, bases = np.concatenate([[0], np.cumsum(sizes)]), int(random.integers(1, 4))
-    sums = random.integers(-9, 10, (bases, int(starts[-1]), 3))
-    sums[..., 1:] = np.abs(sums[..., 1:])
-    totals = np.array([sums[:, a:b].sum(axis=1) for a, b in itertools.pairwise(starts)]).max(axis=0)
-    totals += random.integers(0, 3, totals.shape)
-    columns = len(sizes)
-    asked = judging.Asked(
-        sums,
-        totals,
-        totals.sum(axis=0) + 1,
-        np.array([2.0**-3, 2.0**-3, 1.0]),
-        starts,
-        1.0,
-        int(random.integers(0, 3)),
-        random.integers(-1, 2, bases),
-        random.integers(-1, 2, columns),
-        random.random(columns) < 0.3,
-        random.random((bases, columns)) < 0.2,
-        np.abs(random.normal(size=sums.shape[:2])),
-        random.random(bases),
-        bool(random.integers(0, 2)),
-    )
-    shape = (judging.OPTIONS, bases, columns)
-    found = []
-    for kernel in (judging._judge.__wrapped__, judging._judge_at_once):
-        one = np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8)
-        kernel(*asked, *one)
-        legal = one[0] > -np.inf
-        found.append((one[0].tobytes(), one[1][legal].tolist(), one[2][legal].tolist()))
-    assert found[0] == found[1]
-
-
 def some_problem(n: int = 400, seed: int = 0) -> Problem:
     random = np.random.default_rng(seed)
     number, level = random.integers(0, 30, n), random.integers(2, 6, n)
@@ -154,7 +116,7 @@ def test_cells_know_which_rules_hold() -> None:
         counts = np.zeros_like(cells.counts)
         np.add.at(counts, (cells.cell, problem.labels), problem.weights)
         assert np.array_equal(counts, cells.counts)
-    assert Cells.of_all(problem.labels, problem.weights).counts.sum() == problem.weights.sum()
+    assert RuleCells.of_all(problem.labels, problem.weights).counts.sum() == problem.weights.sum()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -231,8 +193,8 @@ def test_it_is_a_scikit_learn_classifier(check: object) -> None:
 
 def test_weights_may_start_anywhere() -> None:
     problem = some_problem(80)
-    cells = Cells.of_all(problem.labels, problem.weights)
-    at = newton(Loss(cells, 1.0, 1.0, np.zeros(0)), Weights(9.0, np.zeros(0), np.inf), 20)
+    cells = RuleCells.of_all(problem.labels, problem.weights)
+    at = newton(Loss(cells, 1.0, 1.0, np.zeros(0)), RuleWeights(9.0, np.zeros(0), np.inf), 20)
     share = problem.positive / problem.total
 
     assert at.bias == pytest.approx(np.log(share / (1.0 - share)), abs=1e-4)

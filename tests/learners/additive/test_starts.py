@@ -21,7 +21,8 @@ from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Above, Column, Compare, LevelPoints, Linear, Missing, Node, Step
 from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans

@@ -14,7 +14,8 @@ from rulekit.audit.checks.checking import check_model
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.check import check
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.boosting.base_learners import base_of
 from rulekit.learners.contract import learner_names
@@ -134,7 +135,7 @@ def test_a_network_that_votes_is_small(word: str) -> None:
 @pytest.mark.parametrize("word", [word for word in learner_names() if word != "adaboost"])
 def test_every_learner_is_found_by_its_word(word: str) -> None:
     """Words with a hyphen, as noisy-or, were said to name no learner; `none` was read as a null."""
-    given = {"noisy-or": "variant=dnf", "ltu-tree-paper": "node=backprop"}.get(word, "")
+    given = {"noisy-or": "rule_length=2", "ltu-tree-paper": "node=backprop"}.get(word, "")
     for written in (word, f" {word} ( {given} ) "):
         settings = AdaBoostStumpClassifier(**SMALL, base=written).checked_settings()
         assert base_of(settings, 100.0).learner.word == word

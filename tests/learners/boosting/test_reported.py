@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit import AdaBoostStumpClassifier, verify
+from rulekit import AdaBoostStumpClassifier, export, verify
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.boosting.sums import Boosted
@@ -46,7 +46,7 @@ def test_the_report_is_better_on_new_rows_and_decides_nothing(kind: str, tmp_pat
     assert plain.rule_graph_.decision == platt.rule_graph_.decision
     assert _loss(platt, X, y) < _loss(plain, X, y)
     for target, name in (("python", "m.py"), ("onnx", "m.onnx")):
-        platt.rule_graph_.export(tmp_path / name, to=target)
+        export(platt.rule_graph_, tmp_path / name, to=target)
         report = verify(platt.rule_graph_, tmp_path / name, rows=50)
         assert (report.ok, report.proof) == (True, "proved"), str(report)
     if kind == "two":

@@ -18,7 +18,8 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Linear, Node, Not, Or
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Constraints, Feature, Schema

@@ -90,15 +90,14 @@ def test_each_value_gets_the_bin_that_ends_at_or_above_it(dtype: type, n_bins: i
     assert np.array_equal(codes, np.where(np.isnan(values), 0, np.searchsorted(high, values) + 1))
 
 
-@pytest.mark.parametrize("distinct", [3, 70_000, 400_000])
-def test_whole_arrays_by_parts_are_the_kernels(distinct: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    array = np.sort(rng.integers(0, distinct, 200_000)).astype(np.float32)
-    runs = []
-    for off in ("0", "1"):
-        monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
-        values, counts = array.copy(), np.empty(len(array))
-        m = binning._runs(values, counts)
-        runs.append((values[:m].tolist(), counts[:m].tolist(), first_of_bins(counts[:m], 255).tolist()))
-    assert runs[0] == runs[1]
-    assert runs[0][:2] == tuple(part.tolist() for part in np.unique(array, return_counts=True))
+@pytest.mark.parametrize("distinct", [3, 70_000, 400_000, 10_000_000])
+def test_distinct_values_and_their_bins_do_not_depend_on_the_parts(distinct: int) -> None:
+    """Parts are shorter than a run of equal values here, and longer."""
+    array = np.random.default_rng(3).integers(0, distinct, 700_000).astype(np.float32)
+    values, counts = binning._distinct(array, np.broadcast_to(np.ones(1), array.shape))
+    expected = np.unique(array, return_counts=True)
+    assert (values.tolist(), counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
+    first = first_of_bins(counts, 255)
+    assert first[0] == 0
+    assert (np.diff(first) > 0).all()
+    assert len(first) == min(distinct, 255)

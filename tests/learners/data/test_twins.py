@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.learners.additive.estimator import AdditiveRulesClassifier
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.twins import without_twins

@@ -16,7 +16,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.models.assembly import decision_of
-from rulekit.learners.sizes.path import NO_LIMITS
+from rulekit.learners.sizes.limits import NO_LIMITS
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable

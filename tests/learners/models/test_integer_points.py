@@ -15,7 +15,7 @@ from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.calibration import Links, calibrated
 from rulekit.learners.models.integer_points import Parts, by_total, whole_points
-from rulekit.shown.score_cards.score_table import score_table, total_of
+from rulekit.shown.score_cards.totals import score_table, total_of
 from rulekit.synthetic import loans
 from rulekit.verification.guarantee import guarantee
 

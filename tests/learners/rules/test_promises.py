@@ -10,7 +10,7 @@ import pytest
 from rulekit import RulesClassifier
 from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Logistic, Sided
 from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans

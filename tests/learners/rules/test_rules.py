@@ -18,7 +18,7 @@ from rulekit.errors import InputError
 from rulekit.graph import ladder
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Logistic, Missing, Node, Not, Or, Sided
 from rulekit.graph.rules import columns_of, counts, disjuncts, rules_of
 from rulekit.learners.rules import learner

@@ -12,7 +12,7 @@ from loan_rules import RULES
 from rulekit import RuleGraph, RulesClassifier
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Compare
 from rulekit.schema import Constraints, Feature, Schema
 

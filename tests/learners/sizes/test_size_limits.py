@@ -15,7 +15,8 @@ from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.moves import allowed_moves, growth_moves
 from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
-from rulekit.learners.sizes.path import SizeLimits, rule_count
+from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.learners.sizes.path import rule_count
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from rulekit_exporters.text import show
 
-from rulekit.audit.report.blocks import Table
+from rulekit import explain
+from rulekit.audit.report.blocks import ReportTable
 from rulekit.audit.report.sections.rule_tables import probability_section
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.score_cards.cards import card_of
@@ -120,7 +121,7 @@ def test_points_by_level_stand_as_lines_with_missing_and_unseen() -> None:
         (-4.0, "a level never seen"),
         (1.0, "missing"),
     ]
-    explained = graph.explain({"town": ["zzz"]})[0]
+    explained = explain(graph, {"town": ["zzz"]})[0]
     assert explained["scores"][0]["points"] == [{"id": "", "text": "town is a level never seen", "points": -4.0}]
     assert explained["change"]["text"] == "town: a level never seen -> level00"
 
@@ -190,7 +191,7 @@ def test_the_report_shows_the_points() -> None:
     graph = parse_graph(REPORTED)
     subject = SimpleNamespace(measured=graph)
     section = probability_section(cast(Subject, subject))
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    (table,) = [block for block in section.blocks if isinstance(block, ReportTable)]
     assert [column.title for column in table.columns] == ["rule", "points", "condition"]
     assert [line[1].text for line in table.rows] == ["-21", "+38", "-6", "+9", "+40"]
 

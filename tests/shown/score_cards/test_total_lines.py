@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.notebook.html import graph_html
-from rulekit.shown.score_cards.total_lines import total_table
+from rulekit.shown.score_cards.totals import total_table
 from rulekit.targets import find_target
 
 CARD = """rulekit rules 1

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.cells.boundaries import pool_of, thresholds_of
 from rulekit.conformance.models import NODES
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.graph.decisions import Fires
@@ -16,6 +15,7 @@ from rulekit.graph.nodes import And, Column, Compare, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.rows.boundaries import pool_of, thresholds_of
 
 
 def _equal(a, b):

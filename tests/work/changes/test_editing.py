@@ -16,7 +16,8 @@ from rulekit.errors import InputError, RulekitError
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
-from rulekit.graph.language.text import parse_graph, print_graph
+from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import And, Compare, Hidden, Not, Or, Sided
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

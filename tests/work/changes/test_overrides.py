@@ -12,7 +12,7 @@ import pytest
 from rulekit.audit.threshold import Purpose
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.hand_made import hand_made
 from rulekit.tables.options import ReadingOptions

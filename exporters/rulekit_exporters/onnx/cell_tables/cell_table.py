@@ -3,6 +3,9 @@
 m thresholds of a column give m + 1 levels and missing, the memberships of a category as many as tell its levels apart.
 The label and the probabilities of every combination are computed here, by the graph's own evaluator; so the decision is
 the same by construction, and the probability is the same float32 everywhere.
+
+Most models of `rules`, `cnll` and `noisy-or` need it, and `additive` on few columns: as operators one row takes 1.5 to
+4.4 times as long, a row of a batch 1.2 to 2.9 times.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -21,13 +24,11 @@ from rulekit.graph.leaves import by_code, readers
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
-from rulekit.tables.table import Array, encoded_dtype
+from rulekit.tables.table import encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
-from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
+from rulekit_exporters.onnx.conditions import Bit, StrictCondition, is_wide, next_above
 from rulekit_exporters.onnx.labels import is_largest
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.emitter import Emitter
 
 MOST_CELLS = 1 << 16
 
@@ -37,7 +38,7 @@ class Digit:
     """One column's part of the index: how many of the conditions hold, or the entry of the code of a category."""
 
     feature: str
-    conditions: tuple[tuple[Condition, int], ...]
+    conditions: tuple[tuple[StrictCondition, int], ...]
     codes: tuple[int, ...]
     size: int
 
@@ -120,12 +121,12 @@ def _digit(axis: _Axis, labels: Array, chances: Array, place: int) -> tuple[Digi
         like = 0 if alike[0] else -1 if alike[1] else None
     if like == -1:  # x <= t is false for missing: counted from the top
         below = [next_above(threshold, is_wide(feature)) for threshold in axis.thresholds]
-        counted = tuple((Condition(feature.name, "<", bound), 1) for bound in below)
+        counted = tuple((StrictCondition(feature.name, "<", bound), 1) for bound in below)
         return Digit(feature.name, counted, (), top + 1), list(range(top, -1, -1))
-    counted = tuple((Condition(feature.name, ">", threshold), 1) for threshold in axis.thresholds)
+    counted = tuple((StrictCondition(feature.name, ">", threshold), 1) for threshold in axis.thresholds)
     if like == 0:
         return Digit(feature.name, counted, (), top + 1), list(range(top + 1))
-    return Digit(feature.name, (*counted, (Condition(feature.name, "missing"), top + 1)), (), top + 2), list(
+    return Digit(feature.name, (*counted, (StrictCondition(feature.name, "missing"), top + 1)), (), top + 2), list(
         range(top + 2)
     )
 
@@ -146,7 +147,7 @@ def emit_table(emitter: Emitter, table: CellTable) -> tuple[str, str]:
 def _index(emitter: Emitter, table: CellTable) -> str:
     """[N] float: sums of whole numbers below 2^24, exact in any order."""
     builder = emitter.builder
-    steps: dict[Condition, int] = {}
+    steps: dict[Bit, int] = {}
     looked_up: list[str] = []
     stride = len(table.labels)
     for digit in table.digits:
@@ -158,7 +159,7 @@ def _index(emitter: Emitter, table: CellTable) -> str:
             looked_up.append(emitter.inputs.looked_up(digit.feature, entries, np.float32))
     parts, weights = [], []
     if steps:
-        bits, order = emitter.inputs.conditions(list(steps))
+        bits, order = emitter.inputs.literals(list(steps))
         weights += [steps[condition] for condition in order]
         parts.append(builder.cast(bits, np.float32))
     parts += looked_up

@@ -7,7 +7,7 @@ from rulekit.graph.nodes import Column, Family, LevelPoints, Node, Step, is_logi
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
-from rulekit_exporters.onnx.conditions import Bit, Condition, Membership, is_wide, next_above
+from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide, next_above
 
 
 class NotOfBitsError(Exception):
@@ -53,9 +53,9 @@ def bits_of_steps(graph: RuleGraph, node: Step) -> list[Bit]:
     wide = is_wide(graph.schema[node.feature])
     cuts = [(cut if wide else float32(cut)) + 0.0 for cut in node.cuts]
     if node.missing == node.values[-1] != node.values[0]:  # x < t' is false for missing, as above all cuts
-        return [Condition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
-    passed: list[Bit] = [Condition(node.feature, ">", cut) for cut in cuts]
-    return passed if node.missing == node.values[0] else [*passed, Condition(node.feature, "missing")]
+        return [StrictCondition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
+    passed: list[Bit] = [StrictCondition(node.feature, ">", cut) for cut in cuts]
+    return passed if node.missing == node.values[0] else [*passed, StrictCondition(node.feature, "missing")]
 
 
 def bits_of_points(graph: RuleGraph, node: LevelPoints) -> list[Bit]:

@@ -7,33 +7,27 @@ to a `Column`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Odd, Or
-from rulekit.numbers import float32
-from rulekit.program.nodes import Choice, Greater, Number
+from rulekit.numbers import float32, is_power_of_two
+from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Operator
 from rulekit_exporters.onnx.forms import CASTS
-from rulekit_exporters.onnx.inspection.arithmetic import (
-    bounded,
-    linear,
-    negative,
-    over,
-    rectified,
-    rounded,
-    times,
-)
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
+    LARGEST,
+    SMALLEST,
     Category,
     Cleaned,
     Code,
     Element,
     Exact,
-    Given,
+    GivenNumber,
     Picked,
     UnreadableError,
     Unused,
@@ -48,6 +42,86 @@ from rulekit_exporters.onnx.inspection.values import (
     to_node,
     truth,
 )
+
+
+def linear(operator: Literal["+", "-"], a: Element, b: Element, width: str) -> Element:
+    """A sum or difference."""
+    one, other = exact(a), exact(b)
+    if one is not None and other is not None and (one.span + other.span).fits(BITS[width]):
+        return added(one, other, Fraction(1 if operator == "+" else -1))
+    return _rounded(operator, a, b, width)
+
+
+def times(a: Element, b: Element, width: str) -> Element:
+    for one, other in ((a, b), (b, a)):
+        if not is_constant(other):
+            continue
+        if isinstance(one, GivenNumber):
+            if other in (1, -1):
+                return replace(one, sign=one.sign * int(other))
+            raise UnreadableError(refusal(one))
+        if isinstance(one, Cleaned):
+            return _scaled(one, float(other))
+        known = exact(one)
+        if known is not None and math.isfinite(other):
+            product = added(Exact(Fraction(0)), known, Fraction(other))
+            if product.span.fits(BITS[width]):
+                return product
+    return _rounded("*", a, b, width)
+
+
+def over(a: Element, b: Element, width: str) -> Element:
+    if isinstance(a, Cleaned) and is_constant(b) and is_power_of_two(abs(float(b))):
+        return _scaled(a, 1.0 / float(b))
+    if is_constant(b) and is_power_of_two(abs(float(b))):
+        return times(a, 1.0 / float(b), width)
+    return opaque("/", a, b)
+
+
+def _rounded(operator: Operator, a: Element, b: Element, width: str) -> Element:
+    """One operation of doubles; in another width only the operands are known."""
+    return Arithmetic(operator, to_node(a), to_node(b)) if width == "f8" else opaque(operator, a, b)
+
+
+def _scaled(cleaned: Cleaned, factor: float) -> Cleaned:
+    """Scaled once before the rounding and once behind it, by what no number within the bounds runs out of bits for."""
+    plain = is_power_of_two(factor) and SMALLEST <= factor <= LARGEST
+    scaled = cleaned.factor if cleaned.rounded else cleaned.scale
+    if not plain or scaled != 1.0 or not max(abs(cleaned.low), abs(cleaned.high)) * cleaned.scale <= LARGEST:
+        raise UnreadableError(refusal(cleaned))
+    return replace(cleaned, factor=factor) if cleaned.rounded else replace(cleaned, scale=factor)
+
+
+def negative(a: Element, width: str) -> Element:
+    known = exact(a)
+    if known is not None:
+        return added(Exact(Fraction(0)), known, Fraction(-1))
+    return opaque("-", a)
+
+
+def bounded(a: Element, b: Element, upper: bool) -> Element:
+    """The smaller (upper) or larger of two numbers."""
+    for one, other in ((a, b), (b, a)):
+        if is_constant(other) and isinstance(one, GivenNumber | Cleaned):
+            return _clipped(one, float(other), upper)
+    return opaque("bounded", a, b)
+
+
+def _clipped(value: GivenNumber | Cleaned, limit: float, upper: bool) -> Cleaned:
+    cleaned = value if isinstance(value, Cleaned) else Cleaned(value, -math.inf, math.inf)
+    if cleaned.rounded or cleaned.scale != 1.0 or cleaned.given.sign < 0:
+        raise UnreadableError(refusal(cleaned))
+    # clipping to [low, high]: the upper bound counts last
+    if upper:
+        return replace(cleaned, low=min(cleaned.low, limit), high=min(cleaned.high, limit))
+    return replace(cleaned, low=max(cleaned.low, limit), high=max(cleaned.high, limit))
+
+
+def rounded(a: Element, width: str) -> Element:
+    if isinstance(a, Cleaned) and not a.rounded:
+        return replace(a, rounded=True)
+    raise UnreadableError(refusal(a))
+
 
 # Logic ---------------------------------------------------------------------------------------------------------------
 
@@ -96,9 +170,9 @@ def equal(a: Element, b: Element, width: str) -> Element:
 
 
 def _compare(a: Element, b: Element, or_equal: bool) -> Element:
-    if isinstance(a, Given) and is_constant(b):
+    if isinstance(a, GivenNumber) and is_constant(b):
         return above(a, float(b), or_equal)
-    if isinstance(b, Given) and is_constant(a):  # a > b is -b > -a
+    if isinstance(b, GivenNumber) and is_constant(a):  # a > b is -b > -a
         return above(replace(b, sign=-b.sign), -float(a), or_equal)
     if isinstance(a, Category) and is_constant(b):
         return _by_code(a, lambda value: value >= b if or_equal else value > b)
@@ -119,10 +193,8 @@ def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
 
 
 def is_nan(a: Element, width: str) -> Element:
-    if isinstance(a, Given):
+    if isinstance(a, GivenNumber):
         return Missing(a.feature.name)
-    if isinstance(a, Unused):
-        return replace(a, state="missing") if a.state == "number" else FALSE
     raise UnreadableError(refusal(a))
 
 
@@ -133,10 +205,6 @@ def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
     """A where the condition holds, else b."""
     if condition in (True, False) and isinstance(condition, bool):
         return a if condition else b
-    if isinstance(condition, Unused) and isinstance(b, Unused) and is_constant(a):
-        if condition.state != "missing" or b.state != "number" or condition.reason != b.reason:
-            raise UnreadableError(refusal(b))
-        return replace(b, state="filled", low=min(b.low, float(a)), high=max(b.high, float(a)))
     node = truth(condition)
     if node in (TRUE, FALSE):
         return a if node == TRUE else b
@@ -151,14 +219,12 @@ def cast(a: Element, width: str, origin: str) -> Element:
     """The element in another type."""
     if (origin, width) not in CASTS:
         raise UnreadableError(f"a cast from {origin} to {width}")
-    if isinstance(a, Code):
+    if isinstance(a, Code | Unused):
         return a
-    if isinstance(a, Given):
+    if isinstance(a, GivenNumber):
         if width == "i8":
             raise UnreadableError(refusal(a))
         return replace(a, single=a.single or width == "f4")
-    if isinstance(a, Unused) and width != "i8":
-        return replace(a, low=_cast_constant(a.low, width), high=_cast_constant(a.high, width))
     if isinstance(a, Cleaned):
         if (origin, width) != ("f4", "f8"):
             raise UnreadableError(refusal(a))
@@ -217,15 +283,6 @@ def looked_up(values: list[Any], index: Element) -> Element:
     return Picked(tuple(values[first : last + 1]), added(known, Exact(Fraction(-first))))
 
 
-def least_of(truths: list[Element]) -> Element:
-    """The least of truth values as 0 and 1: 1 where all hold."""
-    nodes = [as_truth(element) for element in truths]
-    kept = [node for node in dict.fromkeys(nodes) if node != TRUE]
-    if FALSE in kept or not kept:
-        return int(not kept)
-    return exact(And(kept) if len(kept) > 1 else kept[0])
-
-
 def as_truth(element: Element) -> Node:
     """A truth value as 0 and 1 as a node; raises UnreadableError for another number."""
     known = exact(element)
@@ -256,7 +313,6 @@ UNARY: dict[str, Callable[[Element, str], Element]] = {
     "Not": logical_not,
     "IsNaN": is_nan,
     "Neg": negative,
-    "Relu": rectified,
     "Round": rounded,
     "Identity": lambda a, width: a,
     "Exp": lambda a, width: opaque("Exp", a),

@@ -29,26 +29,25 @@ from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.forms import form_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of, is_bounded
-from rulekit_exporters.onnx.inspection.operators import READERS
 from rulekit_exporters.onnx.inspection.tensors import (
+    READERS,
     Attributes,
     Ids,
     IdsShape,
-    Reach,
-    Rows,
+    ReadingCost,
+    RowTensor,
     TrueOfEach,
     Value,
     elementwise,
     rows,
     type_of,
 )
-from rulekit_exporters.onnx.inspection.tree_sums import summed_trees
-from rulekit_exporters.onnx.inspection.trees import Outcome, tree_classifier
+from rulekit_exporters.onnx.inspection.trees import LabelOutcome, tree_classifier
 from rulekit_exporters.onnx.inspection.values import (
     Category,
     Code,
     Element,
-    Given,
+    GivenNumber,
     Picked,
     UnreadableError,
     Unused,
@@ -139,7 +138,7 @@ class _Reader:
     def __init__(self, graph: RuleGraph, words: WordsApart | None) -> None:
         self.graph = graph
         self.words = words
-        self.reach = Reach()
+        self.reach = ReadingCost()
         self.texts: dict[str, tuple[str, ...]] = {}
         self.taken: list[str] = []  # sentences about texts that are decided, and that the model refuses
         self.shares: tuple[Node, ...] | None = None
@@ -220,8 +219,7 @@ class _Reader:
         if kind == "LabelEncoder":
             return (self._encoded(rows(inputs[0]), attributes),)
         if kind == "TreeEnsembleClassifier":
-            read = summed_trees if any(attributes["nodes_treeids"]) else tree_classifier
-            return read(self.reach, inputs, attributes)
+            return tree_classifier(self.reach, inputs, attributes)
         return (READERS[kind](self.reach, inputs, attributes),)
 
     # Inputs --------------------------------------------------------------------------------------------------------
@@ -230,12 +228,11 @@ class _Reader:
         schema, kind = self.graph.schema, _WIDTHS.get(port.element, "")
         if names == [TENSOR_NAME] and port.shape == ("N", len(schema)) and kind in ("f4", "f8"):
             elements = np.empty((1, len(schema)), dtype=object)
-            # a category has no place in a tensor: its column may hold anything
-            elements[0, :] = [
-                Unused(f"the numbers of {f.name!r} are read") if f.kind == "categorical" else Given(f, kind == "f4")
-                for f in schema
-            ]
-            return Rows(elements, 0, kind)
+            for j, feature in enumerate(schema):  # a category has no place: its column may hold anything
+                unused = feature.kind == "categorical"
+                why = f"the numbers of {feature.name!r} are read"
+                elements[0, j] = Unused(why) if unused else GivenNumber(feature, kind == "f4")
+            return RowTensor(elements, 0, kind)
         by_name = dict(zip(plan.names, plan.columns, strict=True))
         if by_name.get(port.name) in plan.texts and takes_ids(port) and port.shape[0] == "N" and kind == "i8":
             return Ids(plan.texts[by_name[port.name]])
@@ -246,16 +243,16 @@ class _Reader:
         feature = schema[by_name[port.name]]
         element: Element
         if feature.kind != "categorical" and kind in ("f4", "f8"):
-            element = Given(feature, kind == "f4")
+            element = GivenNumber(feature, kind == "f4")
         elif feature.kind == "categorical" and kind in ("i8", "text"):
             element = Code(feature) if kind == "i8" else _Text(feature)
         else:
             raise UnreadableError("its inputs are of other types than the model's")
         elements = np.empty((1,) * len(plan.shape), dtype=object)
         elements.reshape(-1)[0] = element
-        return Rows(elements, 0, kind)
+        return RowTensor(elements, 0, kind)
 
-    def _encoded(self, value: Rows, attributes: Attributes) -> Rows:
+    def _encoded(self, value: RowTensor, attributes: Attributes) -> RowTensor:
         """The number or text that an encoder gives to each code of a category."""
         keys = [key.decode() for key in attributes["keys_strings"]]
         width, name = ("i8", "int64") if "default_int64" in attributes else ("f4", "float")
@@ -329,7 +326,7 @@ def _any(formulas: Iterator[Node]) -> Node:
 
 def _outcomes(element: Element) -> list[tuple[Any, Node]] | None:
     """Each value of a label and when it is taken; None where that is not known."""
-    if isinstance(element, Outcome):
+    if isinstance(element, LabelOutcome):
         return list(zip(element.values, element.formulas, strict=True))
     if isinstance(element, Winner):
         return [(value, element.wins(place)) for place, value in enumerate(element.values)]
@@ -363,7 +360,7 @@ def _nodes_of(elements: Sequence[Element]) -> Iterator[Node]:
     for element in elements:
         if isinstance(element, Winner):
             yield from element.scores
-        elif isinstance(element, Outcome):
+        elif isinstance(element, LabelOutcome):
             yield from element.formulas
         elif not isinstance(element, str):
             yield to_node(element)
@@ -375,7 +372,7 @@ def _shares(elements: Sequence[Element]) -> tuple[Node, ...] | None:
     for element in elements:
         if isinstance(element, Winner):
             found.append(Linear([(float(v), element.wins(j)) for j, v in enumerate(element.values)], 0.0))
-        elif isinstance(element, Outcome | str):
+        elif isinstance(element, LabelOutcome | str):
             return None
         else:
             node = to_node(element)

@@ -9,29 +9,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.exactness import Span
 from rulekit.numbers import float32
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit_exporters.onnx.inspection.arithmetic import sign_of
 from rulekit_exporters.onnx.inspection.elements import (
     BINARY,
     COMPARING,
     UNARY,
     cast,
     chosen,
-    least_of,
     looked_up,
     winner,
 )
 from rulekit_exporters.onnx.inspection.values import (
+    BITS,
     Category,
     Code,
     Element,
+    Exact,
     UnreadableError,
+    exact,
+    is_constant,
     opaque,
 )
 
@@ -40,7 +44,7 @@ Attributes = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class RowTensor:
     """Elements [.., 1, ..] with the rows along `axis`, and their type ("bool", "f4", "f8", "i8", "text")."""
 
     elements: npt.NDArray[Any]
@@ -48,16 +52,8 @@ class Rows:
     width: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stacked:
-    """[k * N, 1] or [k * N]: columns one after another, which a Reshape makes the rows of a tensor [k, N]."""
-
-    elements: list[Element]
-    width: str
-
-
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowShape:
     """A shape that is computed with: None stands for the number of rows."""
 
     sizes: tuple[int | None, ...]
@@ -89,13 +85,13 @@ class TrueOfEach:
     of: Ids
 
 
-Value = Rows | Stacked | Shape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
+Value = RowTensor | RowShape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
 # Inputs and attributes -> the output.
-Reader = Callable[["Reach", Sequence[Value], Attributes], Value]
+Reader = Callable[["ReadingCost", Sequence[Value], Attributes], Value]
 
 
 @dataclass(slots=True)
-class Reach:
+class ReadingCost:
     """What reading has cost so far, and whether an operation was met that a runtime may leave out.
 
     onnxruntime (seen in 1.31) drops a product with a double constant whose float32 value is 1, and a sum with one whose
@@ -111,8 +107,8 @@ class Reach:
             raise UnreadableError("it has too many elements to be read")
 
 
-def rows(value: Value) -> Rows:
-    if not isinstance(value, Rows):
+def rows(value: Value) -> RowTensor:
+    if not isinstance(value, RowTensor):
         raise UnreadableError("an operator that reads no row")
     return value
 
@@ -137,9 +133,9 @@ def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-def full(value: Value, like: Rows) -> npt.NDArray[Any]:
+def full(value: Value, like: RowTensor) -> npt.NDArray[Any]:
     """The elements of an operand beside the rows of another one; raises UnreadableError where rows would mix."""
-    if isinstance(value, Rows):
+    if isinstance(value, RowTensor):
         if value.axis - value.elements.ndim != like.axis - like.elements.ndim:
             raise UnreadableError("rows are combined with each other")
         return value.elements
@@ -150,9 +146,11 @@ def full(value: Value, like: Rows) -> npt.NDArray[Any]:
     return plain(array)
 
 
-def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequence[Value], width: str) -> Rows:
+def elementwise(
+    reach: ReadingCost, operation: Callable[..., Element], values: Sequence[Value], width: str
+) -> RowTensor:
     """An operation on operands that are broadcast."""
-    like = max((v for v in values if isinstance(v, Rows)), key=lambda v: v.elements.ndim, default=None)
+    like = max((v for v in values if isinstance(v, RowTensor)), key=lambda v: v.elements.ndim, default=None)
     if like is None:
         raise UnreadableError("an operator on constants alone")
     operands = [full(value, like) for value in values]
@@ -165,20 +163,20 @@ def elementwise(reach: Reach, operation: Callable[..., Element], values: Sequenc
     flat = result.reshape(-1)
     for i, elements in enumerate(zip(*(array.reshape(-1) for array in arrays), strict=True)):
         flat[i] = operation(*elements)
-    return Rows(result, result.ndim + like.axis - like.elements.ndim, width)
+    return RowTensor(result, result.ndim + like.axis - like.elements.ndim, width)
 
 
 def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
     if isinstance(value, np.ndarray):
         return width_of(value)
-    return value.width if isinstance(value, Rows | Stacked) else "bool" if isinstance(value, TrueOfEach) else "i8"
+    return value.width if isinstance(value, RowTensor) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
 def binary(kind: str) -> Reader:
     operation = BINARY[kind]
 
-    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
         width = type_of(inputs[0])
         if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
             reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in inputs)
@@ -193,9 +191,9 @@ def _may_be_dropped(array: npt.NDArray[Any], kind: str) -> bool:
 
 
 def unary(kind: str) -> Reader:
-    def read(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
         value = inputs[0]
-        if not isinstance(value, Rows):
+        if not isinstance(value, RowTensor):
             if kind == "Identity":
                 return value
             raise UnreadableError("an operator on constants alone")
@@ -205,28 +203,16 @@ def unary(kind: str) -> Reader:
     return read
 
 
-def where(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def where(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     width = type_of(inputs[1])
     return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), inputs, width)
 
 
-def clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
     if value.width == "i8":
         return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
-    if low.ndim == high.ndim == 0 and float(low).is_integer() and int(low) + 1 == float(high):
-        clipped = [sign_of(element, int(low)) for element in value.elements.reshape(-1)]
-        if None not in clipped:
-            reach.spend(len(clipped))
-            return Rows(np.array(clipped, dtype=object).reshape(value.elements.shape), value.axis, value.width)
     return binary("Min")(reach, [binary("Max")(reach, [value, low], {}), high], {})
-
-
-def hard_sigmoid(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """A number cut off at 0 and 1."""
-    if attributes != {"alpha": 1.0, "beta": 0.0}:
-        raise UnreadableError("a HardSigmoid of another slope")
-    return clip(reach, [inputs[0], np.array(0.0), np.array(1.0)], {})
 
 
 def _clipped_code(code: Element, low: int, high: int) -> Element:
@@ -236,7 +222,7 @@ def _clipped_code(code: Element, low: int, high: int) -> Element:
     return Category(code.feature, (*range(high), low, high))
 
 
-def cast_to(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def cast_to(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     width = {1: "f4", 11: "f8", 7: "i8"}.get(attributes["to"], "another type")
     return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
@@ -245,18 +231,18 @@ def cast_to(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
 # Shapes --------------------------------------------------------------------------------------------------------------
 
 
-def shape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def shape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
-    return Shape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
+    return RowShape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
 
 
-def transpose(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def transpose(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     order = attributes["perm"]
-    return Rows(value.elements.transpose(order), list(order).index(value.axis), value.width)
+    return RowTensor(value.elements.transpose(order), list(order).index(value.axis), value.width)
 
 
-def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def flatten(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"]
     sizes = value.elements.shape
@@ -264,13 +250,11 @@ def flatten(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     mixed = first if value.axis < axis else last
     if mixed != 1:
         raise UnreadableError("rows and columns are flattened together")
-    return Rows(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
+    return RowTensor(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
 
 
-def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def reshape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     sizes = [int(size) for size in constant(inputs[1]).tolist()]
-    if isinstance(inputs[0], Stacked):
-        return _apart(inputs[0], sizes)
     value = rows(inputs[0])
     target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
     if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
@@ -281,56 +265,38 @@ def reshape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     before = [size for size in value.elements.shape[: value.axis] if size != 1]
     if before != [size for size in target[:axis] if size != 1]:
         raise UnreadableError("rows and columns change places")
-    return Rows(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
+    return RowTensor(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
 
 
-def concat(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    if any(isinstance(part, Shape) for part in inputs):
+def concat(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    if any(isinstance(part, RowShape) for part in inputs):
         sizes: list[int | None] = []
         for part in inputs:
-            sizes += part.sizes if isinstance(part, Shape) else [int(size) for size in constant(part).tolist()]
-        return Shape(tuple(sizes))
-    like = next((part for part in inputs if isinstance(part, Rows)), None)
+            sizes += part.sizes if isinstance(part, RowShape) else [int(size) for size in constant(part).tolist()]
+        return RowShape(tuple(sizes))
+    like = next((part for part in inputs if isinstance(part, RowTensor)), None)
     if like is None:
         raise UnreadableError("an operator on constants alone")
     axis = attributes["axis"] % like.elements.ndim
     if axis == like.axis:
-        return _stacked(reach, inputs)
-    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, Rows) else constant(p).shape) for p in inputs))
-    joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
-    return Rows(joined, like.axis, like.width)
-
-
-def _stacked(reach: Reach, inputs: Sequence[Value]) -> Stacked:
-    """Columns [N, 1] or [N] of one type, one after another."""
-    columns = [rows(part) for part in inputs]
-    if any(column.elements.size != 1 or column.axis != 0 for column in columns):
         raise UnreadableError("rows are put one after another")
-    reach.spend(len(columns))
-    return Stacked([column.elements.reshape(-1)[0] for column in columns], columns[0].width)
+    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, RowTensor) else constant(p).shape) for p in inputs))
+    joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
+    return RowTensor(joined, like.axis, like.width)
 
 
-def _apart(value: Stacked, sizes: list[int]) -> Rows:
-    """[k, N] of k columns that stand one after another."""
-    if sizes != [len(value.elements), -1]:
-        raise UnreadableError("rows and columns change places")
-    elements = np.empty((len(value.elements), 1), dtype=object)
-    elements[:, 0] = value.elements
-    return Rows(elements, 1, value.width)
-
-
-def expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, target = inputs[0], inputs[1]
-    if not isinstance(target, Shape) or target.sizes.count(None) != 1:
+    if not isinstance(target, RowShape) or target.sizes.count(None) != 1:
         raise UnreadableError("a shape that hangs on the number of rows")
     axis = target.sizes.index(None)
     sizes = tuple(1 if size is None else size for size in target.sizes)
     reach.spend(math.prod(sizes))
     elements, width = plain(constant(value)), width_of(constant(value))
-    return Rows(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
+    return RowTensor(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
 
 
-def pad(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def pad(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
     if min(widths) < 0:
         raise UnreadableError("a padding of another kind")
@@ -340,15 +306,15 @@ def pad(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
     filler = plain(constant(inputs[2])).reshape(-1)[0]
     around = list(zip(widths[:rank], widths[rank:], strict=True))
     reach.spend(math.prod(size + sum(pair) for size, pair in zip(value.elements.shape, around, strict=True)))
-    return Rows(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
+    return RowTensor(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
 
 
-def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     data, index = inputs[0], inputs[1]
     axis = attributes["axis"]
-    if isinstance(data, Shape):
-        return Shape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
-    if isinstance(data, Rows) and isinstance(index, np.ndarray):
+    if isinstance(data, RowShape):
+        return RowShape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
+    if isinstance(data, RowTensor) and isinstance(index, np.ndarray):
         axis %= data.elements.ndim
         if axis == data.axis or (index.ndim > 1 and axis > data.axis):
             raise UnreadableError("rows are picked")
@@ -357,7 +323,7 @@ def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
             taken = np.take(data.elements, index, axis=axis)
         except IndexError:
             raise UnreadableError("an index may leave its table") from None
-        return Rows(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
+        return RowTensor(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
     table, places = constant(data), rows(index)
     axis %= table.ndim
     spread = plain(np.moveaxis(table, axis, 0)).reshape(table.shape[axis], -1)
@@ -371,10 +337,10 @@ def gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
     before, after = table.shape[:axis], table.shape[axis + 1 :]
     shaped = found.reshape(*before, *after, *places.elements.shape)
     order = [*range(axis), *range(table.ndim - 1, shaped.ndim), *range(axis, table.ndim - 1)]
-    return Rows(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
+    return RowTensor(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
 
 
-def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def argmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value = rows(inputs[0])
     axis = attributes["axis"] % value.elements.ndim
     if axis == value.axis or attributes["keepdims"] != 0:
@@ -386,26 +352,10 @@ def argmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Val
     for i, scores in enumerate(flat):
         found[i] = winner(scores.tolist())
     row_axis = value.axis - (axis < value.axis)
-    return Rows(found.reshape(moved.shape[:-1]), row_axis, "i8")
+    return RowTensor(found.reshape(moved.shape[:-1]), row_axis, "i8")
 
 
-def reduce_min(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """The least along one axis of truth values as 0 and 1: whether all of them hold."""
-    value = rows(inputs[0])
-    axes = attributes["axes"] if len(inputs) == 1 else constant(inputs[1]).tolist()
-    if len(axes) != 1 or attributes["keepdims"] != 0 or axes[0] % value.elements.ndim == value.axis:
-        raise UnreadableError("a least value of another kind")
-    axis = axes[0] % value.elements.ndim
-    reach.spend(value.elements.size)
-    moved = np.moveaxis(value.elements, axis, -1)
-    found = np.empty(moved.shape[:-1], dtype=object)
-    flat = found.reshape(-1)
-    for i, elements in enumerate(moved.reshape(-1, moved.shape[-1])):
-        flat[i] = least_of(elements.tolist())
-    return Rows(found, value.axis - (axis < value.axis), value.width)
-
-
-def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def softmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     """The exponentials of a row by their sum."""
     value = rows(inputs[0])
     if value.elements.ndim != 2 or value.axis != 0 or attributes["axis"] != 1:
@@ -413,4 +363,83 @@ def softmax(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Va
     reach.spend(value.elements.size**2)
     elements = value.elements[0].tolist()
     found = np.array([[opaque("Softmax", element, *elements) for element in elements]], dtype=object)
-    return Rows(found, 0, value.width)
+    return RowTensor(found, 0, value.width)
+
+
+def matmul(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    weights = constant(inputs[0])
+    product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(inputs[1]))
+    return RowTensor(product.elements[0], 0, product.width) if weights.ndim == 1 else product
+
+
+def gemm(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
+    a, b = inputs[:2]
+    if attributes.get("transA", 0):
+        a = _turned(a) if isinstance(a, RowTensor) else constant(a).T
+    bias = constant(inputs[2])
+    if isinstance(a, RowTensor):
+        if a.elements.ndim != 2 or a.axis != 0:
+            raise UnreadableError("rows are added up")
+        spread = np.broadcast_to(bias, (1, constant(b).shape[1])).T
+        return _turned(_product(reach, constant(b).T, _turned(a), spread))
+    return _product(reach, constant(a), rows(b), np.broadcast_to(bias, (constant(a).shape[0], 1)))
+
+
+def _turned(value: RowTensor) -> RowTensor:
+    return RowTensor(value.elements.T, 1 - value.axis, value.width)
+
+
+def _product(
+    reach: ReadingCost, weights: npt.NDArray[Any], value: RowTensor, bias: npt.NDArray[Any] | None = None
+) -> RowTensor:
+    """Weights [k, l] times [l, N], plus bias [k, 1]: sums that no order rounds, or numbers known by their terms."""
+    if value.elements.ndim != 2 or value.axis != 1 or weights.ndim != 2 or weights.shape[1] != len(value.elements):
+        raise UnreadableError("rows are added up")
+    reach.spend(weights.size)
+    terms = list(value.elements[:, 0])
+    known = [exact(term) for term in terms]
+    result = np.empty((len(weights), 1), dtype=object)
+    for k, row in enumerate(weights.tolist()):
+        start = 0.0 if bias is None else bias[k, 0].item()
+        result[k, 0] = _sum(row, terms, known, start, value.width)
+    return RowTensor(result, 1, value.width)
+
+
+def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:
+    if None not in known and all(map(math.isfinite, (start, *row))):
+        weights: dict[Any, Fraction] = {}
+        constant_part = Fraction(start)
+        span = Span.of(start)
+        for weight, part in zip(row, known, strict=True):
+            if weight == 0 or part is None:
+                continue
+            factor = Fraction(weight)
+            span += Span.of(factor).times(part.span)
+            constant_part += part.constant * factor
+            for node, own in part.terms:
+                weights[node] = weights.get(node, Fraction(0)) + own * factor
+        if span.fits(BITS[width]):
+            return Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
+    used = [term for weight, term in zip(row, terms, strict=True) if not is_constant(term)]
+    return opaque("product", *used)
+
+
+READERS: dict[str, Reader] = {
+    **{kind: binary(kind) for kind in BINARY},
+    **{kind: unary(kind) for kind in UNARY},
+    "Where": where,
+    "Clip": clip,
+    "Cast": cast_to,
+    "Shape": shape,
+    "Transpose": transpose,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "Concat": concat,
+    "Expand": expand,
+    "Pad": pad,
+    "Gather": gather,
+    "MatMul": matmul,
+    "Gemm": gemm,
+    "ArgMax": argmax,
+    "Softmax": softmax,
+}

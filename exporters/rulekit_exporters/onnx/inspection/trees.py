@@ -16,13 +16,13 @@ import numpy as np
 from rulekit.graph.nodes import FALSE, TRUE, And, Missing, Node, Not, Or
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit_exporters.onnx.inspection.elements import as_truth, greater, logical_and, logical_or
-from rulekit_exporters.onnx.inspection.tensors import Attributes, Reach, Rows, Value, rows
+from rulekit_exporters.onnx.inspection.tensors import Attributes, ReadingCost, RowTensor, Value, rows
 from rulekit_exporters.onnx.inspection.values import (
     Category,
     Code,
     Element,
     Exact,
-    Given,
+    GivenNumber,
     UnreadableError,
     opaque,
     truth,
@@ -32,14 +32,14 @@ MOST_NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LabelOutcome:
     """The label of a row: formulas[i] is true exactly where it is values[i]."""
 
     values: tuple[Any, ...]
     formulas: tuple[Node, ...]
 
 
-def tree_classifier(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> tuple[Value, Value]:
+def tree_classifier(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> tuple[Value, Value]:
     """Label [N] and scores [N, classes]."""
     value = rows(inputs[0])
     if value.elements.ndim != 2 or value.axis != 0:
@@ -53,11 +53,11 @@ def tree_classifier(reach: Reach, inputs: Sequence[Value], attributes: Attribute
     if len(labels) == 2 and integers not in (None, [0, 1]):
         raise UnreadableError("a tree whose labels a runtime calls 0 and 1")
     element = np.empty(1, dtype=object)
-    element[0] = Outcome(tuple(labels), tree.formulas(len(labels)))
+    element[0] = LabelOutcome(tuple(labels), tree.formulas(len(labels)))
     scores = np.empty((1, len(labels)), dtype=object)
     used = tuple(test for test in tree.tests.values() if test not in (TRUE, FALSE))
     scores[0, :] = [opaque("score", *used) for _ in labels]
-    return Rows(element, 0, "i8" if integers else "text"), Rows(scores, 0, "f4")
+    return RowTensor(element, 0, "i8" if integers else "text"), RowTensor(scores, 0, "f4")
 
 
 class _Tree:
@@ -177,14 +177,14 @@ class _Tree:
 
 def test_of(element: Element, mode: str, bound: float, passes: int) -> Node:
     """When a test holds; passes: 1 where missing does, which a truth value never is."""
-    if mode != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, Given | Category | Exact):
+    if mode != "BRANCH_GT" or passes not in (0, 1) or not isinstance(element, GivenNumber | Category | Exact):
         raise UnreadableError("a tree with a test of another kind")
     if isinstance(element, Exact):
         if not 0 <= bound < 1:
             raise UnreadableError("a tree with a test that a truth value does not decide")
         return as_truth(element)
     passed = truth(greater(element, bound, "f4"))
-    return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, Given) else passed
+    return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, GivenNumber) else passed
 
 
 def either(test: Node, yes: Node, no: Node) -> Node:

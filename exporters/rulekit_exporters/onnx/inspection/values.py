@@ -4,7 +4,7 @@ An element is a Python number, text or truth value that is the same for all rows
 
     Node      a truth value (Boolean family) or a double (Real family) in the vocabulary of proofs
     Exact     an integer-like sum of truth values and cleaned columns that no order of additions rounds
-    Given     a number of the row as the model is given it, perhaps rounded to float32 or negated
+    GivenNumber  a number of the row as the model is given it, perhaps rounded to float32 or negated
     Cleaned   such a number on its way to a `Column`: clipped, scaled, rounded, not yet free of NaN
     Category  a number, text or truth value for each code of a category
     Winner    a value for each place of an arg-max
@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
 from rulekit.cells.axis import axis_of, inferred_feature
 from rulekit.exactness import NO_SPAN, Span, span_of_term, total
@@ -103,24 +103,13 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A number that may be anything, for a reason: it may be cleaned with its neighbours, and have the weight 0.
-
-    low, high: its bounds where it is a number; state: "number", perhaps NaN, "missing" (the truth of its being NaN) or
-    "filled" (no NaN).
-    """
+    """A number that may be anything, for a reason: nothing may be computed with it."""
 
     reason: str
-    state: Literal["number", "missing", "filled"] = "number"
-    low: float = -math.inf
-    high: float = math.inf
-
-    @property
-    def finite(self) -> bool:
-        return self.state == "filled" and math.isfinite(self.low) and math.isfinite(self.high)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenNumber:
     """A numeric or Boolean column: in double as it is given, or rounded to float32; sign is 1 or -1."""
 
     feature: Feature
@@ -132,7 +121,7 @@ class Given:
 class Cleaned:
     """factor * round(scale * clip(x, low, high)), rounded half-even where it is rounded; NaN for missing."""
 
-    given: Given
+    given: GivenNumber
     low: float
     high: float
     scale: float = 1.0
@@ -272,7 +261,7 @@ def truth(element: Element) -> Node:
 
 def refusal(element: Element) -> str:
     """Why an element cannot be computed with."""
-    if isinstance(element, Given):
+    if isinstance(element, GivenNumber):
         return f"the numbers of {element.feature.name!r} are computed with"
     if isinstance(element, Cleaned):
         return f"the numbers of {element.given.feature.name!r} are added up without a value for missing"
@@ -291,7 +280,7 @@ def opaque(kind: str, *elements: Element) -> Node:
 # Leaves --------------------------------------------------------------------------------------------------------------
 
 
-def above(given: Given, bound: float, or_equal: bool = False) -> Node:
+def above(given: GivenNumber, bound: float, or_equal: bool = False) -> Node:
     """X > bound, or x >= bound; false for NaN."""
     if bound != bound:
         return FALSE
@@ -300,7 +289,7 @@ def above(given: Given, bound: float, or_equal: bool = False) -> Node:
     return _above(given, bound, or_equal)
 
 
-def _not_missing(given: Given, contrary: Node) -> Node:
+def _not_missing(given: GivenNumber, contrary: Node) -> Node:
     """The contrary of a leaf where x is there, false where it is missing."""
     if isinstance(contrary, RawCompare):
         return RawCompare(contrary.feature, "<=", contrary.value)
@@ -309,7 +298,7 @@ def _not_missing(given: Given, contrary: Node) -> Node:
     return And((Not(contrary), Not(Missing(given.feature.name))))
 
 
-def _above(given: Given, bound: float, or_equal: bool) -> Node:
+def _above(given: GivenNumber, bound: float, or_equal: bool) -> Node:
     feature = given.feature
     name = feature.name
     if feature.kind == "boolean":
@@ -359,7 +348,7 @@ def _points(category: Category) -> LevelPoints:
     return LevelPoints(feature.name, tuple(points), float(values[MISSING_CODE]), float(values[UNSEEN_CODE]))
 
 
-def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
+def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node:
     """A cleaned number whose missing value is stated: a multiple of a `Column`."""
     given, feature = cleaned.given, cleaned.given.feature
     if not (math.isfinite(cleaned.low) and math.isfinite(cleaned.high) and cleaned.low <= cleaned.high):
@@ -370,8 +359,7 @@ def column_of(cleaned: Cleaned, when_missing: float) -> Exact | Node | Unused:
     if largest > LARGEST:
         raise UnreadableError(f"the numbers of {feature.name!r} may leave their range")
     if given.sign < 0 or (feature.kind == "numeric" and given.single != (feature.precision == "float32")):
-        why = f"the numbers of {feature.name!r} are not those that the model adds up"
-        return Unused(why, "filled", min(-float(largest), when_missing), max(float(largest), when_missing))
+        raise UnreadableError(f"the numbers of {feature.name!r} are not those that the model adds up")
     if not cleaned.rounded:
         if cleaned.scale != 1.0 or cleaned.factor != 1.0:
             raise UnreadableError(f"the numbers of {feature.name!r} are scaled")

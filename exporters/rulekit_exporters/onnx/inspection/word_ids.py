@@ -16,10 +16,10 @@ from rulekit_exporters.onnx.inspection.tensors import (
     Attributes,
     Ids,
     IdsShape,
-    Reach,
     Reader,
-    Rows,
-    Shape,
+    ReadingCost,
+    RowShape,
+    RowTensor,
     TrueOfEach,
     Value,
     constant,
@@ -30,21 +30,21 @@ from rulekit_exporters.onnx.inspection.values import UnreadableError, Unused
 ANOTHER_WAY = "ids of words are used in another way than rulekit writes"
 
 
-def read_ids(kind: str, reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def read_ids(kind: str, reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     """The output of an operator one of whose operands is of ids; raises UnreadableError for any other use."""
     if kind not in READERS:
         raise UnreadableError(ANOTHER_WAY)
     return READERS[kind](reach, inputs, attributes)
 
 
-def _transpose(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _transpose(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     ids = _ids(inputs[0])
     if list(attributes["perm"]) != [1, 0]:
         raise UnreadableError(ANOTHER_WAY)
     return replace(ids, turned=not ids.turned)
 
 
-def _clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     ids = _ids(inputs[0])
     low, high = constant(inputs[1]), constant(inputs[2])
     if low.ndim or high.ndim or (int(low), int(high)) != (-1, len(ids.columns)):
@@ -52,26 +52,26 @@ def _clip(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Valu
     return replace(ids, clipped=True)
 
 
-def _shape(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _shape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     return IdsShape(_ids(inputs[0]))
 
 
-def _gather(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     """The number of rows, of a shape."""
     shape, index = inputs
     if not isinstance(shape, IdsShape) or constant(index).tolist() != [int(shape.of.turned)]:
         raise UnreadableError(ANOTHER_WAY)
-    return Shape((None,))
+    return RowShape((None,))
 
 
-def _expand(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     value, shape = constant(inputs[0]), inputs[1]
     if not isinstance(shape, IdsShape) or value.dtype != np.bool_ or value.ndim or not value:
         raise UnreadableError(ANOTHER_WAY)
     return TrueOfEach(shape.of)
 
 
-def _scatter(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def _scatter(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     nowhere, ids, each = rows(inputs[0]), _ids(inputs[1]), inputs[2]
     size = len(ids.columns)
     laid = ids.turned and ids.clipped and attributes["axis"] == 0 and each == TrueOfEach(ids)
@@ -83,7 +83,7 @@ def _scatter(reach: Reach, inputs: Sequence[Value], attributes: Attributes) -> V
     held = np.empty((size + 1, 1), dtype=object)
     held[:size, 0] = [IsTrue(column) for column in ids.columns]
     held[size, 0] = Unused("what is no id of a word is read")
-    return Rows(held, 1, "bool")
+    return RowTensor(held, 1, "bool")
 
 
 def _ids(value: Value) -> Ids:

@@ -3,30 +3,30 @@
 x >= bound is all that is asked, of categories as codes: x < bound holds where x >= -inf and not x >= bound, and a level
 is its code and no higher one. A rule counts as 1 where it holds, else as 0 or less, and none as 1/2: the first of the
 largest decides, and between which bounds the log odds are. What a rule adds to these stands beside the comparisons.
+
+`rules` with a score card over many columns need it: on german one row takes 2.4 times as long as operators; on heart,
+titanic and breast cancer the table in its place would be as fast, and 2 to 13 times as large.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.exactness import SINGLE_BITS
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import And, Linear, Logistic, Or, Rescaled, Sided
+from rulekit.graph.nodes import And, Linear, Logistic, Node, Or, Rescaled, Sided
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import log_odds
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
-from rulekit_exporters.onnx.conditions import Condition, is_wide, next_above
-from rulekit_exporters.onnx.operators.clauses import parts_of
+from rulekit_exporters.onnx.conditions import StrictCondition, is_wide, next_above
+from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.exact_sums import ExactSum, exact_sum
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
 
 MOST_RULES = 16
 CERTAIN = 800.0  # log odds beyond which the exponential is 0 or infinite
@@ -85,6 +85,17 @@ def counted_rules(graph: RuleGraph) -> CountedRules:
     return CountedRules(keys[:-1], table[:-1], total, scale * np.array(points), grid, (below, above))
 
 
+def parts_of(formula: Node, connective: type[Node]) -> Iterator[Node]:
+    """What a connective joins, also by connectives of its kind within it, from left to right."""
+    stack = [formula]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, connective):
+            stack.extend(reversed(node.children))
+        else:
+            yield node
+
+
 def _weights(found: ExactSum | None) -> dict[tuple[str, float], float]:
     """A sum of conditions and points by level as one of comparisons."""
     total: dict[tuple[str, float], float] = {}
@@ -92,11 +103,11 @@ def _weights(found: ExactSum | None) -> dict[tuple[str, float], float]:
     def add(name: str, bound: float, weight: float) -> None:
         total[name, bound] = total.get((name, bound), 0.0) + weight
 
-    if found is None or found.columns or not all(isinstance(bit, Condition) for bit in found.jumps):
+    if found is None or found.columns or not all(isinstance(bit, StrictCondition) for bit in found.jumps):
         raise NotOfBitsError("it has something else than conditions and points by level")
     add(*CONSTANT, found.constant)
     for bit, jump in found.jumps.items():
-        assert isinstance(bit, Condition)
+        assert isinstance(bit, StrictCondition)
         if bit.relation == ">":
             add(bit.feature, next_above(bit.bound, wide=False), jump)
             continue

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rulekit.graph.decisions import Ranked
 from rulekit.graph.nodes import Node
 from rulekit_exporters.onnx.builder import Number
-from rulekit_exporters.onnx.operators.dnf import emit_dnf, emit_dnf_pair
-from rulekit_exporters.onnx.operators.sum_decisions import (
-    emit_logistic_pair,
-    emit_sum_pair,
-    highest,
-    logistic_shares,
-)
-from rulekit_exporters.onnx.operators.unit_networks import emit_unit_pair
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
-
-
-def indicator(emitter: Emitter, node: Node) -> str:
-    """[1, N] float of 0 and 1: a Boolean node holds."""
-    return emit_dnf(emitter, node) or emitter.builder.cast(emitter.row(emitter.truth(node)), np.float32)
+from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.sums import highest, logistic_shares
 
 
 def argmax(emitter: Emitter, ranked: Sequence[Ranked]) -> str:
@@ -56,7 +41,7 @@ def median(emitter: Emitter, above: Sequence[Node]) -> str:
     builder = emitter.builder
     total = ""
     for node in above:
-        row = indicator(emitter, node)
+        row = builder.cast(emitter.row(emitter.truth(node)), np.float32)
         total = builder.operate("Add", total, row) if total else row
     flat = builder.operate("Reshape", total, builder.constant([-1], np.int64))
     return builder.cast(flat, np.int64)
@@ -67,9 +52,6 @@ def emit_outputs(emitter: Emitter) -> tuple[str, str]:
     builder, graph = emitter.builder, emitter.graph
     ranked, roots = graph.decision.ranked, graph.decision.roots
     if not ranked and not graph.decision.ordered:
-        index, one_hot = emit_logistic_pair(emitter, *roots) or (None, "")
-        if index is not None:
-            return index, one_hot
         index, one_hot = binary(emitter, *roots)
         return index, reported(emitter) or one_hot
     index = argmax(emitter, ranked) if ranked else median(emitter, roots)
@@ -78,23 +60,11 @@ def emit_outputs(emitter: Emitter) -> tuple[str, str]:
 
 
 def binary(emitter: Emitter, formula: Node) -> tuple[str, str]:
-    """The class index [N] int64 by ArgMax, portable unlike a cast to int64, of the [N, 2] float of 0 and 1.
-
-    Over columns a truth value and its contrary are transposed: 3 ns a row less than a product with the pair.
-    """
+    """The class index [N] int64 by ArgMax, portable unlike a cast to int64, of the [N, 2] float of 0 and 1."""
     builder = emitter.builder
-    one_hot = emit_sum_pair(emitter, formula) or emit_unit_pair(emitter, formula) or emit_dnf_pair(emitter, formula)
-    if one_hot is not None:
-        return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
-    product = emit_dnf(emitter, formula) or ""
-    if emitter.plan.form != "tensor" and not product:
-        contrary = builder.constant([[True], [False]])
-        rows = builder.operate("Xor", emitter.row(emitter.truth(formula)), contrary)
-        one_hot = builder.cast(builder.operate("Transpose", rows, perm=[1, 0]), np.float32)
-    else:
-        row = product or indicator(emitter, formula)
-        weights, offset = builder.constant([[-1.0, 1.0]], np.float32), builder.constant([1.0, 0.0], np.float32)
-        one_hot = builder.operate("Gemm", row, weights, offset, transA=1)
+    row = builder.cast(emitter.row(emitter.truth(formula)), np.float32)
+    weights, offset = builder.constant([[-1.0, 1.0]], np.float32), builder.constant([1.0, 0.0], np.float32)
+    one_hot = builder.operate("Gemm", row, weights, offset, transA=1)
     return builder.operate("ArgMax", one_hot, axis=1, keepdims=0), one_hot
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import Family, LinearThreshold, Node, Not, Probability, Strength
+from rulekit.graph.nodes import Family, Node, Not, Probability, Strength
 from rulekit.graph.probability.counting import Counted
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit_exporters.onnx.builder import Builder, Number, Truth
+from rulekit_exporters.onnx.builder import Number, OperatorBuilder, Truth
 from rulekit_exporters.onnx.conditions import bit_of
-from rulekit_exporters.onnx.inputs import InputPlan, Inputs
-from rulekit_exporters.onnx.operators.logic import LOGIC, HalfPlanes
-from rulekit_exporters.onnx.operators.numbers import NUMBERS
-from rulekit_exporters.onnx.operators.sum_blocks import SumBlocks, unit_rows
-from rulekit_exporters.onnx.options import Optimize
+from rulekit_exporters.onnx.inputs import InputPlan, ModelInputs
+from rulekit_exporters.onnx.operators.exact_sums import SumBlocks
 
 
 @dataclass
@@ -26,19 +26,15 @@ class Emitter:
     """Emits nodes children first, without recursion; each node once.
 
     The value of a Boolean node is a constant or a [1, N] bool tensor, that of any other node a constant or a [1, N]
-    double tensor. `optimize`: "latency" asks for the fewest operators; `tables`: parts of circuits are looked up;
-    `trees`: the sum that decides is one of trees.
+    double tensor. rules: by type of node the function (emitter, node) that gives its value.
     """
 
     graph: RuleGraph
     plan: InputPlan
-    builder: Builder
-    inputs: Inputs
-    optimize: Optimize = "throughput"
-    tables: bool = False
-    trees: bool = False
-    truths: dict[Node, Truth] = field(default_factory=dict)
-    numbers: dict[Node, Number] = field(default_factory=dict)
+    builder: OperatorBuilder
+    inputs: ModelInputs
+    rules: Mapping[type[Node], Callable[[Any, Any], Truth | Number]]
+    values: dict[Node, Any] = field(default_factory=dict)
     sums: SumBlocks = field(default_factory=SumBlocks)
     tails: dict[Node, str] = field(default_factory=dict)
 
@@ -53,69 +49,92 @@ class Emitter:
         found = {node: bit_of(node, self.graph.schema) for node in nodes}
         mentions = sum(found[child] is not None for node in nodes for child in node.children)
         self.inputs.prepare_block([bit for bit, _ in filter(None, found.values())], mentions)
-        self.sums.prepare(self, nodes)
+        self.sums.prepare(self.graph.schema, nodes)
 
     def row(self, value: Truth | Number) -> str:
         """[1, N] bool of a truth value, double of a number."""
         return value if isinstance(value, str) else self.inputs.fill(value)
 
-    def literal(self, node: Node) -> tuple[int, bool] | None:
-        """Place and sign of a leaf of the literal block, or of a linear threshold unit behind it, or a negated one.
-
-        None for another node.
-        """
-        positive = True
-        while isinstance(node, Not):
-            node, positive = node.child, not positive
-        if isinstance(node, LinearThreshold):
-            unit = self.sums.unit_place(node)
-            return None if unit is None else (self.inputs.block_size + unit, positive)
-        bit, sign = bit_of(node, self.graph.schema) or (None, True)
-        place = None if bit is None else self.inputs.block_row(bit)
-        return None if place is None else (place, sign is positive)
-
-    def bit_rows(self, places: Sequence[int]) -> str:
-        """[len(places), N] bool: literals and units by their places."""
-        first = self.inputs.block_size
-        if all(place < first for place in places):
-            return self.inputs.block_rows(places)
-        distinct = sorted(set(places))
-        literals, units = [p for p in distinct if p < first], [p - first for p in distinct if p >= first]
-        parts = [self.inputs.block_rows(literals)] if literals else []
-        parts += unit_rows(self, units)
-        rows = self.builder.joined(parts)
-        return self.builder.picked(rows, [distinct.index(place) for place in places], len(distinct))
-
     def truth(self, node: Node) -> Truth:
         """The truth value of a Boolean node."""
         self._emit(node)
-        return self.truths[node]
+        truth: Truth = self.values[node]
+        return truth
 
     def number(self, node: Node) -> Number:
         """The double of a Real or Probability node, or of a Boolean node taken as 0 and 1."""
         if node.family is Family.BOOLEAN:
             return self.builder.choose(self.truth(node), 1.0, 0.0)
         self._emit(node)
-        return self.numbers[node]
+        number: Number = self.values[node]
+        return number
 
     def _emit(self, root: Node) -> None:
-        if root in self.truths or root in self.numbers:
+        if root in self.values:
             return
         for node in topological([root], _read_by_itself):
-            kind = type(node)
-            if node in self.truths or node in self.numbers:
+            if node in self.values:
                 continue
-            if kind in LOGIC and node.family is Family.BOOLEAN:
-                self.truths[node] = LOGIC[kind](self, node)
-            elif kind in NUMBERS:
-                self.numbers[node] = NUMBERS[kind](self, node)
-            else:
-                raise Unsupported(kind.__name__, "onnx", "this node has no place under a decision or a probability")
+            rule = self.rules.get(type(node))
+            if rule is None:
+                raise Unsupported(
+                    type(node).__name__, "onnx", "this node has no place under a decision or a probability"
+                )
+            self.values[node] = rule(self, node)
 
 
 def _read_by_itself(node: Node) -> tuple[Node, ...]:
     """The nodes that are emitted before one; what a random formula reads is emitted by its circuit or sum."""
-    if isinstance(node, Probability | Strength | Exponentials):
-        return ()
-    planes = HalfPlanes.of(node)  # the comparisons themselves are not asked for
-    return node.children if planes is None else (planes.one, planes.other)
+    return () if isinstance(node, Probability | Strength | Exponentials) else node.children
+
+
+# Truth values as rows of one tensor -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """rows: [height, N] bool; for each node its row, and whether it is true where the row is (else where it is not)."""
+
+    rows: str
+    height: int
+    row: dict[Node, int]
+    positive: dict[Node, bool]
+
+
+def stack(emitter: Emitter, nodes: Iterable[Node]) -> Stack:
+    """Nodes as rows: those of the literal block in one Gather, the others one by one."""
+    distinct = list(dict.fromkeys(nodes))
+    literals = {node: _literal(emitter, node) for node in distinct}
+    inside = sorted({literal[0] for literal in literals.values() if literal is not None})
+    row: dict[Node, int] = {}
+    positive: dict[Node, bool] = {}
+    parts = [emitter.inputs.block_rows(inside)] if inside else []
+    height = len(inside)
+    for node, literal in literals.items():
+        if literal is not None:
+            row[node], positive[node] = inside.index(literal[0]), literal[1]
+            continue
+        row[node], positive[node] = height, True
+        parts.append(emitter.row(emitter.truth(node)))
+        height += 1
+    return Stack(emitter.builder.joined(parts), height, row, positive)
+
+
+def _literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
+    """Place and sign of a leaf of the literal block, or of a negated one; None for another node."""
+    positive = True
+    while isinstance(node, Not):
+        node, positive = node.child, not positive
+    bit, sign = bit_of(node, emitter.graph.schema) or (None, True)
+    place = None if bit is None else emitter.inputs.block_row(bit)
+    return None if place is None else (place, sign is positive)
+
+
+def chosen_rows(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> str:
+    """[len(wanted), N] double: for each node with two constants the first where it is true, the second where not."""
+    builder = emitter.builder
+    stacked = stack(emitter, (node for node, _, _ in wanted))
+    rows = builder.picked(stacked.rows, [stacked.row[node] for node, _, _ in wanted], stacked.height)
+    pairs = [(on, off) if stacked.positive[node] else (off, on) for node, on, off in wanted]
+    high, low = (builder.constant([[pair[k]] for pair in pairs], np.float64) for k in (0, 1))
+    return builder.operate("Where", rows, high, low)

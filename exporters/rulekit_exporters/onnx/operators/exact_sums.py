@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from rulekit.exactness import SINGLE_BITS, Span, is_exact_difference, total
 from rulekit.graph.leaves import by_code
-from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, Node, Step
+from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, LinearThreshold, Node, Step
 from rulekit.numbers import float32
 from rulekit.schema import Schema
-from rulekit_exporters.onnx.conditions import Condition, Membership, is_wide
-from rulekit_exporters.onnx.operators.indicators import Indicator, indicator_of
+from rulekit_exporters.onnx.conditions import Membership, StrictCondition, is_wide
+from rulekit_exporters.onnx.operators.indicators import Indicator, indicator_of, stands_on_node
 
 # Steps, and values in steps, that stay far from where float32 ends.
 SMALLEST, LARGEST = 2.0**-60, 2.0**60
@@ -58,7 +61,7 @@ class ExactSum:
 
 
 @dataclass(slots=True)
-class _Parts:
+class SumInProgress:
     """What was met so far of a sum."""
 
     schema: Schema
@@ -85,7 +88,7 @@ class _Parts:
 
 def exact_sum(terms: Sequence[tuple[float, Node]], bias: float, schema: Schema) -> ExactSum | None:
     """The parts of bias + sum of weight * child; None where it has other terms or needs more than 53 bits."""
-    parts = _Parts(schema, Fraction(bias), {}, {}, {}, [Span.of(bias)])
+    parts = SumInProgress(schema, Fraction(bias), {}, {}, {}, [Span.of(bias)])
     if not all(_add(parts, weight, child) for weight, child in terms):
         return None
     span = total(parts.spans)
@@ -100,7 +103,7 @@ def exact_sum(terms: Sequence[tuple[float, Node]], bias: float, schema: Schema) 
     )
 
 
-def _add(parts: _Parts, weight: float, child: Node, within: bool = False) -> bool:
+def _add(parts: SumInProgress, weight: float, child: Node, within: bool = False) -> bool:
     """Take up weight * child; whether it can be. within: it stands in a sum within the sum."""
     if isinstance(child, Linear) and not within:
         return _add_sum(parts, weight, child)
@@ -123,7 +126,7 @@ def _add(parts: _Parts, weight: float, child: Node, within: bool = False) -> boo
     return True
 
 
-def _add_sum(parts: _Parts, weight: float, child: Linear) -> bool:
+def _add_sum(parts: SumInProgress, weight: float, child: Linear) -> bool:
     """A multiple of another sum, as twice a vote in a logistic function: its terms, where no weight is rounded."""
     weights = [weight * own for own in (child.bias, *child.weights)]
     exact = [Fraction(weight) * Fraction(own) for own in (child.bias, *child.weights)]
@@ -133,7 +136,7 @@ def _add_sum(parts: _Parts, weight: float, child: Linear) -> bool:
     return all(_add(parts, found, node, within=True) for found, node in zip(weights[1:], child.children, strict=True))
 
 
-def _add_column(parts: _Parts, weight: float, column: Column) -> bool:
+def _add_column(parts: SumInProgress, weight: float, column: Column) -> bool:
     if not is_plain(parts.schema, column):
         return False
     steps = Fraction(weight) * Fraction(column.step)
@@ -143,7 +146,7 @@ def _add_column(parts: _Parts, weight: float, column: Column) -> bool:
     return True
 
 
-def _add_step(parts: _Parts, weight: float, step: Step) -> bool:
+def _add_step(parts: SumInProgress, weight: float, step: Step) -> bool:
     """The first value, a jump for each cut, and one where the column is missing."""
     values = [weight * value for value in (*step.values, step.missing)]
     steps = [*pairwise(values[:-1]), (values[0], values[-1])]
@@ -152,12 +155,12 @@ def _add_step(parts: _Parts, weight: float, step: Step) -> bool:
     wide = is_wide(parts.schema[step.feature])
     parts.add_constant(values[0])
     for cut, (low, high) in zip(step.cuts, steps, strict=False):
-        parts.add_jump(Condition(step.feature, ">", cut if wide else float32(cut)), high - low)
-    parts.add_jump(Condition(step.feature, "missing"), values[-1] - values[0])
+        parts.add_jump(StrictCondition(step.feature, ">", cut if wide else float32(cut)), high - low)
+    parts.add_jump(StrictCondition(step.feature, "missing"), values[-1] - values[0])
     return True
 
 
-def _add_points(parts: _Parts, weight: float, points: LevelPoints) -> bool:
+def _add_points(parts: SumInProgress, weight: float, points: LevelPoints) -> bool:
     values = [weight * value for value in by_code(points, parts.schema[points.feature]).tolist()]
     if not all(map(math.isfinite, values)):
         return False
@@ -173,3 +176,40 @@ def is_plain(schema: Schema, column: Column) -> bool:
         return False
     missing = column.missing / column.step
     return all(float32(value) == value and abs(value) <= LARGEST for value in (column.low, column.high, missing))
+
+
+@dataclass(slots=True)
+class SumBlock:
+    """Exact sums of one width, a row each; totals: their tensor, once the first of them is asked for."""
+
+    width: Any
+    sums: dict[Node, ExactSum] = field(default_factory=dict)
+    totals: str = ""
+
+    def row(self, node: Node) -> int:
+        return list(self.sums).index(node)
+
+
+@dataclass(slots=True)
+class SumBlocks:
+    """The sums of a graph that are products."""
+
+    blocks: list[SumBlock] = field(default_factory=list)
+
+    def prepare(self, schema: Schema, nodes: Sequence[Node]) -> None:
+        """Find them among the nodes of a graph."""
+        narrow, wide = SumBlock(np.float32), SumBlock(np.float64)
+        alone: list[SumBlock] = []
+        for node in nodes:
+            if not isinstance(node, Linear | LinearThreshold):
+                continue
+            found = exact_sum(node.terms, node.bias, schema)
+            if found is not None and (found.columns or len(found.weights) >= FEWEST_ROWS):
+                block = narrow if found.single else wide
+                if any(map(stands_on_node, found.jumps)):  # which may hang on another sum
+                    alone.append(block := SumBlock(block.width))
+                block.sums[node] = found
+        self.blocks = [block for block in (narrow, wide, *alone) if block.sums]
+
+    def block_of(self, node: Node) -> SumBlock | None:
+        return next((block for block in self.blocks if node in block.sums), None)

@@ -14,14 +14,14 @@ from rulekit.graph.leaves import column_of, truth_by_code
 from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Odd, Or, is_logic
 from rulekit.graph.traversal import topological
 from rulekit.schema import MISSING_CODE, Schema
-from rulekit_exporters.onnx.conditions import Bit, Condition, bit_of, contrary_of
+from rulekit_exporters.onnx.conditions import Bit, StrictCondition, bit_of, contrary_of
 
 # A connective that stands on more layers of counts is computed by itself, so that no chain of them is nested deeply.
 MOST_LAYERS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class LiteralCount:
     """At least `least` of the parts are as their signs say; layer: 1 over bits, else one more than its highest part."""
 
     parts: tuple[Signed, ...]
@@ -34,13 +34,13 @@ class Count:
 
 
 # A node stands for its own truth value, which is computed elsewhere.
-Indicator = Bit | Count | Node
+Indicator = Bit | LiteralCount | Node
 Signed = tuple[Indicator, bool]
 
 
 def stands_on_node(indicator: Indicator) -> bool:
     """Whether its truth value is, or counts, one that is computed elsewhere."""
-    if isinstance(indicator, Count):  # of at most MOST_LAYERS layers
+    if isinstance(indicator, LiteralCount):  # of at most MOST_LAYERS layers
         return any(stands_on_node(part) for part, _ in indicator.parts)
     return isinstance(indicator, Node)
 
@@ -74,7 +74,7 @@ def _counts(node: Node) -> bool:
 
 def layer_of(indicator: Indicator) -> int:
     """How many layers of counts an indicator has."""
-    return indicator.layer if isinstance(indicator, Count) else 0
+    return indicator.layer if isinstance(indicator, LiteralCount) else 0
 
 
 def _connective(node: Node, parts: Sequence[Signed | bool], schema: Schema) -> Signed | bool:
@@ -110,25 +110,25 @@ def _all_of(parts: Sequence[Signed | bool], schema: Schema) -> Signed | bool:
                 return False
             continue
         inner, positive = part
-        joins = positive and isinstance(inner, Count) and inner.is_conjunction
-        distinct.update(dict.fromkeys(inner.parts if joins and isinstance(inner, Count) else (part,)))
+        joins = positive and isinstance(inner, LiteralCount) and inner.is_conjunction
+        distinct.update(dict.fromkeys(inner.parts if joins and isinstance(inner, LiteralCount) else (part,)))
     if any((indicator, not positive) in distinct for indicator, positive in distinct):
         return False
     for indicator, positive in list(distinct):
-        if isinstance(indicator, Condition) and indicator.relation == "missing" and not positive:
+        if isinstance(indicator, StrictCondition) and indicator.relation == "missing" and not positive:
             distinct = _where_there(distinct, indicator, schema)
     if len(distinct) < 2:
         return next(iter(distinct), True)
     return _count(tuple(distinct), len(distinct)), True
 
 
-def _where_there(parts: dict[Signed, None], missing: Condition, schema: Schema) -> dict[Signed, None]:
+def _where_there(parts: dict[Signed, None], missing: StrictCondition, schema: Schema) -> dict[Signed, None]:
     """A conjunction in which a column is not missing, by comparisons of that column, which fail where it is missing."""
     found: dict[Signed, None] = {}
     said = False
     for part in parts:
         indicator, positive = part
-        if isinstance(indicator, Condition) and indicator.feature == missing.feature and indicator != missing:
+        if isinstance(indicator, StrictCondition) and indicator.feature == missing.feature and indicator != missing:
             said = True
             part = part if positive else (contrary_of(indicator, schema[missing.feature]), True)
         found[part] = None
@@ -137,5 +137,5 @@ def _where_there(parts: dict[Signed, None], missing: Condition, schema: Schema) 
     return found
 
 
-def _count(parts: tuple[Signed, ...], least: int) -> Count:
-    return Count(parts, least, 1 + max(layer_of(indicator) for indicator, _ in parts))
+def _count(parts: tuple[Signed, ...], least: int) -> LiteralCount:
+    return LiteralCount(parts, least, 1 + max(layer_of(indicator) for indicator, _ in parts))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,9 @@ from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.conditions import is_wide
-from rulekit_exporters.onnx.operators.circuits import probability
-from rulekit_exporters.onnx.operators.noisy_or import exponentials, strengths
-from rulekit_exporters.onnx.operators.sum_blocks import number_row
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.circuits import exponentials, probability, strengths
+from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.sums import number_row
 
 
 def column(emitter: Emitter, node: Column) -> Number:
@@ -129,14 +126,14 @@ def logistic(emitter: Emitter, node: Logistic) -> Number:
     return emitter.builder.logistic(emitter.row(emitter.number(node.linear)))
 
 
-NUMBERS: dict[type[Node], Callable[[Emitter, Any], Number]] = {
+NUMBERS: Mapping[type[Node], Callable[[Emitter, Any], Number]] = {
     Column: column,
     Step: step,
     LevelPoints: level_points,
     Linear: linear,
     Strength: strengths,
     Exponentials: exponentials,
-    Probability: lambda emitter, node: probability(emitter, node.formula),
+    Probability: probability,
     Logistic: logistic,
     Rescaled: rescaled,
     Difference: difference,

@@ -8,13 +8,17 @@ says them.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from rulekit.arrays import Array
+from rulekit.cells.axis import cells_of
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.leaves import readers
@@ -22,10 +26,108 @@ from rulekit.graph.nodes import LEAVES, Constant, Node
 from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import fold
-from rulekit.tables.table import Array, Table, encoded_dtype
-from rulekit_exporters.onnx.cell_tables.column_intervals import ColumnCells, Test, column_cells
+from rulekit.schema import UNSEEN_CODE, Feature
+from rulekit.tables.table import Table, encoded_dtype
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, reads
-from rulekit_exporters.onnx.conditions import Bit, bit_of
+from rulekit_exporters.onnx.conditions import Bit, Membership, bit_of, bound_of, is_wide, next_above
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """x > bound; NaN passes where `missing`."""
+
+    feature: str
+    bound: float
+    missing: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """Intervals between ascending bounds, each a bit of a set from the lowest on, and after them missing (NaN).
+
+    What is known of a column on a path is such a set. Every test is `x > bound`, with a stated side for missing. A
+    category stands in the tree as its code, 0 missing, 1 unseen, 2 and up the levels; bounds lie between codes, and its
+    missing is a code, never NaN. coded: it is fed as codes, any integer, and not as text, and has a cell of its own
+    below and above all codes: out of range is unseen.
+    """
+
+    feature: Feature
+    bounds: tuple[float, ...]
+    coded: bool
+
+    @cached_property
+    def missing(self) -> int:
+        return 1 << (len(self.bounds) + 1)
+
+    @cached_property
+    def full(self) -> int:
+        """All cells that hold a value."""
+        if self.feature.kind == "categorical":
+            return (self.missing - 1) if self.coded else (self.missing >> 1) - 2
+        full = 2 * self.missing - 1
+        return full & ~(self.missing >> 1) if self.bounds and self.bounds[-1] == math.inf else full
+
+    def truth(self, bit: Bit, known: int) -> bool | None:
+        """The truth value of a bit on a set of cells, None where it is not the same on all of it."""
+        held = self._mask(bit) & known
+        return None if held and held != known else bool(held)
+
+    def test_for(self, bit: Bit, known: int) -> Test:
+        """A test that decides a bit of unknown truth, or brings nearer its decision."""
+        present = known & (self.missing - 1)
+        low, high = (present & -present).bit_length() - 1, present.bit_length() - 1
+        if isinstance(bit, Membership):
+            mask = self._mask(bit)
+            changes = [i for i in range(low, high) if (mask >> i ^ mask >> (i + 1)) & 1]
+            return Test(bit.feature, self.bounds[changes[len(changes) // 2]], False)
+        if bit.relation != "missing":
+            return Test(bit.feature, bound_of(bit, self.feature), bit.relation == "<")
+        if high == len(self.bounds) and low > 0:
+            return Test(bit.feature, self.bounds[low - 1], False)
+        return Test(bit.feature, math.inf if high == len(self.bounds) else self.bounds[high], True)
+
+    def branches(self, test: Test, known: int) -> tuple[int, int]:
+        """The cells where a test holds, and where it does not."""
+        passed = self._above(test.bound) | (self.missing if test.missing else 0)
+        return known & passed, known & ~passed
+
+    def value(self, known: int) -> float:
+        """An encoded value of the highest cell of a set: a number, NaN for missing, or the code of a category."""
+        present = known & (self.missing - 1)
+        place = present.bit_length() - 1
+        if self.feature.kind == "categorical":
+            return float(place - 1 if 1 <= place <= len(self.bounds) - 1 else UNSEEN_CODE)
+        if not present:
+            return math.nan
+        if self.feature.kind == "boolean":
+            return float(place)
+        if place < len(self.bounds):
+            return self.bounds[place]
+        return next_above(self.bounds[-1], is_wide(self.feature)) if self.bounds else 0.0
+
+    def _mask(self, bit: Bit) -> int:
+        if isinstance(bit, Membership):
+            unseen = bit.table[UNSEEN_CODE]
+            return sum(1 << i for i, holds in enumerate((unseen, *bit.table, unseen)) if holds)
+        if bit.relation == "missing":
+            return self.missing
+        above = self._above(bound_of(bit, self.feature))
+        return above if bit.relation == ">" else (self.missing - 1) & ~above
+
+    def _above(self, bound: float) -> int:
+        """The intervals above a bound; all lie below infinity."""
+        place = len(self.bounds) if bound == math.inf else bisect_left(self.bounds, bound)
+        return (self.missing - 1) & ~((1 << (place + 1)) - 1)
+
+
+def column_cells(feature: Feature, leaves: Sequence[Node], coded: bool) -> ColumnCells:
+    """The cells of a column that these leaves tell apart; of a category a cell for each code."""
+    if feature.kind == "boolean":
+        return ColumnCells(feature, (0.5,), coded)
+    if feature.kind == "numeric":
+        return ColumnCells(feature, cells_of(feature, leaves).cuts, coded)
+    return ColumnCells(feature, tuple(code - 0.5 for code in range(len(feature.levels) + 3)), coded)
+
 
 # Boxes before equal neighbours are joined, leaves of the tree, nodes of the diagram.
 MOST_BOXES = 1 << 13
@@ -34,7 +136,7 @@ MOST_EDGES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeLeaf:
     """An outcome: index of a label and its probabilities in the tree's table of outcomes."""
 
     outcome: int
@@ -56,7 +158,7 @@ class DecisionTree:
     leaves: of the tree with every part as often as it is reached.
     """
 
-    nodes: tuple[Leaf | Split, ...]
+    nodes: tuple[TreeLeaf | Split, ...]
     labels: Array
     probabilities: Array
     leaves: int
@@ -189,13 +291,13 @@ def _joined(
     table = Table(tuple(features), arrays, len(boxes))
     labels, chances = decide(graph, table), probabilities(graph, table).astype(np.float32)
     distinct, outcome = np.unique(np.column_stack([labels, chances]), axis=0, return_inverse=True)
-    places: dict[Leaf | Split, int] = {}
+    places: dict[TreeLeaf | Split, int] = {}
     sizes: list[int] = []
     place_of = [0] * len(splits)
     for i in range(len(splits) - 1, -1, -1):
         split = splits[i]
         if isinstance(split, int):
-            node: Leaf | Split = Leaf(int(outcome[split]))
+            node: TreeLeaf | Split = TreeLeaf(int(outcome[split]))
         else:
             node = Split(split[0], place_of[split[1]], place_of[split[2]])
             if node.yes == node.no:
@@ -203,7 +305,7 @@ def _joined(
                 continue
         if node not in places:
             places[node] = len(places)
-            sizes.append(1 if isinstance(node, Leaf) else sizes[node.yes] + sizes[node.no])
+            sizes.append(1 if isinstance(node, TreeLeaf) else sizes[node.yes] + sizes[node.no])
         place_of[i] = places[node]
     leaves = sizes[place_of[0]]
     if leaves > MOST_LEAVES:

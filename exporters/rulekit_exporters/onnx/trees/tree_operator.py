@@ -6,26 +6,27 @@ operator's own label is the class of the largest weight, but of two classes onnx
 second one as soon as its weight is not 0, and calls two numbers 0 and 1 whatever they are. Where the label does not
 follow from the probabilities in that way, the operator has twice as many classes: the first half are the label, with
 the weight 2 for the one that is decided, the second half the probabilities.
+
+Who asks for one row at once needs it: models of `rules`, `additive` and `noisy-or` over numbers take 1.5 to 1.9 times
+as long as a table (with categories 1.2 to 1.5). In batches the tree is the slower one. A sum of trees gained 1.3.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32
-from rulekit.tables.table import Array
 from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
 from rulekit_exporters.onnx.conditions import is_wide
 from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import integer_labels, is_largest, label_texts
-from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, Leaf, decision_tree
-
-if TYPE_CHECKING:
-    from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.operators.emitter import Emitter
+from rulekit_exporters.onnx.trees.decision_tree import DecisionTree, TreeLeaf, decision_tree
 
 
 def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
@@ -42,7 +43,7 @@ def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
             raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
     tree = decision_tree(graph, coded=plan.coded)
     for node in tree.nodes:
-        if not isinstance(node, Leaf) and float32(node.test.bound) != node.test.bound:
+        if not isinstance(node, TreeLeaf) and float32(node.test.bound) != node.test.bound:
             raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
     return tree
 
@@ -90,7 +91,7 @@ def _nodes(tree: DecisionTree, places: dict[str, int], weights: Array) -> dict[s
         node = tree.nodes[place]
         yes.append(0)
         no.append(0)
-        if isinstance(node, Leaf):
+        if isinstance(node, TreeLeaf):
             leaves.append((number, node.outcome))
             columns.append(0)
             bounds.append(0.0)

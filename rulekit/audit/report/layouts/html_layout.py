@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.report.blocks import Block, Picture, Table
+from rulekit.audit.report.blocks import Block, Picture, ReportTable, ScoringForm
 from rulekit.audit.report.document import Document
 from rulekit.names import printable
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 HERE = Path(__file__).parent
-SCRIPTS = ("evaluator.js", "form.js")
 _FEW_COLUMNS, _SIDE_BY_SIDE, _SHORT = 5, 3, 16
 STRIP = 112.0
 """The width of a strip on which a share is drawn, in its own units."""
@@ -36,7 +35,10 @@ def html(document: Document) -> str:
     """The file."""
     from markupsafe import Markup
 
-    script = "\n".join((HERE.parent / "scoring" / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    modules = [
+        block.code for section in document.sections for block in section.blocks if isinstance(block, ScoringForm)
+    ]
+    script = "\n".join([*modules, (HERE.parent / "scoring" / "form.js").read_text(encoding="utf-8")])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     style = (HERE / "templates" / "style.css").read_text(encoding="utf-8").strip()
     template = _templates().get_template("report.html")
@@ -86,7 +88,7 @@ def _drawn(svg: str, text: str) -> Markup:
     return Markup(re.sub(r"^<svg", f'<svg role="img" aria-label="{escape(printable(text))}"', svg, count=1))
 
 
-def _shape(table: Table) -> str:
+def _shape(table: ReportTable) -> str:
     """Whether a table is as narrow as its cells, its rows become lists on a phone, and it stays on one printed page."""
     kinds = {column.kind for column in table.columns}
     classes = {

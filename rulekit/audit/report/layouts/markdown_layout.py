@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Cell, Facts, Form, Heading, Items, Picture, Table, Text
+from rulekit.audit.report.blocks import Block, Cell, Facts, Heading, Items, Picture, ReportTable, ScoringForm, Text
 from rulekit.audit.report.document import Document
 from rulekit.names import printable
 
@@ -37,7 +37,7 @@ def _text(block: Text) -> Iterator[str]:
     yield mark + escaped(block.text)
 
 
-def _table(block: Table) -> Iterator[str]:
+def _table(block: ReportTable) -> Iterator[str]:
     """Columns of bars are left out."""
     kept = [k for k, column in enumerate(block.columns) if column.kind != "bar" and not _only_bars(block, k)]
     if block.title:
@@ -50,7 +50,7 @@ def _table(block: Table) -> Iterator[str]:
         yield from ("", escaped(block.below))
 
 
-def _only_bars(block: Table, k: int) -> bool:
+def _only_bars(block: ReportTable, k: int) -> bool:
     return not block.columns[k].title and all(not _cell(row[k]) for row in block.rows)
 
 
@@ -73,7 +73,7 @@ _BLOCKS: Mapping[type[Block], Callable[[Any], Iterator[str]]] = {
     Heading: lambda block: iter((f"### {escaped(block.text)}",)),
     Items: lambda block: (f"- {escaped(item)}" for item in block.items),
     Facts: _facts,
-    Table: _table,
+    ReportTable: _table,
     Picture: lambda block: iter((f"*{escaped(block.title)}: {escaped(block.text)}.*",)),
-    Form: lambda block: iter(("*The HTML form of this report scores a row.*",)),
+    ScoringForm: lambda block: iter(("*The HTML form of this report scores a row.*",)),
 }

@@ -1,1 +1,1 @@
-"""Scoring a row in the page: the steps of the model as JSON values, and the script that runs them."""
+"""Scoring a row in the page: the fields of the form and the module of the model, and the script that joins them."""

@@ -1,10 +1,9 @@
-// The form of the page: each change of a field scores the row anew.
+// The form of the page: each change of a field scores the row anew, by the module of the model that stands above.
 (() => {
-  "use strict";
-  const data = document.getElementById("program");
+  const data = document.getElementById("fields");
   const form = document.getElementById("score-form");
   if (!data || !form) return;
-  const program = JSON.parse(data.textContent);
+  const fields = JSON.parse(data.textContent);
   const label = document.getElementById("score-label");
   const chances = document.getElementById("score-chances");
   const list = document.getElementById("score-rules");
@@ -25,20 +24,22 @@
     return strange;
   }
 
+  // Each cell is read by itself first, so that every field says what is wrong with it.
   function read() {
     const row = {};
     let wrong = "";
-    program.columns.forEach((column, k) => {
+    fields.columns.forEach((column, k) => {
       const field = document.getElementById(`field-${k}`);
       const said = document.getElementById(`field-${k}-said`);
+      row[column.name] = typed(column, field.value);
       try {
-        row[column.name] = rulekit.readCell(column, typed(column, field.value), program);
+        cell(row, USED[k]);
         said.textContent = "";
         field.removeAttribute("aria-invalid");
       } catch (error) {
-        said.textContent = error.message;
+        said.textContent = error.message.slice(error.message.indexOf(": ") + 2);
         field.setAttribute("aria-invalid", "true");
-        wrong = wrong || `${column.name}: ${error.message}`;
+        wrong = wrong || error.message;
       }
     });
     return [row, wrong];
@@ -52,9 +53,9 @@
       label.textContent = wrong;
       return;
     }
-    const found = rulekit.score(program, row);
-    label.textContent = program.classes[found.label];
-    program.classes.forEach((name, k) => {
+    const found = score(row);
+    label.textContent = fields.classes[found.index];
+    fields.classes.forEach((name, k) => {
       const chance = found.probabilities[k];
       const line = element("li");
       const bar = element("span", "", "meter");
@@ -62,7 +63,7 @@
       line.append(element("span", name, "of"), bar, element("span", `${(100 * chance).toFixed(1)} %`, "number"));
       chances.append(line);
     });
-    const held = program.rules.filter((rule, k) => found.holds[k]);
+    const held = fields.rules.filter((rule, k) => found.holds[k]);
     for (const rule of held) {
       const line = element("li");
       line.append(element("code", rule.id), ` ${rule.text} `);

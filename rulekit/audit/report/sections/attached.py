@@ -10,9 +10,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Cell, Column, Facts, Heading, Items, Section, Table, Text, cells
-from rulekit.audit.report.numbers import NONE, number_text, share_text
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Items,
+    ReportSection,
+    ReportTable,
+    TableColumn,
+    Text,
+    cells,
+)
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.figures import UNKNOWN, number_text, share_text
 from rulekit.graph.rule_graph import RuleGraph
 
 MOST_ROWS, MOST_COLUMNS, MOST_ITEMS, MOST_IN_CELL, DEEPEST = 100, 10, 100, 8, 3
@@ -31,7 +42,7 @@ SHARES = {"share", "then", "now", "missing_then", "missing_now", "new_share", "m
 _COMMANDS = {"stability": "stability", "comparison": "compare", "drift": "monitor"}
 
 
-def attached_section(subject: Subject, kind: str) -> Section:
+def attached_section(subject: Subject, kind: str) -> ReportSection:
     """The files of one kind, or how to make one."""
     title, meaning = KINDS[kind]
     files = subject.attachments.get(kind, ())
@@ -44,7 +55,7 @@ def attached_section(subject: Subject, kind: str) -> Section:
         blocks += [Heading(name)] if len(files) > 1 else [Text(f"From {name}.", "quiet")]
         blocks += _verdict(kind, content, subject.graph)
         blocks += shown_json(content)
-    return Section(kind, title, tuple(blocks), {"files": [{"name": n, "content": c} for n, c in files]})
+    return ReportSection(kind, title, tuple(blocks), {"files": [{"name": n, "content": c} for n, c in files]})
 
 
 def _verdict(kind: str, content: Any, graph: RuleGraph) -> list[Block]:
@@ -100,18 +111,18 @@ def shown_json(value: Any, depth: int = 0) -> list[Block]:
     return [Text(scalar_text(value))]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def _table(rows: Sequence[Mapping[str, Any]]) -> ReportTable:
     """Objects as the rows of a table whose columns are their keys."""
     every = dict.fromkeys(key for row in rows[:MOST_ROWS] for key in row)
     keys = [key for key in every if any(row.get(key) not in (None, "", [], {}) for row in rows[:MOST_ROWS])]
     hidden = keys[MOST_COLUMNS:]
     keys = keys[:MOST_COLUMNS]
     numeric = {key: all(_is_number(row.get(key)) or row.get(key) is None for row in rows) for key in keys}
-    titles = tuple(Column(_words(key), "number" if numeric[key] else "text") for key in keys)
+    titles = tuple(TableColumn(_words(key), "number" if numeric[key] else "text") for key in keys)
     lines = tuple(cells(*(_cell(key, row.get(key)) for key in keys)) for row in rows[:MOST_ROWS])
     notes = [f"and {len(rows) - MOST_ROWS} more rows"] if len(rows) > MOST_ROWS else []
     notes += [f"not shown: {', '.join(map(_words, hidden))}"] if hidden else []
-    return Table("", titles, lines, "; ".join(notes))
+    return ReportTable("", titles, lines, "; ".join(notes))
 
 
 def _cell(key: Any, value: Any) -> Cell:
@@ -142,7 +153,7 @@ def scalar_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(scalar_text, value)) or "none"
     if value is None:
-        return NONE
+        return UNKNOWN
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import rows_text, share_text
+from rulekit.audit.report.blocks import Block, ReportSection, ReportTable, TableColumn, Text, cells, columns
 from rulekit.audit.report.subject import MeasuredRows, Subject
+from rulekit.graph.language.figures import rows_text, share_text
 from rulekit.graph.language.words import quoted
 
 MOST_PAIRS = 2_000
@@ -32,12 +32,12 @@ class Pair:
     same_class: bool
 
 
-def coverage_section(subject: Subject) -> Section:
+def coverage_section(subject: Subject) -> ReportSection:
     """How many rows have no rule, one, or several, and how many rows each pair covers together."""
     rows, rules = subject.rows, subject.rules
     if rows is None or not rules:
         why = "No labelled rows were given, so it is not counted which rules hold together." if rules else ""
-        return Section("coverage", "Coverage and overlaps", (Text(why or "The model has no rules.", "note"),), {})
+        return ReportSection("coverage", "Coverage and overlaps", (Text(why or "The model has no rules.", "note"),), {})
     held = np.bincount(rows.fired.sum(axis=1))
     pairs = pairs_of(subject, rows)
     meeting = [pair for pair in pairs if pair.together]
@@ -61,7 +61,7 @@ def coverage_section(subject: Subject) -> Section:
         "pairs": [asdict(pair) for pair in meeting],
         "pairs_looked_at": len(pairs),
     }
-    return Section("coverage", "Coverage and overlaps", tuple(blocks), data)
+    return ReportSection("coverage", "Coverage and overlaps", tuple(blocks), data)
 
 
 def pairs_of(subject: Subject, rows: MeasuredRows) -> list[Pair]:
@@ -85,7 +85,7 @@ def pairs_of(subject: Subject, rows: MeasuredRows) -> list[Pair]:
     return sorted(found, key=lambda pair: -pair.together)
 
 
-def _held_table(held: np.ndarray, n_rows: int) -> Table:
+def _held_table(held: np.ndarray, n_rows: int) -> ReportTable:
     counts = held.tolist()
     if len(counts) > _MOST_COUNTED:
         counts = [*counts[: _MOST_COUNTED - 1], sum(counts[_MOST_COUNTED - 1 :])]
@@ -93,11 +93,11 @@ def _held_table(held: np.ndarray, n_rows: int) -> Table:
     if len(counts) == _MOST_COUNTED < len(held):
         names[-1] = f"{_MOST_COUNTED - 1} rules or more"
     lines = [cells(name, rows_text(n), share_text(n / n_rows)) for name, n in zip(names, counts, strict=False)]
-    titles = (Column("rows on which hold"), Column("rows", "number"), Column("share", "number"))
-    return Table("Rules that hold on a row", titles, tuple(lines))
+    titles = columns("rows on which hold", "rows#", "share#")
+    return ReportTable("Rules that hold on a row", titles, tuple(lines))
 
 
-def _pairs_table(subject: Subject, meeting: list[Pair]) -> Table:
+def _pairs_table(subject: Subject, meeting: list[Pair]) -> ReportTable:
     labels = {rule.id: quoted(subject.graph.classes[rule.class_index]) for rule in subject.rules}
     several = len({*labels.values()}) > 1
 
@@ -114,11 +114,10 @@ def _pairs_table(subject: Subject, meeting: list[Pair]) -> Table:
         )
         for pair in meeting[:MOST_SHOWN]
     )
-    titles = (
-        Column("rule", "id"), Column("and rule", "id"), Column("rows of both", "number"),
-        Column("of the first's", "number"), Column("of the second's", "number"),
-    )  # fmt: skip
+    titles = columns(
+        TableColumn("rule", "id"), TableColumn("and rule", "id"), "rows of both#", "of the first's#", "of the second's#"
+    )
     more = len(meeting) - MOST_SHOWN
-    return Table(
+    return ReportTable(
         "Pairs of rules that hold together", titles, lines, f"and {more} pairs with fewer rows" if more > 0 else ""
     )

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from rulekit.audit.figures.group_lines import compared_text
-from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, parity
-from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
-from rulekit.audit.report.numbers import bounded_share, rows_text, share_text
+from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, compared_text, parity
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    ReportSection,
+    ReportTable,
+    ShareBar,
+    Text,
+    cells,
+    columns,
+)
 from rulekit.audit.report.sections.rule_tables import WEIGHTED
 from rulekit.audit.report.subject import MeasuredRows, Subject
+from rulekit.graph.language.figures import bounded_share, rows_text, share_text
 from rulekit.graph.language.words import name, quoted
 
 NONE_ASKED = (
@@ -36,7 +45,7 @@ def parities_of(subject: Subject) -> tuple[Parity, ...]:
     )
 
 
-def groups_section(subject: Subject, found: tuple[Parity, ...]) -> Section:
+def groups_section(subject: Subject, found: tuple[Parity, ...]) -> ReportSection:
     """A table for each grouping and rate."""
     rows = subject.rows
     blocks: list[Block] = []
@@ -48,7 +57,7 @@ def groups_section(subject: Subject, found: tuple[Parity, ...]) -> Section:
         blocks += [Text(SAID, "quiet"), *_weights(rows)]
     for each in found:
         blocks += _shown(each)
-    return Section("groups", "Figures by group", tuple(blocks), {"groupings": [_data(each) for each in found]})
+    return ReportSection("groups", "Figures by group", tuple(blocks), {"groupings": [_data(each) for each in found]})
 
 
 def _weights(rows: MeasuredRows) -> list[Block]:
@@ -71,16 +80,13 @@ def _shown(found: Parity) -> list[Block]:
     ]
     if any(group.effective_n != group.rows for group in found.groups):
         blocks.append(_groups_table(found))
-    titles = (
-        Column("group"), Column("rows", "number"), Column("rate", "number"), Column("", "bar"),
-        Column("difference", "number"), Column("ratio", "number"),
-    )  # fmt: skip
+    titles = columns("group", "rows#", "rate#", "|", "difference#", "ratio#")
     for measure in MEASURES:
         base = next(group for group in found.groups if group.name == found.reference).rate(measure)
         lines = []
         for group in found.groups:
             rate = group.rate(measure)
-            bar = None if rate.share is None else Bar(rate.share, rate.low, rate.high, base.share)
+            bar = None if rate.share is None else ShareBar(rate.share, rate.low, rate.high, base.share)
             compared = (
                 ("reference", "reference")
                 if group.name == found.reference
@@ -96,7 +102,7 @@ def _shown(found: Parity) -> list[Block]:
                     *compared,
                 )
             )
-        blocks.append(Table(f"{measure[0].upper()}{measure[1:]}: {_MEANINGS[measure]}", titles, tuple(lines)))
+        blocks.append(ReportTable(f"{measure[0].upper()}{measure[1:]}: {_MEANINGS[measure]}", titles, tuple(lines)))
     return blocks
 
 
@@ -109,12 +115,12 @@ _MEANINGS = {
 }
 
 
-def _groups_table(found: Parity) -> Table:
-    titles = (Column("group"), Column("rows", "number"), Column("share", "number"), Column("effective rows", "number"))
+def _groups_table(found: Parity) -> ReportTable:
+    titles = columns("group", "rows#", "share#", "effective rows#")
     lines = tuple(
         cells(
             group.name, rows_text(group.rows), share_text(group.share_of_rows), rows_text(round(group.effective_n, 1))
         )
         for group in found.groups
     )
-    return Table("Groups", titles, lines)
+    return ReportTable("Groups", titles, lines)

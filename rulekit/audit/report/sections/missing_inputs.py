@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from rulekit.audit.checks.checking import Checked
-from rulekit.audit.checks.statements import only_statements, statements
-from rulekit.audit.report.blocks import Block, Column, Section, Table, Text, cells
-from rulekit.audit.report.numbers import share_text
+from rulekit.audit.checks.model_searches import only_statements, statements
+from rulekit.audit.report.blocks import Block, ReportSection, ReportTable, TableColumn, Text, cells
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.figures import share_text
 from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.shown.sections import missing_note
+from rulekit.shown.table_figures import tables_of
 
 _POLICIES = {
     "unseen": "belongs to no set, but where a rule names unseen levels",
@@ -22,12 +23,16 @@ _POLICIES = {
 }
 
 
-def missing_section(subject: Subject, checked: Checked) -> Section:
+def missing_section(subject: Subject, checked: Checked) -> ReportSection:
     """What the rules say of missing values, and of each column how often they occurred."""
     graph = subject.measured
     note = missing_note(graph)
     satisfied = _satisfied(subject, checked)
-    shares = {table: _shares(block) for table, block in _tables(graph.statistics)}
+    shares = {
+        table.name: {column: known.missing for column, known in table.columns.items()}
+        for table in tables_of(graph)
+        if table.columns
+    }
     undecided = [left.text for left in checked.open if left.kind == "missing"]
     blocks: list[Block] = [Text(note or "No column is read, so nothing can be missing.")]
     whole = all(map(only_statements, graph.decision.parts))
@@ -49,7 +54,7 @@ def missing_section(subject: Subject, checked: Checked) -> Section:
             for column in graph.used_features
         },
     }
-    return Section("missing", "When an input is missing", tuple(blocks), data)
+    return ReportSection("missing", "When an input is missing", tuple(blocks), data)
 
 
 def _satisfied(subject: Subject, checked: Checked) -> dict[str, list[str]] | None:
@@ -69,12 +74,12 @@ def _columns_table(
     satisfied: Mapping[str, list[str]] | None,
     shares: Mapping[str, Mapping[str, float | None]],
     undecided: bool,
-) -> Table:
+) -> ReportTable:
     levels = any(graph.schema[column].kind == "categorical" for column in graph.used_features)
-    titles = [Column("input")]
-    titles += [Column("rules satisfied", "id")] if satisfied is not None else []
-    titles += [Column("a new level")] if levels else []
-    titles += [Column(f"missing, {table}", "number") for table in shares]
+    titles = [TableColumn("input")]
+    titles += [TableColumn("rules satisfied", "id")] if satisfied is not None else []
+    titles += [TableColumn("a new level")] if levels else []
+    titles += [TableColumn(f"missing, {table}", "number") for table in shares]
     lines = []
     for column in graph.used_features:
         rules = [] if satisfied is None else [", ".join(satisfied[column]) or ("none found" if undecided else "none")]
@@ -84,28 +89,8 @@ def _columns_table(
     title = (
         f"Which rules a missing or new value satisfies, and {often}" if satisfied is not None else often.capitalize()
     )
-    return Table(title, tuple(titles), tuple(lines))
+    return ReportTable(title, tuple(titles), tuple(lines))
 
 
 def _new_value(feature: Feature) -> str:
     return _POLICIES[feature.unseen] if feature.kind == "categorical" else ""
-
-
-def _tables(statistics: Any) -> list[tuple[str, Any]]:
-    """The name and the figures of columns of each table of rows."""
-    named = {"training": statistics}
-    named |= {"held out" if title == "held_out" else title: block for title, block in statistics.items()}
-    return [
-        (title, block["columns"])
-        for title, block in named.items()
-        if isinstance(block, dict) and isinstance(block.get("columns"), dict)
-    ]
-
-
-def _shares(columns: Any) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for column, entry in columns.items():
-        value = entry.get("missing") if isinstance(entry, dict) else None
-        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-        found[column] = float(value) if fits else None  # type: ignore[arg-type]
-    return found

@@ -13,8 +13,20 @@ from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.figures.metrics import Figures, figures
 from rulekit.audit.figures.operating import Calibration, OperatingPoint, calibration, operating_points
 from rulekit.audit.guarantees.bounds import bound_lines, bounds_of
-from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Facts, Heading, Picture, Section, Table, Text, cells
-from rulekit.audit.report.numbers import bounded_share, finite, number_text, rows_text, share_text
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Picture,
+    ReportSection,
+    ReportTable,
+    ShareBar,
+    TableColumn,
+    Text,
+    cells,
+    columns,
+)
 from rulekit.audit.report.sections.pictures import (
     MOST_CURVES,
     NO_PICTURES,
@@ -24,6 +36,7 @@ from rulekit.audit.report.sections.pictures import (
 )
 from rulekit.audit.report.sections.rule_tables import WEIGHTED
 from rulekit.audit.report.subject import MeasuredRows, Subject
+from rulekit.graph.language.figures import bounded_share, finite, number_text, rows_text, share_text
 from rulekit.graph.language.words import quoted
 from rulekit.graph.rule_graph import RuleGraph
 
@@ -33,7 +46,7 @@ NO_ROWS = (
 )
 
 
-def performance_section(subject: Subject) -> Section:
+def performance_section(subject: Subject) -> ReportSection:
     """The figures on the rows that were given, and those of the training."""
     graph, rows = subject.graph, subject.rows
     data: dict[str, Any] = {}
@@ -54,7 +67,7 @@ def performance_section(subject: Subject) -> Section:
         if rows is None or not _same(data):
             blocks += [Heading("As measured when it was trained"), Text(f"On {kept.measured_on}.")]
             blocks += _figures(kept.figures, n, graph)
-    return Section("performance", "How well it does", tuple(blocks), data)
+    return ReportSection("performance", "How well it does", tuple(blocks), data)
 
 
 def _same(data: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -114,11 +127,8 @@ def _figures(found: Figures, effective: float | None, graph: RuleGraph) -> list[
     return [Facts(tuple(pairs)), _per_class(data, graph), _confusion(found, graph)]
 
 
-def _per_class(data: Mapping[str, Any], graph: RuleGraph) -> Table:
-    titles = (
-        Column("class"), Column("rows", "number"), Column("decided", "number"), Column("precision", "number"),
-        Column("", "bar"), Column("recall", "number"), Column("", "bar"), Column("F1", "number"),
-    )  # fmt: skip
+def _per_class(data: Mapping[str, Any], graph: RuleGraph) -> ReportTable:
+    titles = columns("class", "rows#", "decided#", "precision#", "|", "recall#", "|", "F1#")
     lines = []
     for label, entry in zip(graph.classes, data["per_class"], strict=True):
         shown: list[Cell | str] = [quoted(label), rows_text(entry["support"]), rows_text(entry["predicted"])]
@@ -126,14 +136,17 @@ def _per_class(data: Mapping[str, Any], graph: RuleGraph) -> Table:
             low, high = entry[f"{name}_interval"]
             defined = entry["predicted" if name == "precision" else "support"] > 0
             shown.append(bounded_share(entry[name], low, high) if defined else "–")
-            shown.append(Cell(bar=Bar(entry[name], low, high) if defined else None))
+            shown.append(Cell(bar=ShareBar(entry[name], low, high) if defined else None))
         lines.append(cells(*shown, f"{entry['f1']:.3f}"))
     below = "Precision: of the rows decided so, those that are; recall: of those that are, the ones decided so."
-    return Table("By class", titles, tuple(lines), below)
+    return ReportTable("By class", titles, tuple(lines), below)
 
 
-def _confusion(found: Figures, graph: RuleGraph) -> Table:
-    titles = (Column("rows that are"), *(Column(f"decided {quoted(label)}", "number") for label in graph.classes))
+def _confusion(found: Figures, graph: RuleGraph) -> ReportTable:
+    titles = (
+        TableColumn("rows that are"),
+        *(TableColumn(f"decided {quoted(label)}", "number") for label in graph.classes),
+    )
     lines = tuple(
         cells(
             quoted(label),
@@ -141,7 +154,7 @@ def _confusion(found: Figures, graph: RuleGraph) -> Table:
         )
         for k, (label, row) in enumerate(zip(graph.classes, found.confusion, strict=True))
     )
-    return Table("Confusion", titles, lines)
+    return ReportTable("Confusion", titles, lines)
 
 
 # Probabilities --------------------------------------------------------------------------------------------------------
@@ -207,10 +220,9 @@ def _point(at: Sequence[float] | None) -> str:
     return f"true positive rate {share_text(at[1])}, false positive rate {share_text(at[0])}"
 
 
-def _operating_table(label: str, points: Sequence[OperatingPoint]) -> Table:
+def _operating_table(label: str, points: Sequence[OperatingPoint]) -> ReportTable:
     kept = points if len(points) <= 21 else [points[k] for k in np.linspace(0, len(points) - 1, 21).round().astype(int)]
-    titles = (Column("decided where reported at least", "number"), Column("false positive rate", "number"),
-              Column("true positive rate", "number"))  # fmt: skip
+    titles = columns("decided where reported at least#", "false positive rate#", "true positive rate#")
     lines = tuple(
         cells(
             "nowhere" if point.threshold is None else number_text(point.threshold),
@@ -219,19 +231,17 @@ def _operating_table(label: str, points: Sequence[OperatingPoint]) -> Table:
         )
         for point in kept
     )
-    return Table(f"Operating characteristic of {label}", titles, lines)
+    return ReportTable(f"Operating characteristic of {label}", titles, lines)
 
 
-def _calibration_table(found: Calibration, what: str) -> Table:
-    titles = (
-        Column("reported", "number"), Column("rows", "number"), Column("observed", "number"), Column("", "bar"),
-    )  # fmt: skip
+def _calibration_table(found: Calibration, what: str) -> ReportTable:
+    titles = columns("reported#", "rows#", "observed#", "|")
     lines = tuple(
         cells(
             share_text(each.mean_probability),
             rows_text(each.rows),
             bounded_share(each.happened, each.low, each.high),
-            Cell(bar=Bar(each.happened, each.low, each.high, each.mean_probability)),
+            Cell(bar=ShareBar(each.happened, each.low, each.high, each.mean_probability)),
         )
         for each in found.bins
     )
@@ -239,12 +249,12 @@ def _calibration_table(found: Calibration, what: str) -> Table:
         f"Rows by tenths of the reported probability of {what}: its mean, and how often that happened; the tick is "
         f"what was reported. Mean distance {share_text(found.error)}; Brier score {number_text(found.brier, 3)}."
     )
-    return Table("Calibration", titles, lines, below)
+    return ReportTable("Calibration", titles, lines, below)
 
 
-def bounds_section(subject: Subject) -> Section:
+def bounds_section(subject: Subject) -> ReportSection:
     """What `rulekit bounds` says of the same rows."""
     found = bounds_of(subject.graph, subject.rows)
     lines = ((line.startswith(" "), line.lstrip()) for line in bound_lines(found))
     blocks = tuple((Text if below else Heading)(text[0].upper() + text[1:]) for below, text in lines)
-    return Section("bounds", "How sure the error is", blocks, asdict(found))
+    return ReportSection("bounds", "How sure the error is", blocks, asdict(found))

@@ -1,24 +1,34 @@
-"""What the model is for, and where it comes from."""
+"""What the model is for and where it comes from, and where a report answers what laws ask."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from rulekit.audit.report.blocks import Block, Facts, Section, Text
-from rulekit.audit.report.numbers import rows_text
-from rulekit.audit.report.sections.edited_rules import is_learned
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    ReportSection,
+    ReportTable,
+    TableColumn,
+    Text,
+    cells,
+    columns,
+)
 from rulekit.audit.report.subject import Subject
+from rulekit.graph.language.figures import rows_text
 from rulekit.graph.language.words import name, quoted
 from rulekit.names import printable
+from rulekit.shown.hand_made import is_learned
 
 NOT_SAID = "not stated"
 _MOST_TEXT = 400
 _ELSEWHERE = ("row_hashes", "baselines", "measured", "edits")
 
 
-def purpose_section(subject: Subject, version: str) -> Section:
+def purpose_section(subject: Subject, version: str) -> ReportSection:
     """What its author says, what the model decides, and from what it was learned; version: of the writer."""
     graph, said = subject.graph, subject.said
     schema = graph.schema
@@ -69,7 +79,7 @@ def purpose_section(subject: Subject, version: str) -> Section:
         "rows": None if subject.rows is None else {"name": subject.rows.name, "digest": subject.rows.digest},
         "provenance": {key: value for key, value in provenance.items() if key not in _ELSEWHERE},
     }
-    return Section("purpose", "Purpose and provenance", tuple(blocks), data)
+    return ReportSection("purpose", "Purpose and provenance", tuple(blocks), data)
 
 
 def _text(value: Any, otherwise: str = NOT_SAID) -> str:
@@ -92,3 +102,77 @@ def _word(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={item}" for key, item in value.items()) or "none"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+SAID = (
+    "The table says where this file answers what each text asks for; what it cannot know is left to its author. It is "
+    "a guide for readers and no statement that the model, or this file, complies with anything."
+)
+BY_THE_AUTHOR = "by its author"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPoint:
+    """What a text asks for, and the ids of the sections that speak of it; none: left to the author."""
+
+    source: str
+    point: str
+    what: str
+    sections: tuple[str, ...] = ()
+
+
+_ANNEX, _GUIDANCE = "AI Act, Annex IV", "SR 26-2"
+ASKED = (
+    AskedPoint(_ANNEX, "1", "general description: purpose, provider, version", ("purpose", "summary")),
+    AskedPoint(_ANNEX, "2 (a)", "methods and steps of development", ("purpose", "sizes", "history")),
+    AskedPoint(_ANNEX, "2 (b)", "general logic, design choices, what is optimised", ("rules", "sizes")),
+    AskedPoint(_ANNEX, "2 (c)", "architecture: how components build on each other"),
+    AskedPoint(_ANNEX, "2 (d)", "data: provenance, scope, main characteristics", ("purpose", "columns")),
+    AskedPoint(_ANNEX, "2 (e)", "human oversight, and what helps people to interpret", ("rules", "score", "missing")),
+    AskedPoint(_ANNEX, "2 (f)", "changes that were determined beforehand", ("history",)),
+    AskedPoint(
+        _ANNEX,
+        "2 (g)",
+        "validation and testing: data, metrics, discriminatory impacts",
+        ("performance", "groups", "checks", "verification"),
+    ),
+    AskedPoint(_ANNEX, "2 (h)", "cybersecurity"),
+    AskedPoint(
+        _ANNEX,
+        "3",
+        "capabilities and limits, accuracy for groups of persons, input data",
+        ("limits", "groups", "missing", "columns"),
+    ),
+    AskedPoint(_ANNEX, "4", "why the metrics are appropriate", ("performance",)),
+    AskedPoint(_ANNEX, "5", "risk management system"),
+    AskedPoint(_ANNEX, "6", "changes through the lifecycle", ("history", "comparison")),
+    AskedPoint(_ANNEX, "7, 8", "standards applied, declaration of conformity"),
+    AskedPoint(_ANNEX, "9", "monitoring after it is placed on the market", ("drift",)),
+    AskedPoint(
+        _GUIDANCE, "development", "purpose, design, data, limitations", ("purpose", "rules", "columns", "limits")
+    ),
+    AskedPoint(
+        _GUIDANCE,
+        "validation",
+        "conceptual soundness, outcomes, benchmarks",
+        ("checks", "performance", "stability", "sizes"),
+    ),
+    AskedPoint(_GUIDANCE, "implementation", "the model in use is the one that was validated", ("verification",)),
+    AskedPoint(_GUIDANCE, "monitoring", "ongoing monitoring, changes", ("drift", "comparison", "history")),
+    AskedPoint(_GUIDANCE, "overrides", "expert judgement over the output of a model", ("history", "rules")),
+    AskedPoint(_GUIDANCE, "governance", "roles, inventory, materiality, vendors"),
+)
+
+
+def annex_section(titles: dict[str, str]) -> ReportSection:
+    """The table of what is asked and where it is answered; titles: of sections by id."""
+    lines: dict[str, list[tuple[Cell, ...]]] = {}
+    for asked in ASKED:
+        known = [section for section in asked.sections if section in titles]
+        links = tuple((section, titles[section]) for section in known)
+        where = Cell(links=links) if known else Cell(BY_THE_AUTHOR, tone="quiet")
+        lines.setdefault(asked.source, []).append(cells(asked.point, asked.what, where))
+    heads = columns("point", "asks for", TableColumn("answered in", "rule"))
+    tables = tuple(ReportTable(source, heads, tuple(rows)) for source, rows in lines.items())
+    data = {"asked": [asdict(asked) for asked in ASKED]}
+    return ReportSection("annex", "Where to find what Annex IV asks", (Text(SAID), *tables), data)

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rulekit.audit.figures.intervals import exact_bounds
-from rulekit.audit.report.blocks import Bar, Block, Cell, Column, Heading, Section, Table, Text, cells
-from rulekit.audit.report.numbers import bounded_share, finite, interval_text, rows_text, share_text
-from rulekit.audit.report.sections.edited_rules import marks_of, overrides_of
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    ReportSection,
+    ReportTable,
+    ShareBar,
+    TableColumn,
+    Text,
+    cells,
+)
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.language.figures import TABLES, RuleFigures, rule_figures
+from rulekit.graph.language.figures import (
+    RuleFigures,
+    bounded_share,
+    finite,
+    interval_text,
+    rows_text,
+    rule_figures,
+    share_text,
+)
 from rulekit.graph.language.readable import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
+from rulekit.shown.hand_made import marks_of
 from rulekit.shown.outline import legend
 from rulekit.shown.score_cards.rule_rows import SEVERAL, Row
-from rulekit.shown.score_cards.total_lines import total_table
-from rulekit.shown.sections import Section as Part
-from rulekit.shown.sections import closing, links, reported
+from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.sections import Section, closing, links, reported
+from rulekit.shown.table_figures import tables_of
 
 FEW_ROWS = 30
 WEIGHTED = (
@@ -67,14 +83,14 @@ class RuleEntry:
     figures: tuple[RuleOnRows, ...]
 
 
-def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> Section:
+def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> ReportSection:
     """The rules that decide, with the figures of each beside it."""
     graph = subject.measured
     by_key = {(entry.id, entry.label): entry for entry in entries}
     size = counts(graph)
     parts = subject.parts
     blocks: list[Block] = [Text(f"{size}, over {len(graph.used_features)} of {len(graph.schema)} columns.")]
-    if over := overrides_of(graph):
+    if over := graph.overrides:
         said = (
             f"{counted(len(over), 'override')} of a person {'wins' if len(over) == 1 else 'win'} over what was learned"
         )
@@ -95,14 +111,14 @@ def rules_section(subject: Subject, entries: Sequence[RuleEntry]) -> Section:
         "otherwise": closing(graph),
         "rules": [asdict(entry) for entry in entries],
     }
-    return Section("rules", "Rules", tuple(blocks), data)
+    return ReportSection("rules", "Rules", tuple(blocks), data)
 
 
 def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
     """The rules in their order, each with what every table says of it."""
     graph = subject.measured
-    figures, totals = rule_figures(graph), _rows_of_tables(graph.statistics)
-    effective = _effective(graph.statistics)
+    figures, tables = rule_figures(graph), {table.name: table for table in tables_of(graph)}
+    effective = {name: table.effective_rows for name, table in tables.items()}
     texts = {(row.class_index, row.id): row.text for part in subject.parts for row in part.rows}
     marks = marks_of(graph)
     return tuple(
@@ -114,7 +130,7 @@ def rule_entries(subject: Subject) -> tuple[RuleEntry, ...]:
             rule.literals,
             marks.get(rule.id, ()),
             tuple(
-                _on_rows(figure, totals.get(figure.table), effective.get((figure.table, rule.id, figure.n)))
+                _on_rows(figure, tables[figure.table].rows, effective[figure.table].get((rule.id, figure.n)))
                 for figure in figures.get((rule.class_index, rule.id), ())
             ),
         )
@@ -134,29 +150,6 @@ def _on_rows(figure: RuleFigures, of_rows: int | None, known: float | None) -> R
     )
 
 
-def _blocks_of(statistics: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for title, block in {"train": statistics, **statistics}.items():
-        if isinstance(block, Mapping) and isinstance(block.get("rules"), list | tuple):
-            yield TABLES.get(title, title), block
-
-
-def _rows_of_tables(statistics: Mapping[str, Any]) -> dict[str, int]:
-    """How many rows each table has."""
-    return {title: n for title, block in _blocks_of(statistics) if type(n := block.get("rows")) is int}
-
-
-def _effective(statistics: Mapping[str, Any]) -> dict[tuple[str, str, int], float]:
-    """The effective rows by table, rule and covered rows, where they are known; a file may say anything."""
-    found: dict[tuple[str, str, int], float] = {}
-    for title, block in _blocks_of(statistics):
-        for entry in block["rules"]:
-            if isinstance(entry, Mapping) and {type(entry.get(key)) for key in ("id", "n")} == {str, int}:
-                value = entry.get("effective_n")
-                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-                    found.setdefault((title, entry["id"], entry["n"]), value)
-    return found
-
-
 def _weighted(entries: Sequence[RuleEntry]) -> bool:
     return any(figure.effective_n != figure.covered for entry in entries for figure in entry.figures)
 
@@ -164,7 +157,7 @@ def _weighted(entries: Sequence[RuleEntry]) -> bool:
 # What is shown --------------------------------------------------------------------------------------------------------
 
 
-def _part(part: Part, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph: RuleGraph) -> list[Block]:
+def _part(part: Section, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph: RuleGraph) -> list[Block]:
     """The rules of one class as one table: the condition, and beside it what each table of rows says of the rule."""
     blocks: list[Block] = [Heading(part.heading)]
     blocks += [Text(part.signs, "quiet")] if part.signs else []
@@ -174,7 +167,11 @@ def _part(part: Part, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph
     points = any(row.weight is not None for row in part.rows)
     measured = [figure for _, entry in found if entry is not None for figure in entry.figures]
     tables = list(dict.fromkeys(figure.table for figure in measured))
-    titles = [Column("rule", "id"), *([Column("points", "number")] if points else []), Column("condition", "rule")]
+    titles = [
+        TableColumn("rule", "id"),
+        *([TableColumn("points", "number")] if points else []),
+        TableColumn("condition", "rule"),
+    ]
     lines = []
     for row, entry in found:
         own = {} if entry is None else {figure.table: figure for figure in entry.figures}
@@ -187,7 +184,7 @@ def _part(part: Part, entries: Mapping[tuple[str, ClassLabel], RuleEntry], graph
             )
         )
     below = _legend(measured, points) if measured else ""
-    blocks.append(Table("", (*titles, *(Column(table, "figures") for table in tables)), tuple(lines), below))
+    blocks.append(ReportTable("", (*titles, *(TableColumn(table, "figures") for table in tables)), tuple(lines), below))
     return blocks
 
 
@@ -218,7 +215,7 @@ def _figures(figure: RuleOnRows | None) -> Cell:
         seen.append(f"lift {figure.lift:.2f}" + (f" ({within})" if within else ""))
     bar = None
     if figure.precision is not None:
-        bar = Bar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
+        bar = ShareBar(figure.precision, figure.precision_low, figure.precision_high, figure.base_rate)
     return Cell(lines=tuple((0, line) for line in seen), bar=bar)
 
 
@@ -236,12 +233,12 @@ def _totals(graph: RuleGraph) -> list[Block]:
     table = total_table(graph)
     if table is None:
         return []
-    titles = tuple(Column(name, "number") for name, _ in table.lines)
+    titles = tuple(TableColumn(name, "number") for name, _ in table.lines)
     rows = tuple(cells(*(texts[k] for _, texts in table.lines)) for k in range(len(table.rows)))
-    return [Heading(table.title), Table("", titles, rows)]
+    return [Heading(table.title), ReportTable("", titles, rows)]
 
 
-def probability_section(subject: Subject) -> Section:
+def probability_section(subject: Subject) -> ReportSection:
     """How the model predicts probabilities: the link from a score that decides, or what predicts them beside it."""
     graph = subject.measured
     parts = [part for part in reported(graph) if not part.decides and part.rows]
@@ -254,10 +251,12 @@ def probability_section(subject: Subject) -> Section:
     blocks += [block for part in parts for block in _part(part, {}, graph)]
     lines = [[{"id": row.id, "text": row.text, "points": row.weight} for row in part.rows] for part in parts]
     told = [{"heading": part.heading, "rules": own} for part, own in zip(parts, lines, strict=True)]
-    return Section("probability", "Predicted probability", (*blocks, *_meaning(parts)), {"parts": told, "link": said})
+    return ReportSection(
+        "probability", "Predicted probability", (*blocks, *_meaning(parts)), {"parts": told, "link": said}
+    )
 
 
-def _meaning(parts: Sequence[Part]) -> list[Block]:
+def _meaning(parts: Sequence[Section]) -> list[Block]:
     """What the weights of the outlines mean."""
     said = legend([line.weight for part in parts for row in part.rows for line in row.outline if line.weight])
     return [Text(said, "quiet")] if said else []

@@ -1,1 +1,0 @@
-"""Strengths fitted to rows of cells: EM, coordinate descent, missing cells summed out, inhibitors."""

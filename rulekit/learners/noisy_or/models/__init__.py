@@ -1,1 +1,0 @@
-"""What is learned, as models: decisions on rows of codes, and nodes of the graph."""

@@ -1,0 +1,339 @@
+"""Noisy-parity: the label is whether an odd number of hidden causes act (Vomlel 2003, section 2.1).
+
+With f = 1 - 2 p of each cause that holds, 1 - 2 P(odd) is the product D of all f. That cause j acted on a row of the
+sign s (1 where it is even, -1 where it is odd) has probability p_j (1 - s D without j) / (1 + s D).
+
+A cause among strong others shows nothing by itself, so causes join one, two or more at a time. With a further cause D
+is multiplied by f on the rows on which it holds, so what it gains is added up by code of each column for a few p. Of
+several sure causes together, D is multiplied by the product of their signs: how that product goes with s D says which
+sets are worth a try. It is looked up for all sets of up to 16 conditions (by one Walsh-Hadamard transform), for all
+triples of up to 40, and for all pairs of more. What is tried is fitted by EM, and joins if it gains more than the
+logarithm of the number of sets that were looked at.
+
+Where all conditions fit in the model, it is also begun with all of them, from several starts, and causes are left out
+one by one; what explains the rows better for its size is taken.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rulekit.graph.nodes import TRUE, Hidden, Odd
+from rulekit.graph.probability.deciding import parity_decision
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.noisy_or.causes import Cause
+from rulekit.learners.noisy_or.growth import LEAST_GAIN
+from rulekit.learners.noisy_or.likelihood import exact_gains
+from rulekit.learners.noisy_or.model import HALF, StrongCauses, bits_of, short
+from rulekit.learners.papers.noisy_or.counted import (
+    CountedCauses,
+    CountedSearch,
+    DistinctRows,
+    Expected,
+    FittedChances,
+    em_of_chances,
+    weight_by_code,
+    worths,
+)
+from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.numbers import probability_of
+
+TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
+"""The probabilities that a further cause is tried with."""
+_OF_ALL, _OF_THREE, _MOST_WORK, _MOST_SIGNS = 16, 40, 1 << 35, 1 << 24
+_SETS = 3  # that are fitted, of those that were looked at
+_STARTS, _FROM_ALL = 8, 24
+_FIRST, _SURE = 0.1, 0.98
+_FINE = 2.0**20
+
+
+def products(rows: DistinctRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
+    """D without each cause and, in the last column, without the leak [n, k + 1]; D [n]. No quotients: f may be 0."""
+    factors = np.where(rows.held, 1.0 - 2.0 * chances, 1.0)
+    every = np.concatenate([factors, np.full((len(factors), 1), 1.0 - 2.0 * leak)], axis=1)
+    before, behind = np.ones_like(every), np.ones_like(every)
+    np.cumprod(every[:, :-1], axis=1, out=before[:, 1:])
+    np.cumprod(every[:, :0:-1], axis=1, out=behind[:, -2::-1])
+    return before * behind, before[:, -1] * every[:, -1]
+
+
+def parity_expectation(rows: DistinctRows, chances: Floats, leak: float) -> Expected:
+    """The E-step where the label is 1 on odd rows."""
+    others, product = products(rows, chances, leak)
+    signs = 1.0 - 2.0 * rows.labels
+    likely = np.maximum(1.0 + signs * product, 1e-300)
+    acted = (1.0 - signs[:, None] * others) / likely[:, None]
+    return Expected(chances * acted[:, :-1] * rows.held, leak * acted[:, -1], 0.5 * likely)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FittedParity:
+    """Causes, D [n] of the rows of the table, and the objective with each cause left out, the others as they are."""
+
+    found: CountedCauses
+    product: Floats
+    without: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ParityRows:
+    """The rows of a problem, which conditions may be causes, and the fits of sets of causes."""
+
+    problem: Problem
+    search: CountedSearch
+    holding: dict[int, tuple[Cause, Bools]] = field(default_factory=dict)
+
+    def holds(self, cause: Cause) -> Bools:
+        if id(cause) not in self.holding:
+            self.holding[id(cause)] = cause, cause.holds(self.problem.codes)
+        return self.holding[id(cause)][1]
+
+    def fitted(self, causes: Sequence[Cause], start: Iterable[float], leak: float) -> _FittedParity:
+        """The fit from a start, without causes that never act."""
+        problem, settings = self.problem, self.search.settings
+        rows = DistinctRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
+        begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
+        more = {"prior": settings.lam, "iterations": settings.n_iter, "check": self.search.check}
+        fit: FittedChances = em_of_chances(rows, parity_expectation, begin, leak, **more)
+        others, product = products(rows, fit.chances, fit.leak)
+        signs, penalties = 1.0 - 2.0 * rows.labels, settings.lam * np.log1p(-fit.chances)
+        left = rows.sums(np.log(np.maximum(0.5 * (1.0 + signs[:, None] * others[:, :-1]), 1e-300)))
+        kept, found = fit.kept(causes)
+        return _FittedParity(found, product[rows.place], (left + float(penalties.sum()) - penalties)[kept])
+
+    def conditions(self) -> list[Cause]:
+        """The possible causes without the contraries of others, which a parity with a leak does not need."""
+        found, problem = [], self.problem
+        for causes in self.search.causes:
+            held = causes.sums(weight_by_code(problem, causes))[:, 0]
+            n = max(0, causes.n_codes - causes.first - int(causes.ordered))
+            second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
+            for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
+                if min(held[place], problem.total - held[place]) >= self.search.least:
+                    found.append(causes.cause(place))
+        return found
+
+
+def grown_parities(problem: Problem, search: CountedSearch) -> list[CountedCauses]:
+    """The best causes of the odd rows, of ever larger sizes."""
+    if not 0.0 < problem.positive < problem.total:
+        return []
+    rows = _ParityRows(problem, search)
+    conditions = rows.conditions()
+    path = _forward(rows, conditions)
+    if 0 < len(conditions) <= min(search.settings.max_causes, _FROM_ALL):
+        other = _backward(rows, conditions)
+        if _worth(other, problem) > _worth(path, problem):
+            path = other
+    return path
+
+
+def _worth(path: Sequence[CountedCauses], problem: Problem) -> float:
+    """The best objective of a path less half the logarithm of the rows for each cause."""
+    each = 0.5 * math.log(problem.total + 1.0)
+    return max((found.objective - each * len(found.causes) for found in path), default=-np.inf)
+
+
+# One way: causes join ------------------------------------------------------------------------------------------------
+
+
+def _forward(rows: _ParityRows, conditions: Sequence[Cause]) -> list[CountedCauses]:
+    most, path = rows.search.settings.max_causes, list[CountedCauses]()
+    turns = {causes.column: causes.first for causes in rows.search.causes if causes.contraries}
+    state, signs = rows.fitted((), (), rows.problem.share), _signs(rows, conditions)
+    while len(state.found.causes) < most:
+        rows.search.check()
+        found = state.found
+        tried: list[tuple[float, _FittedParity]] = []
+        single = _best(rows, state)
+        if single is not None:
+            cause, chance = single
+            for first in sorted({_FIRST, chance}):
+                further = rows.fitted((*found.causes, cause), (*found.chances, first), found.leak)
+                tried.append((LEAST_GAIN, further))
+        for chosen, correlation, looked in _sets(rows, state, signs, most - len(found.causes)):
+            more = [conditions[j] for j in chosen]
+            turned = next((k for k, cause in enumerate(more) if cause.column in turns), None)
+            if correlation < 0.0 and turned is not None:  # else the leak would have to act nearly always
+                more[turned], correlation = _contrary(more[turned], turns[more[turned].column]), -correlation
+            # what the set does not explain is the leak's at first
+            leak = 0.5 * (1.0 - correlation * (1.0 - 2.0 * found.leak if found.causes else 1.0))
+            further = rows.fitted((*found.causes, *more), (*found.chances, *[_SURE] * len(more)), leak)
+            tried.append((math.log(looked), further))
+        gains = [each.found.objective - found.objective - least for least, each in tried]
+        best = int(np.argmax(gains)) if gains else -1
+        if best < 0 or gains[best] <= 0.0:
+            break
+        state = tried[best][1]
+        if not path or len(state.found.causes) > len(path[-1].causes):
+            path.append(state.found)
+    return path
+
+
+def _contrary(cause: Cause, first: int) -> Cause:
+    """The cause that holds where a known cell does not fulfil the condition; first: the first code of a known value."""
+    condition = ~cause.condition
+    condition[:first] = False
+    return Cause(cause.column, condition)
+
+
+def _best(rows: _ParityRows, state: _FittedParity) -> tuple[Cause, float] | None:
+    """The one cause that gains most likelihood, and the probability that it was tried with."""
+    problem = rows.problem
+    sd = (1.0 - 2.0 * problem.labels) * state.product
+    ratio = np.maximum(1.0 + sd[:, None] * (1.0 - 2.0 * TRIED), 1e-9) / np.maximum(1.0 + sd, 1e-9)[:, None]
+    each = exact_gains(np.log(ratio), np.asarray(problem.weights * problem.weight_unit, dtype=np.float64))
+    best, found = LEAST_GAIN, None
+    for causes, worth in worths(problem, rows.search, each, TRIED):
+        place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
+        if worth[place, chance] > best:
+            best, found = float(worth[place, chance]), (causes.cause(int(place)), float(TRIED[chance]))
+    return found
+
+
+# Sets of causes ------------------------------------------------------------------------------------------------------
+
+
+def _signs(rows: _ParityRows, conditions: Sequence[Cause]) -> Floats:
+    """1 - 2 c of each condition [n, m]; without conditions where the pairs would be too much work."""
+    n, m = len(rows.problem.labels), len(conditions)
+    if not m or n * m**2 > _MOST_WORK or n * m > _MOST_SIGNS:
+        return np.zeros((n, 0))
+    return np.stack([1.0 - 2.0 * rows.holds(cause) for cause in conditions], axis=1)
+
+
+def _sets(
+    rows: _ParityRows, state: _FittedParity, signs: Floats, room: int
+) -> list[tuple[tuple[int, ...], float, int]]:
+    """The sets whose product has the largest correlation with s D, with that, and how many were looked at."""
+    problem, m = rows.problem, signs.shape[1]
+    if room < 2 or m < 2:
+        return []
+    d = state.product if state.found.causes else np.ones(len(problem.labels))
+    target = (1.0 - 2.0 * problem.labels) * d / max(float(np.abs(d).max()), 1e-300)
+    target = np.rint(target * _FINE) * problem.weights  # whole numbers: their sums are exact, in any order
+    total = float(np.abs(target).sum())
+    if total <= 0.0:
+        return []
+    if m <= _OF_ALL:
+        found, looked = _of_all(signs, target, room)
+    else:
+        found, looked = _of_pairs(signs, target)
+        for i in range(m - 2 if m <= _OF_THREE and room > 2 else 0):
+            triples, more = _of_pairs(signs[:, i + 1 :], target * signs[:, i])
+            found += [((i, i + 1 + a, i + 1 + b), value) for (a, b), value in triples]
+            looked += more
+    ranked = sorted(found, key=lambda each: (-abs(each[1]), len(each[0]), each[0]))[:_SETS]
+    return [(chosen, value / total, looked) for chosen, value in ranked]
+
+
+_Found = list[tuple[tuple[int, ...], float]]
+
+
+def _of_all(signs: Floats, target: Floats, room: int) -> tuple[_Found, int]:
+    """Every set of two conditions and more, by one fast Walsh-Hadamard transform."""
+    m = signs.shape[1]
+    pattern = ((signs < 0.0) @ (1 << np.arange(m))).astype(np.int64)
+    values = np.bincount(pattern, target, 1 << m)
+    for j in range(m):
+        halves = values.reshape(-1, 2, 1 << j)
+        values = np.stack([halves[:, 0] + halves[:, 1], halves[:, 0] - halves[:, 1]], axis=1).ravel()
+    size = np.array([index.bit_count() for index in range(1 << m)])
+    allowed = (size >= 2) & (size <= room)
+    values = np.where(allowed, values, 0.0)
+    best = np.argsort(-np.abs(values), kind="stable")[:_SETS]
+    chosen = [(tuple(j for j in range(m) if index >> j & 1), float(values[index])) for index in best.tolist()]
+    return [each for each in chosen if each[1]], int(allowed.sum())
+
+
+def _of_pairs(signs: Floats, target: Floats) -> tuple[_Found, int]:
+    rows, columns = np.triu_indices(signs.shape[1], k=1)
+    values = (signs.T @ (signs * target[:, None]))[rows, columns]
+    best = np.argsort(-np.abs(values), kind="stable")[:_SETS]
+    return [((int(rows[i]), int(columns[i])), float(values[i])) for i in best], len(values)
+
+
+# The other way: causes leave -----------------------------------------------------------------------------------------
+
+
+def _backward(rows: _ParityRows, conditions: Sequence[Cause]) -> list[CountedCauses]:
+    """Of all conditions, the best of several starts, and then one less each time."""
+    begin = [(np.full(len(conditions), _FIRST), rows.problem.share)]
+    for number in range(1, max(_STARTS, rows.search.settings.n_init)):
+        rng = np.random.default_rng(rows.search.seed + number)
+        begin.append((rng.uniform(0.02, 0.98 if number % 2 else 0.5, len(conditions)), float(rng.uniform(0.02, 0.5))))
+    state = max((rows.fitted(conditions, *each) for each in begin), key=lambda each: each.found.objective)
+    path = [state.found]
+    while len(state.found.causes) > 1:
+        rows.search.check()
+        found, left = state.found, int(np.argmax(state.without))
+        kept = [j for j in range(len(found.causes)) if j != left]
+        causes, chances = [found.causes[j] for j in kept], [found.chances[j] for j in kept]
+        state = rows.fitted(causes, chances, found.leak)
+        if state.found.causes:
+            path.append(state.found)
+    sizes = itertools.groupby(reversed(path), key=lambda each: len(each.causes))
+    return [max(same, key=lambda each: each.objective) for size, same in sizes if size]
+
+
+# The model -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyParity:
+    """Says yes where an odd number of causes act with a probability above that of the strength `bound`.
+
+    causes: with their strengths, strongest first; leak: the strength of one that is always there.
+    """
+
+    causes: StrongCauses
+    leak: float
+    bound: float = HALF
+    flipped: bool = False
+
+    @classmethod
+    def of(cls, found: CountedCauses, total: float) -> NoisyParity:
+        """What was found with short probabilities; total: the weight of the rows.
+
+        The leak acts on half a row at least, and does not on as much, so that no row is impossible.
+        """
+        least = 0.5 / (total + 1.0)
+        return cls(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
+
+    def _factors(self, codes: Codes, n_rows: int) -> Iterator[Floats]:
+        """1 - 2 p [n] of each cause, and of the leak."""
+        for cause, strength in self.causes:
+            yield np.where(cause.holds(codes), 1.0 - 2.0 * probability_of(strength), 1.0)
+        yield np.full(n_rows, 1.0 - 2.0 * probability_of(self.leak))
+
+    def activations(self, codes: Codes, n_rows: int) -> Floats:
+        """The strengths [n] of the probabilities that are said."""
+        product = np.ones(n_rows)
+        for factor in self._factors(codes, n_rows):
+            product *= factor
+        return np.asarray(-np.log(np.maximum(0.5 * (1.0 + product), 1e-300)))
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that are answered by yes, by the sign and the size of the product as in `parity_decision`."""
+        negative, size = np.zeros(n_rows, dtype=bool), np.zeros(n_rows)
+        with np.errstate(divide="ignore"):
+            for factor in self._factors(codes, n_rows):
+                negative ^= factor < 0.0
+                size -= np.log(np.abs(factor))
+        u = 1.0 - 2.0 * probability_of(self.bound)
+        if u > 0.0:
+            return np.asarray(negative | (size > -np.log(u)))
+        return np.asarray(negative & np.isfinite(size) & (size < (np.inf if u == 0.0 else -np.log(-u))))
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The parity that is reported, and what decides as it does."""
+        bits = [*bits_of(self.causes, frame, prefix), Hidden("leak", TRUE, self.leak)]
+        decides = parity_decision(bits, probability_of(self.bound))
+        return Score(Odd(bits), decides, silent=not self.causes and self.leak <= self.bound)

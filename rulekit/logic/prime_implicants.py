@@ -1,0 +1,334 @@
+"""The Boolean function [P > t] of a noisy-logical formula as a short disjunctive normal form.
+
+The probability is run as the steps of `rulekit.graph.probability.circuit`, on every pattern of truth values that the
+causes of the hidden bits can take together; patterns that no row shows (`x <= 3` without `x <= 5`) are don't-cares. The
+formula is monotone in each cause, oriented by its polarity and by on >= off (a parity in neither direction: then both
+count), and correctly rounded products and complements keep that; so where the causes are free the prime implicants are
+the minimal true patterns, all essential, and the form is the unique shortest. Where patterns are missing, each minimal
+true pattern is widened by a greedy hitting set of the maximal false ones, and terms that the others cover are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rulekit.arrays import distinct_rows
+from rulekit.cells.space import cell_rows
+from rulekit.errors import BudgetError
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.leaves import has_column, negate, readers
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or
+from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.traversal import topological
+from rulekit.schema import Schema
+from rulekit.tables.table import Table
+
+Bools = npt.NDArray[np.bool_]
+Doubles = npt.NDArray[np.float64]
+
+MAX_PATTERNS = 1 << 22
+_MAX_CELLS = 1 << 16
+_MAX_GROUP_PATTERNS = 2048
+_MAX_POINTS = 1 << 15
+
+
+def threshold_rule(
+    formula: Node,
+    threshold: float,
+    max_literals: int,
+    *,
+    schema: Schema | None = None,
+    budget: int = MAX_PATTERNS,
+) -> Node | None:
+    """The Boolean formula of [P(formula) > threshold]: an Or of Ands of causes and negated causes.
+
+    formula: Random, or Boolean (then its truth is 0 or 1). schema: lets negated categories list their other levels
+    and more patterns be ruled out. budget: the largest number of patterns of the causes.
+    Returns None where the form would need more than `max_literals` literals, or the patterns exceed the budget.
+    """
+    try:
+        circuit = build_circuit(formula)
+    except BudgetError:
+        return None
+    polarities = _polarities(formula)
+    groups = [_relevant(group, polarities) for group in reachable_patterns(circuit.causes, schema)]
+    sizes = [len(group.patterns) for group in groups]
+    if math.prod(sizes) > budget or max(sizes, default=1) > _MAX_GROUP_PATTERNS:
+        return None
+    holds = probability_on_patterns(circuit, groups) > threshold
+    return shortest_form(holds, groups, polarities, max_literals, schema)
+
+
+def shortest_form(
+    holds: Bools,
+    groups: Sequence[Group],
+    polarities: Mapping[Node, set[bool]],
+    max_literals: int,
+    schema: Schema | None = None,
+) -> Node | None:
+    """The truth table `holds` [m1, m2, ...] over the patterns of `groups` as a short disjunctive normal form.
+
+    polarities: per cause the directions in which it may count (True: unnegated); both where the table turns out not
+    to be monotone. Returns None where the form needs more than `max_literals` literals.
+    """
+    terms = _shortest_terms(holds, groups, polarities, max_literals)
+    return None if terms is None else _disjunction(terms, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Causes that read common columns, with the truth patterns [m, causes] that some row shows."""
+
+    causes: tuple[Node, ...]
+    patterns: Bools
+
+
+def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Group]:
+    """The causes in independent groups, each with its distinct reachable patterns (at least all those that rows show).
+
+    Causes whose group has too many cells, or that add up raw column values, are taken as free.
+    """
+    groups: list[Group] = []
+    sums = any(isinstance(node, Column) for node in topological(causes))
+    opaque = [cause for cause in causes if sums and has_column(cause)]
+    for members in _connected([cause for cause in causes if cause not in opaque]):
+        table = cell_rows(members, schema, _MAX_CELLS)
+        if table is None:
+            opaque.extend(members)
+        else:
+            groups.append(Group(tuple(members), _distinct(members, table)))
+    free = np.array([[False], [True]])
+    return groups + [Group((cause,), free) for cause in opaque]
+
+
+def _distinct(members: Sequence[Node], table: Table) -> Bools:
+    values = evaluate_nodes(members, table)
+    truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
+    return truth[distinct_rows(truth)[0]]
+
+
+def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
+    """One pattern of each kind that the causes on which the probability depends tell apart."""
+    columns = [i for i, cause in enumerate(group.causes) if polarities.get(cause)]
+    if len(columns) == len(group.causes):
+        return group
+    return Group(group.causes, group.patterns[np.sort(distinct_rows(group.patterns[:, columns])[0])])
+
+
+def _connected(causes: Sequence[Node]) -> list[list[Node]]:
+    """The causes by connected component of the columns that they read."""
+    components: list[tuple[set[str], list[Node]]] = []
+    for cause in causes:
+        names, members = set(readers((cause,))), [cause]
+        apart = []
+        for other_names, other in components:
+            if other_names & names:
+                names |= other_names
+                members = other + members
+            else:
+                apart.append((other_names, other))
+        components = [*apart, (names, members)]
+    return [members for _, members in components]
+
+
+def along(cause: Node, groups: Sequence[Group]) -> Bools:
+    """The truth of a cause on the patterns of its group, as an array that broadcasts over those of all groups."""
+    g = next(g for g, group in enumerate(groups) if cause in group.causes)
+    shape = [1] * len(groups)
+    shape[g] = -1
+    return groups[g].patterns[:, groups[g].causes.index(cause)].reshape(shape)
+
+
+def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Doubles:
+    """The probability [m1, m2, ...] for each combination of the groups' patterns, in the circuit's own double steps."""
+    algebra: Algebra[Doubles] = Algebra(
+        lambda cause, on, off: np.where(along(cause, groups), on, off), lambda value: np.full([1] * len(groups), value)
+    )
+    return np.broadcast_to(fold_circuit(circuit.steps, algebra), tuple(len(group.patterns) for group in groups))
+
+
+# The cover ---------------------------------------------------------------------------------------------------------
+
+Literal = tuple[Node, bool]  # a cause, and whether it stands unnegated
+
+
+def _polarities(formula: Node) -> dict[Node, set[bool]]:
+    """For each cause, the directions (True: rising) in which the formula may depend on it."""
+    signs: dict[Node, set[bool]] = {formula: {True}}
+    causes: dict[Node, set[bool]] = {}
+    for node in reversed(topological((formula,))):
+        reached = signs.get(node, set())
+        if not reached:
+            continue
+        if node.family is Family.BOOLEAN:
+            causes.setdefault(node, set()).update(reached)
+            if isinstance(node, Not):  # a decision diagram looks through it
+                signs.setdefault(node.child, set()).update(_flip(reached))
+        elif isinstance(node, Hidden):
+            if node.on != node.off:
+                causes.setdefault(node.cause, set()).update(reached if node.on > node.off else _flip(reached))
+        elif isinstance(node, And | Or | AtLeast | Not | Odd):
+            onward = {True, False} if isinstance(node, Odd) else _flip(reached) if isinstance(node, Not) else reached
+            for child in node.children:
+                signs.setdefault(child, set()).update(onward)
+    return causes
+
+
+def _flip(signs: set[bool]) -> set[bool]:
+    return {not sign for sign in signs}
+
+
+def _shortest_terms(
+    holds: Bools, groups: Sequence[Group], polarities: Mapping[Node, set[bool]], max_literals: int
+) -> list[list[Literal]] | None:
+    """An irredundant list of terms whose disjunction is `holds`, or None above the limit."""
+    literals, truth = _literal_axes(groups, polarities)
+    if not _is_monotone(holds, truth):
+        both = {cause: {True, False} for cause, signs in polarities.items() if signs}
+        literals, truth = _literal_axes(groups, both)
+    flat = [literal for part in literals for literal in part]
+    weight = np.array([_leaves(cause) for cause, _ in flat], dtype=np.int64)
+    if not holds.any():
+        return []
+    if holds.all():
+        return [[]]
+    lowest = _points(_extreme(holds, truth, lowest=True), truth)
+    highest = _points(_extreme(~holds, truth, lowest=False), truth)
+    if lowest is None or highest is None:
+        return None
+    chosen: list[Bools] = []
+    covered = np.zeros(len(lowest), dtype=bool)
+    total = 0
+    order = np.argsort(lowest.sum(axis=1), kind="stable")
+    for index in order:
+        if covered[index]:
+            continue
+        term = _widen(lowest[index], highest)
+        chosen.append(term)
+        covered |= ~(term & ~lowest).any(axis=1)
+        total += int(weight[term].sum())
+        if total > 2 * max_literals + 8:  # leaving out covered terms rarely halves a form
+            return None
+    kept = _irredundant(chosen, lowest)
+    if sum(int(weight[term].sum()) for term in kept) > max_literals:
+        return None
+    return [[flat[i] for i in np.flatnonzero(term)] for term in kept]
+
+
+def _leaves(cause: Node) -> int:
+    """The literals of a cause as it is printed."""
+    counts: dict[Node, int] = {}
+    for node in topological((cause,)):
+        counts[node] = min(sum(counts[child] for child in node.children), 1 << 30) or 1
+    return counts[cause]
+
+
+def _literal_axes(
+    groups: Sequence[Group], polarities: Mapping[Node, set[bool]]
+) -> tuple[list[list[Literal]], list[Bools]]:
+    """Per group its oriented literals and their truth [m, literals]."""
+    literals: list[list[Literal]] = []
+    truth: list[Bools] = []
+    for group in groups:
+        found = [
+            (cause, sign, group.patterns[:, i] == sign)
+            for i, cause in enumerate(group.causes)
+            for sign in sorted(polarities.get(cause, set()), reverse=True)
+        ]
+        literals.append([(cause, sign) for cause, sign, _ in found])
+        empty = np.zeros((len(group.patterns), 0), dtype=bool)
+        truth.append(np.stack([column for _, _, column in found], axis=1) if found else empty)
+    return literals, truth
+
+
+def _steps_up(truth: Bools) -> list[tuple[int, int]]:
+    """The cover relation: pairs (i, j) where j has the true literals of i and more, and no pattern lies between."""
+    strict = np.zeros((len(truth), len(truth)), dtype=np.float32)
+    for i, row in enumerate(truth):
+        strict[i] = ~(row & ~truth).any(axis=1)
+    np.fill_diagonal(strict, 0.0)
+    direct = (strict > 0) & ~(strict @ strict > 0)
+    return [(int(i), int(j)) for i, j in np.argwhere(direct)]
+
+
+def _is_monotone(holds: Bools, truth: Sequence[Bools]) -> bool:
+    for axis, part in enumerate(truth):
+        moved = np.moveaxis(holds, axis, 0)
+        for i, j in _steps_up(part):
+            if (moved[i] & ~moved[j]).any():
+                return False
+    return True
+
+
+def _extreme(holds: Bools, truth: Sequence[Bools], lowest: bool) -> Bools:
+    """The true points with no lower (or no higher) true point.
+
+    In a product of orders a set closed upwards (downwards) has its minimal (maximal) points where no single step
+    down (up) along one axis stays inside.
+    """
+    result = holds.copy()
+    for axis, part in enumerate(truth):
+        kept, inside = np.moveaxis(result, axis, 0), np.moveaxis(holds, axis, 0)
+        for i, j in _steps_up(part):
+            if lowest:
+                kept[j] &= ~inside[i]
+            else:
+                kept[i] &= ~inside[j]
+    return result
+
+
+def _points(mask: Bools, truth: Sequence[Bools]) -> Bools | None:
+    """The literals [points, literals] of the marked points, or None where there are too many."""
+    where = np.nonzero(mask)
+    if len(where[0]) > _MAX_POINTS:
+        return None
+    patterns = np.concatenate([part[w] for part, w in zip(truth, where, strict=True)], axis=1)
+    return patterns[distinct_rows(patterns)[0]]
+
+
+def _widen(point: Bools, false_points: Bools) -> Bools:
+    """Few literals of a true point that no false point has together: greedy hitting set, then none is superfluous."""
+    candidates = np.flatnonzero(point)
+    lacking = ~false_points[:, candidates]
+    chosen: list[int] = []
+    open_rows = np.ones(len(lacking), dtype=bool)
+    while open_rows.any():
+        gain = lacking[open_rows].sum(axis=0)
+        best = int(gain.argmax())
+        chosen.append(best)
+        open_rows &= ~lacking[:, best]
+    for one in list(chosen):
+        rest = [c for c in chosen if c != one]
+        if lacking[:, rest].any(axis=1).all():
+            chosen = rest
+    term = np.zeros(len(point), dtype=bool)
+    term[candidates[chosen]] = True
+    return term
+
+
+def _irredundant(terms: Sequence[Bools], points: Bools) -> list[Bools]:
+    """The terms without those whose points the others cover; long terms leave first."""
+    covers = np.array([~(term & ~points).any(axis=1) for term in terms])
+    times = covers.sum(axis=0)
+    kept = set(range(len(terms)))
+    for i in sorted(kept, key=lambda i: (-int(terms[i].sum()), -i)):
+        if (times[covers[i]] > 1).all():
+            kept.discard(i)
+            times = times - covers[i]
+    return [terms[i] for i in sorted(kept)]
+
+
+def _disjunction(terms: Sequence[Sequence[Literal]], schema: Schema | None) -> Node:
+    parts: list[Node] = []
+    for term in terms:
+        nodes = [cause if sign else negate(cause, schema) for cause, sign in term]
+        parts.append(TRUE if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes)))
+    if not parts:
+        return FALSE
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))

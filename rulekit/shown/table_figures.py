@@ -1,0 +1,239 @@
+"""What a model file says of tables of rows (its `statistics`), read without trust: the one reader of that block.
+
+`rulekit.shown.statistics` writes it. The figures of rules are read by `rulekit.graph.language.figures`, as the text of
+a model shows them. What is malformed is taken for not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rulekit.arrays import Floats
+from rulekit.graph.files.json_values import count, entries, mapping, number, numbers, share, shares
+from rulekit.graph.language.figures import TABLES, TRAINING
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.names import printable
+from rulekit.schema import Feature
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFigures:
+    """What a table says of a column: the share of missing cells, the range, levels with their shares, new levels."""
+
+    entry: Mapping[str, Any]
+
+    @property
+    def missing(self) -> float | None:
+        return share(self.entry.get("missing"))
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The least and the largest number."""
+        low, high = number(self.entry.get("low")), number(self.entry.get("high"))
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def levels(self) -> dict[str, float] | None:
+        """By level its share; None of a column without levels."""
+        levels = self.entry.get("levels")
+        if not isinstance(levels, Mapping):
+            return None
+        return {level: part for level, value in levels.items() if (part := share(value)) is not None}
+
+    @property
+    def unseen(self) -> float | None:
+        return share(self.entry.get("unseen"))
+
+
+@dataclass(frozen=True, slots=True)
+class TableFigures:
+    """What a model file says of one table; name: `training`, `held out` or another."""
+
+    name: str
+    block: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int | None:
+        return count(self.block.get("rows"))
+
+    @property
+    def columns(self) -> dict[str, ColumnFigures]:
+        """By name what is said of a column."""
+        found = mapping(self.block.get("columns"))
+        return {name: ColumnFigures(entry) for name, entry in found.items() if isinstance(entry, Mapping)}
+
+    @property
+    def effective_rows(self) -> dict[tuple[str, int], float]:
+        """By rule and covered rows, how many rows of equal weight say as much, where rows have weights."""
+        found: dict[tuple[str, int], float] = {}
+        for entry in entries(self.block.get("rules")):
+            name, n, effective = entry.get("id"), count(entry.get("n")), number(entry.get("effective_n"))
+            if isinstance(name, str) and n is not None and effective is not None and effective > 0:
+                found.setdefault((name, n), effective)
+        return found
+
+    @property
+    def totals(self) -> dict[float, tuple[float, float | None]]:
+        """By total of a sum the share of the rows, and that of the positive class among them."""
+        found: dict[float, tuple[float, float | None]] = {}
+        for entry in entries(self.block.get("totals")):
+            total, part, observed = (number(entry.get(name)) for name in ("total", "share", "observed"))
+            if total is not None and part is not None:
+                found[total] = part, observed
+        return found
+
+
+def tables_of(graph: RuleGraph) -> tuple[TableFigures, ...]:
+    """The tables of which a model file says something, the training rows first."""
+    blocks = {"train": graph.statistics, **graph.statistics}
+    return tuple(
+        TableFigures(TABLES.get(title, printable(title)), block)
+        for title, block in blocks.items()
+        if isinstance(block, Mapping)
+    )
+
+
+def table_of(graph: RuleGraph, title: str) -> TableFigures:
+    """What a model file says of the rows of a title of its own, such as `held_out`."""
+    return TableFigures(TABLES.get(title, printable(title)), mapping(graph.statistics.get(title)))
+
+
+def training_of(graph: RuleGraph) -> TableFigures:
+    """What a model file says of the training rows."""
+    return TableFigures(TRAINING, graph.statistics)
+
+
+# Distributions, which later rows are compared with -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownNumbers:
+    """The share of missing cells, the range, the cuts [m - 1] between bins and their shares [m] of the known cells.
+
+    grid: by unit the share of the values that are multiples of it.
+    """
+
+    missing: float
+    low: float
+    high: float
+    cuts: Floats
+    shares: Floats
+    grid: Mapping[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLevels:
+    """The share of missing cells, and of each level [m] among the known ones."""
+
+    missing: float
+    levels: tuple[str, ...]
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownTexts:
+    """The share of missing texts, of texts without any word of the model, and with each word [m], among all rows."""
+
+    missing: float
+    wordless: float
+    words: tuple[str, ...]
+    shares: Floats
+
+
+KnownColumn = KnownNumbers | KnownLevels | KnownTexts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownTable:
+    """The training rows of a model: how many, and what is known of columns, rules (by id) and classes [K].
+
+    rows: the rows; size: how many of equal weight say as much; together: how many rows go one way with a row when rows
+    are held out, so that so many say as much as one. predicted, actual: None where they are not known.
+    """
+
+    rows: int
+    size: float
+    columns: Mapping[str, KnownColumn]
+    rules: Mapping[str, float]
+    predicted: Floats | None
+    actual: Floats | None
+    together: float = 1.0
+
+
+def known_of(graph: RuleGraph) -> KnownTable | None:
+    """The distributions of the training rows; None where nothing is said of rows and columns."""
+    block = graph.statistics
+    rows, size, together = (
+        count(block.get("rows")),
+        number(block.get("effective_rows")),
+        number(block.get("rows_together")),
+    )
+    if not rows or not isinstance(block.get("columns"), Mapping):
+        return None
+    together = together if together is not None and 1.0 <= together <= rows else 1.0
+    columns = training_of(graph).columns
+    found = {name: _known(graph.schema[name], columns[name]) for name in graph.used_features if name in columns}
+    classes = entries(block.get("classes"))
+    in_order = [entry.get("class") for entry in classes] == list(graph.classes)
+    return KnownTable(
+        rows,
+        (size if size is not None and 0.0 < size <= rows else float(rows)) / together,
+        {name: column for name, column in found.items() if column is not None},
+        _coverages(graph),
+        _array(shares([entry.get("predicted") for entry in classes])) if in_order else None,
+        _array(shares([entry.get("actual") for entry in classes])) if in_order else None,
+        together,
+    )
+
+
+def _array(values: list[float] | None) -> Floats | None:
+    return None if values is None else np.array(values, dtype=np.float64)
+
+
+def _coverages(graph: RuleGraph) -> dict[str, float]:
+    """By rule of the model the share of the rows on which it fires."""
+    ids = {rule.id for rule in rules_of(graph)}
+    found = {entry.get("id"): share(entry.get("coverage")) for entry in entries(graph.statistics.get("rules"))}
+    return {key: part for key, part in found.items() if isinstance(key, str) and key in ids and part is not None}
+
+
+def _known(feature: Feature, column: ColumnFigures) -> KnownColumn | None:
+    missing = column.missing
+    if missing is None:
+        return None
+    if feature.kind == "numeric" or feature.kind == "boolean":
+        return _known_numbers(column, missing)
+    told = mapping(column.entry.get("levels" if feature.kind == "categorical" else "words"))
+    of_levels = _array(shares([told.get(level) for level in feature.levels]))
+    if of_levels is None:
+        return None
+    if feature.kind == "categorical":
+        return KnownLevels(missing, feature.levels, of_levels / of_levels.sum()) if of_levels.sum() > 0.0 else None
+    wordless = share(column.entry.get("wordless"))
+    return None if wordless is None else KnownTexts(missing, wordless, feature.levels, of_levels)
+
+
+def _known_numbers(column: ColumnFigures, missing: float) -> KnownNumbers | None:
+    cuts, parts = _array(numbers(column.entry.get("cuts"))), _array(shares(column.entry.get("shares")))
+    if column.range is None or cuts is None or parts is None or len(parts) != len(cuts) + 1:
+        return None
+    if parts.sum() <= 0.0 or (np.diff(cuts) <= 0.0).any():
+        return None
+    grid = {}
+    for text, value in mapping(column.entry.get("grid", {})).items():
+        unit, part = _number_of_text(text), share(value)
+        if part is not None and unit is not None and unit > 0.0:
+            grid[unit] = part
+    return KnownNumbers(missing, *column.range, cuts, parts / parts.sum(), grid)
+
+
+def _number_of_text(value: object) -> float | None:
+    try:
+        return number(float(value)) if isinstance(value, str) else None
+    except ValueError:
+        return None
