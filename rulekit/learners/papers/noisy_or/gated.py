@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
-from rulekit.graph.probability.gated_deciding import WITHIN, Curve, denied, gated_decision
+from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, setting
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes
@@ -25,7 +26,6 @@ from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods, log_nega
 from rulekit.learners.papers.noisy_or.gated_search import GatedFit, grown_gated
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import whole
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import log_of, probability_of
 
 _LEAST_LEAK = 1e-4
@@ -69,7 +69,7 @@ class GatedNoisyOr:
         """The model that decides by as few tangents as decide these rows as the probability does, if some do."""
         level = -log_of(probability_of(self.bound))
         for within in WITHIN if level > 0.0 else ():
-            curve = Curve(level, within)
+            curve = GateCurve(level, within)
             slopes = np.array(list(curve.slopes(*_range(self.causes), *_range(self.inhibitors))))
             constants = np.array([curve.constant(slope) for slope in slopes.tolist()])
             if all(self._agrees(part, rows.stop - rows.start, slopes, constants) for rows, part in codes.parts(n_rows)):
