@@ -131,6 +131,8 @@ def test_no_family_of_learners_knows_another() -> None:
 
 
 EXPORTERS_IMPORT = (
+    "rulekit.arrays",
+    "rulekit.target_kit",
     *(f"rulekit.{room}" for room in ("graph", "cells", "logic", "program", "shown")),
     *(
         f"rulekit.{page}"
@@ -361,6 +363,7 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
         "rulekit/audit/report/layouts/templates/report.html",
         "rulekit/audit/report/layouts/templates/style.css",
         "rulekit/audit/report/scoring/form.js",
+        "rulekit_exporters/javascript/runtime.mjs",
         "rulekit_cli/loans.csv",
     ):
         assert needed in names

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, Protocol
 
 from rulekit.names import printable
-from rulekit.work.progress import LearningCourse
+from rulekit.work.progress import TrainingCourse
 
 
 def shell() -> Any:
@@ -33,7 +33,7 @@ class Bar(Protocol):
 @contextmanager
 def bar_of(learner: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """A bar that is moved by each step of a fit, as a callback gets them."""
-    course = LearningCourse(learner)
+    course = TrainingCourse(learner)
     with bar() as show:
 
         def tell(step: Mapping[str, Any]) -> None:

@@ -111,4 +111,5 @@ class Spelling(ABC):
         value: Expression = body.expression(last)
         for condition, result in reversed(pairs):
             value = self.choose(body.expression(condition), body.text(result, LOW), parenthesised(value, CHOICE).text)
-        return replace(value, comment=body.expression(pairs[0][0]).comment)
+        comment: str = body.expression(pairs[0][0]).comment
+        return replace(value, comment=comment)

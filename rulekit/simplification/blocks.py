@@ -20,7 +20,7 @@ from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not
 from rulekit.graph.probability.gated_deciding import gated_of
 from rulekit.graph.traversal import topological
 from rulekit.logic.prime_implicants import Bools, Group, along, reachable_patterns
-from rulekit.simplification.rewriting import Context, Image, Rewriting, joined
+from rulekit.simplification.rewriting import Image, PassContext, Rewriting, joined
 
 MAX_ATOMS = 8
 WORK = 60_000
@@ -28,7 +28,7 @@ WORK = 60_000
 Term = tuple[tuple[int, bool], ...]
 
 
-def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     """Each largest formula of at most 8 atoms is the shorter of its sum of products, its product of sums and itself."""
     logic: set[Node] = {node for node in order if isinstance(node, LOGIC) and node.family is Family.BOOLEAN}
     atoms = _atoms(order, logic, context)
@@ -57,7 +57,7 @@ def minimise_blocks(roots: tuple[Node, ...], order: list[Node], context: Context
     return image, changes
 
 
-def _atoms(order: list[Node], logic: set[Node], context: Context) -> dict[Node, tuple[Node, ...] | None]:
+def _atoms(order: list[Node], logic: set[Node], context: PassContext) -> dict[Node, tuple[Node, ...] | None]:
     """The atoms of each Boolean formula, or None where there are more than 8."""
     chosen: dict[Node, Node] = {}
     found: dict[Node, tuple[Node, ...] | None] = {}
@@ -83,7 +83,7 @@ def _atoms(order: list[Node], logic: set[Node], context: Context) -> dict[Node, 
     return found
 
 
-def _minimised(node: Node, atoms: tuple[Node, ...], context: Context) -> Node | None:
+def _minimised(node: Node, atoms: tuple[Node, ...], context: PassContext) -> Node | None:
     """The shorter two-level form of a block, or None where its length cannot be undercut."""
     if not atoms:
         return None
@@ -122,7 +122,7 @@ def _needed(atoms: tuple[Node, ...], true: tuple[int, ...], false: tuple[int, ..
     return [atom for i, atom in enumerate(atoms) if any(code ^ 1 << (n - 1 - i) in others for code in true)]
 
 
-def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context: Context) -> Bools:
+def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context: PassContext) -> Bools:
     """The truth [m1, m2, ...] of a block on each combination of the groups' patterns."""
     values: dict[Node, Any] = {}
     for atom in atoms:
@@ -175,7 +175,7 @@ def _assembled(
     terms: tuple[Term, ...],
     atoms: tuple[Node, ...],
     negated: bool,
-    context: Context,
+    context: PassContext,
 ) -> Node:
     """The formula of terms; `negated` where the terms are those of the contrary (de Morgan)."""
     return joined(

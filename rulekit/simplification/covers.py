@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import And, Node, Not, Or
-from rulekit.simplification.rewriting import Context, Single, formula, joined, size
+from rulekit.simplification.rewriting import PassContext, Single, formula, joined, size
 
 Axis = str | Node
 Cube = dict[Axis, int]
@@ -31,7 +31,7 @@ _FALSE, _TRUE, _EITHER = 1, 2, 3
 class _Cover:
     """The cubes of one And or Or, and what they cost."""
 
-    context: Context
+    context: PassContext
     negated: bool
     steps: int = NODE_BUDGET
     sizes: dict[tuple[Axis, int], int] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class _Cover:
         return all(cube.get(axis, self.full(axis)) & mask for axis, mask in other.items())
 
 
-def absorb(node: Node, context: Context) -> Node:
+def absorb(node: Node, context: PassContext) -> Node:
     """Or(a, And(a, b)) = a and And(a, Or(a, b)) = a, where a may also be implied: x > 3 lies in x > 1."""
     parsed = _parse(node, context)
     if parsed is None:
@@ -157,7 +157,7 @@ def _unabsorbed(cover: _Cover, cubes: list[Cube | None]) -> list[int]:
     return sorted(kept)
 
 
-def irredundant(node: Node, context: Context) -> Node:
+def irredundant(node: Node, context: PassContext) -> Node:
     """Parts that the others cover fall away, and superfluous conditions: ab + ~ac + bc = ab + ~ac."""
     parsed = _parse(node, context)
     if parsed is None:
@@ -182,7 +182,7 @@ def irredundant(node: Node, context: Context) -> Node:
     return result if (after, len(result.children)) < (before, len(node.children)) else node
 
 
-def _parse(node: Node, context: Context) -> tuple[_Cover, list[Cube | None]] | None:
+def _parse(node: Node, context: PassContext) -> tuple[_Cover, list[Cube | None]] | None:
     """The cubes of the parts; None where nothing can be said of them: they are too many, or read different things."""
     if not isinstance(node, And | Or) or not 2 <= len(node.children) <= MAX_CUBES:
         return None

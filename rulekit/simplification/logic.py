@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Contains, Family, Hidden, Node, Not, Odd, Or
 from rulekit.numbers import probability_of, strength_of
-from rulekit.simplification.rewriting import Context, Law, joined
+from rulekit.simplification.rewriting import Law, PassContext, joined
 
 
-def fold_constants(node: Node, context: Context) -> Node:
+def fold_constants(node: Node, context: PassContext) -> Node:
     """And(true, a) = a, And(false, a) = false, Or, AtLeast and Odd alike."""
     if isinstance(node, Not) and isinstance(node.child, Constant):
         return FALSE if node.child.value else TRUE
@@ -45,7 +45,7 @@ def fold_constants(node: Node, context: Context) -> Node:
     return node
 
 
-def flatten(node: Node, context: Context) -> Node:
+def flatten(node: Node, context: PassContext) -> Node:
     """And(And(a, b), c) = And(a, b, c); duplicates and lone children fall away: And(a, a) = a, Or likewise."""
     if not isinstance(node, And | Or):
         return node
@@ -86,7 +86,7 @@ def _share_bits(children: tuple[Node, ...]) -> bool:
     return len(set().union(*found)) < sum(map(len, found))
 
 
-def degenerate_at_least(node: Node, context: Context) -> Node:
+def degenerate_at_least(node: Node, context: PassContext) -> Node:
     """AtLeast(1, ...) = Or(...), AtLeast(n, ...) = And(...); a child and its contrary count one together."""
     if not isinstance(node, AtLeast):
         return node
@@ -110,7 +110,7 @@ def degenerate_at_least(node: Node, context: Context) -> Node:
     return AtLeast(k, tuple(children)) if paired else node
 
 
-def degenerate_odd(node: Node, context: Context) -> Node:
+def degenerate_odd(node: Node, context: PassContext) -> Node:
     """Odd(a) = a; what stands twice cancels; Odd(Odd(a, b), c) = Odd(a, b, c); a and its contrary count one together.
 
     Of random formulas only the first two, which leave every step of the probability as it is.
@@ -137,7 +137,7 @@ def degenerate_odd(node: Node, context: Context) -> Node:
 # Hidden bits: those that are none, that cannot matter, and that are one bit together ----------------------------------
 
 
-def constant_bit(node: Node, context: Context) -> Node:
+def constant_bit(node: Node, context: PassContext) -> Node:
     """A sure bit is its cause, the contrary or a constant; a bit that ignores its cause has the constant one."""
     if not isinstance(node, Hidden):
         return node
@@ -152,7 +152,7 @@ def constant_bit(node: Node, context: Context) -> Node:
     return Hidden(node.name, TRUE, on, on) if on == off and node.cause is not TRUE else node
 
 
-def gather_conditions(node: Node, context: Context) -> Node:
+def gather_conditions(node: Node, context: PassContext) -> Node:
     """The conditions without hidden bits in a random And (Or) are one condition, so that the laws of logic see it."""
     if not isinstance(node, And | Or):
         return node
@@ -165,7 +165,7 @@ def gather_conditions(node: Node, context: Context) -> Node:
     )
 
 
-def flatten_random(node: Node, context: Context) -> Node:
+def flatten_random(node: Node, context: PassContext) -> Node:
     """And(And(a, b), c) = And(a, b, c) of random formulas."""
     if not isinstance(node, And | Or):
         return node
@@ -184,7 +184,7 @@ def degenerate_random(counted: Counter[tuple[Node, ...]]) -> Law:
     counted: how often the same formulas are counted; where they are counted again, all counts are worked out together.
     """
 
-    def law(node: Node, context: Context) -> Node:
+    def law(node: Node, context: PassContext) -> Node:
         if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)) or counted[node.children] > 1:
             return node
         return joined(Or if node.k == 1 else And, node.children)
@@ -198,7 +198,7 @@ def merge_bits(used: Counter[Node]) -> Law:
     used: how often each hidden bit stands anywhere in the graph.
     """
 
-    def law(node: Node, context: Context) -> Node:
+    def law(node: Node, context: PassContext) -> Node:
         if not isinstance(node, And | Or):
             return node
         by_cause: dict[Node, list[Hidden]] = {}
@@ -242,7 +242,7 @@ def uses(nodes: list[Node]) -> Counter[Node]:
     return found
 
 
-def merge_words(node: Node, context: Context) -> Node:
+def merge_words(node: Node, context: PassContext) -> Node:
     """Contains a or contains b = contains any of a, b; not a and not b likewise; what another part implies falls away.
 
     Of `contains a and contains any of {a, b}` the second follows from the first.

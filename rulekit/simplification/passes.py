@@ -40,7 +40,7 @@ from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.simplification import blocks, covers, logic, rewriting, sums
 from rulekit.simplification.agreement import agree
-from rulekit.simplification.rewriting import Context, Image, Law, Rewriting, context_of
+from rulekit.simplification.rewriting import Image, Law, PassContext, Rewriting, context_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ MAX_BUDGETS = 5
 _WORDS = 200
 _PARTS = 100
 
-Function = Callable[[tuple[Node, ...], list[Node], Context], tuple[Image, list[Rewriting]]]
+Function = Callable[[tuple[Node, ...], list[Node], PassContext], tuple[Image, list[Rewriting]]]
 """From roots and all nodes below them, children first, to what each becomes, and the changes."""
 
 
@@ -80,7 +80,7 @@ class Applied:
 def rewrite(
     order: list[Node],
     law: Law,
-    context: Context,
+    context: PassContext,
     nodes: tuple[type[Node], ...],
     families: Collection[Family] = tuple(Family),
     skip: Collection[Node] = (),
@@ -106,27 +106,27 @@ def everywhere(
 ) -> Pass:
     """The pass that applies a law to every node of these types and families (none named: all), children first."""
 
-    def function(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+    def function(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
         return rewrite(order, law, context, nodes, families or tuple(Family))
 
     return Pass(name, function, words, nodes, random)
 
 
-def _negated(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+def _negated(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     image = push_negations(roots, context.schema)
     return image, [Rewriting(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
 
 
-def _flattened(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+def _flattened(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     return rewrite(order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order))
 
 
-def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     law = logic.merge_bits(logic.uses(order) + Counter(context.keep))
     return rewrite(order, law, context, _JOINS, (_RANDOM,))
 
 
-def _counted_once(roots: tuple[Node, ...], order: list[Node], context: Context) -> tuple[Image, list[Rewriting]]:
+def _counted_once(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     law = logic.degenerate_random(Counter(node.children for node in order if isinstance(node, AtLeast)))
     return rewrite(order, law, context, (AtLeast,), (_RANDOM,))
 
@@ -309,7 +309,7 @@ def _rounds(
     roots: tuple[Node, ...],
     passes: list[Pass],
     frozen: frozenset[Node],
-    context: Context,
+    context: PassContext,
     found: list[tuple[str, Rewriting]],
     deadline: Deadline,
 ) -> tuple[Node, ...]:

@@ -41,7 +41,7 @@ Single = tuple[str | None, int]  # the column and the mask; (None, 0 or 1) for a
 
 
 @dataclass(slots=True)
-class Context:
+class PassContext:
     """What the laws know of the whole graph.
 
     messages: what was left undone, and why. work, cover_steps: how much minimisation
@@ -101,10 +101,10 @@ class Context:
         return self._literals[node]
 
 
-def context_of(schema: Schema, roots: Iterable[Node]) -> Context:
+def context_of(schema: Schema, roots: Iterable[Node]) -> PassContext:
     found = readers(roots)
     columns = {name: own for name, own in found.items() if name in schema and schema[name].kind != "text"}
-    return Context(schema, {name: cells_of(schema[name], own) for name, own in columns.items()})
+    return PassContext(schema, {name: cells_of(schema[name], own) for name, own in columns.items()})
 
 
 def _combine(node: Node, masks: list[int], full: int) -> int:
@@ -133,7 +133,7 @@ def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
     return [below for below in topological((node,), lambda n: () if n in known else n.children) if below not in known]
 
 
-Law = Callable[[Node, Context], Node]
+Law = Callable[[Node, PassContext], Node]
 Image = dict[Node, Node]
 """What each node below some roots becomes."""
 
@@ -146,7 +146,7 @@ class Rewriting:
     after: Node
 
 
-def canonical(node: Node, context: Context) -> Node:
+def canonical(node: Node, context: PassContext) -> Node:
     """A formula that reads one column is the shortest formula of its cells: x > 1 or x > 3 is x > 1."""
     single = context.single(node)
     if single is None:
@@ -156,7 +156,7 @@ def canonical(node: Node, context: Context) -> Node:
     return simplest if context.literals(simplest) <= context.literals(node) else node
 
 
-def merge_columns(node: Node, context: Context) -> Node:
+def merge_columns(node: Node, context: PassContext) -> Node:
     """The parts of And (or Or) that read the same column are one set of cells: (x > 1 and x > 3) is x > 3."""
     if not isinstance(node, And | Or):
         return node

@@ -37,13 +37,13 @@ from rulekit.graph.nodes import (
 )
 from rulekit.logic.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
 from rulekit.numbers import canonical_threshold
-from rulekit.simplification.rewriting import Context, formula
+from rulekit.simplification.rewriting import PassContext, formula
 
 _MAX_TERMS = 12
 _MAX_CELLS = 1 << 14
 
 
-def dead_terms(node: Node, context: Context) -> Node:
+def dead_terms(node: Node, context: PassContext) -> Node:
     """A term of weight 0, or over a false condition, adds nothing; a true one that stands first joins the bias."""
     if not isinstance(node, Linear | LinearThreshold):
         return node
@@ -62,7 +62,7 @@ def dead_terms(node: Node, context: Context) -> Node:
     return type(node)(kept, bias) if len(kept) < len(node.children) else node
 
 
-def _constant_value(node: Node, context: Context) -> float | None:
+def _constant_value(node: Node, context: PassContext) -> float | None:
     if isinstance(node, Constant):
         return float(node.value)
     if isinstance(node, Step) and len(set(node.values) | {node.missing}) == 1:
@@ -77,14 +77,14 @@ def _constant_value(node: Node, context: Context) -> float | None:
     return None
 
 
-def _values(node: LevelPoints, context: Context) -> set[float]:
+def _values(node: LevelPoints, context: PassContext) -> set[float]:
     """The points that some row has."""
     feature = context.schema[node.feature]
     values: list[float] = by_code(node, feature)[reachable_codes(feature)].tolist()
     return set(values)
 
 
-def threshold_logic(node: Node, context: Context) -> Node:
+def threshold_logic(node: Node, context: PassContext) -> Node:
     """A linear threshold over conditions that is constant, r-of-k, or a form of no more literals, is that.
 
     Every combination of its conditions that a row may show is enumerated with the sum from left to right; of more than
@@ -115,7 +115,7 @@ def threshold_logic(node: Node, context: Context) -> Node:
     return form if form is not None and context.literals(form) <= limit else node
 
 
-def _two_valued(child: Node, context: Context) -> tuple[Node, float, float] | None:
+def _two_valued(child: Node, context: PassContext) -> tuple[Node, float, float] | None:
     """A condition with the child's values where it is false and true; None where there are more values."""
     if child.family is Family.BOOLEAN:
         return child, 0.0, 1.0
@@ -142,7 +142,7 @@ def _r_of_k(
     conditions: list[tuple[Node, float, float]],
     groups: list[Group],
     holds: npt.NDArray[np.bool_],
-    context: Context,
+    context: PassContext,
 ) -> Node | None:
     """AtLeast(r, oriented conditions) with the same truth on every combination, or None."""
     oriented = [
@@ -160,7 +160,7 @@ def _r_of_k(
     return result if context.literals(result) <= context.literals(node) else None
 
 
-def _equal_weights(node: LinearThreshold, context: Context) -> Node | None:
+def _equal_weights(node: LinearThreshold, context: PassContext) -> Node | None:
     """AtLeast(r, oriented conditions) of any number of conditions whose weights are equal but for their signs, or None.
 
     The sum must be exact, so that it hangs on the number of conditions alone.
@@ -175,7 +175,7 @@ def _equal_weights(node: LinearThreshold, context: Context) -> Node | None:
     return result if context.literals(result) <= context.literals(node) else None
 
 
-def _constant_on_cells(node: LinearThreshold, context: Context) -> Node:
+def _constant_on_cells(node: LinearThreshold, context: PassContext) -> Node:
     """True or false where the unit is so on every cell of the columns that it reads."""
     if has_column(node):
         return _constant_in_bounds(node)
@@ -219,7 +219,7 @@ Numbers = npt.NDArray[np.float64]
 Term = tuple[float, Node]
 
 
-def join_terms(node: Node, context: Context) -> Node:
+def join_terms(node: Node, context: PassContext) -> Node:
     """An exact sum whose terms over one column are joined where that has no more literals."""
     if not isinstance(node, Linear | LinearThreshold) or len(node.terms) < 2:
         return node
@@ -244,11 +244,11 @@ def join_terms(node: Node, context: Context) -> Node:
     return type(node)(kept, node.bias) if len(kept) < len(node.terms) else node
 
 
-def _literals(term: Term, context: Context) -> int:
+def _literals(term: Term, context: PassContext) -> int:
     return max(1, context.literals(term[1]))
 
 
-def _reading(child: Node, context: Context) -> tuple[str, Numbers] | None:
+def _reading(child: Node, context: PassContext) -> tuple[str, Numbers] | None:
     """The column that a child reads alone, and its number in each cell; None for another child."""
     if isinstance(child, Step | LevelPoints):
         return child.feature, np.asarray(context.cells[child.feature].reading(child), dtype=np.float64)
@@ -258,7 +258,7 @@ def _reading(child: Node, context: Context) -> tuple[str, Numbers] | None:
     return name, np.array([mask >> cell & 1 for cell in range(len(context.cells[name]))], dtype=np.float64)
 
 
-def _term(cells: Cells, values: Numbers, context: Context) -> tuple[Term, ...] | None:
+def _term(cells: Cells, values: Numbers, context: PassContext) -> tuple[Term, ...] | None:
     """The shortest term with these numbers by cell, () where all are 0; None for a column without one."""
     reached = [value if cells.full >> cell & 1 else 0.0 for cell, value in enumerate(values.tolist())]
     others = set(reached) - {0.0}

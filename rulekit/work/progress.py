@@ -137,7 +137,7 @@ class Standing:
 
 
 @dataclass(slots=True, eq=False)
-class LearningCourse:
+class TrainingCourse:
     """The standing after each step of a learner, as its callback is told of them.
 
     A question (a class against the rest) is grown beside its first fold, which are two parts of equal work, and then
@@ -198,7 +198,7 @@ class RunProgress:
     label: str = "reading"
     share: float = 0.0
     _began: float = field(init=False)
-    _course: LearningCourse | None = None
+    _course: TrainingCourse | None = None
     _part: Resample = field(default_factory=lambda: Resample(1, 1))
 
     def __post_init__(self) -> None:
@@ -219,7 +219,7 @@ class RunProgress:
         elif isinstance(event, Finishing):
             self._reach(event.what, _LEARNED if self._part.total > 1 else max(_LEARNED, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
-            self._course = self._course or LearningCourse(event.learner, self.clock)
+            self._course = self._course or TrainingCourse(event.learner, self.clock)
             now = self._course.after(event.step)
             first, last = (_READ, _PREPARED) if "stage" in event.step else (_PREPARED, _LEARNED)
             self._reach(now.label, first + (last - first) * (now.share or 0.0))

@@ -34,7 +34,7 @@ _FAR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class GateCurve:
     """The bound of h by s, log(1 / t) + log(1 - exp(-s)): level is log(1 / t); within: how far tangents may be off."""
 
     level: float
@@ -111,7 +111,7 @@ def gated_decision(
     """
     own, gate = Strength(Or(_on_grid(causes))), Strength(Or(_on_grid(inhibitors)))
     (least, most), (first, last) = _range(own), _range(gate)
-    curve = Curve(-log_of(threshold), within)
+    curve = GateCurve(-log_of(threshold), within)
     found: list[Node] = [
         Above(Linear([(slope, own), (-1.0, gate)], 0.0), -curve.constant(slope))
         for slope in curve.slopes(least, most, first, last)
@@ -150,8 +150,8 @@ def gated_of(node: Node) -> tuple[Node, float] | None:
         return None
     pairs, fitting = [(slope, constant) for slope, constant, *_ in lines], list[float]()
     for within in WITHIN:
-        levels = [constant - Curve(0.0, within).constant(slope) for slope, constant in pairs]
-        curve = Curve(math.fsum(levels) / len(levels), within)
+        levels = [constant - GateCurve(0.0, within).constant(slope) for slope, constant in pairs]
+        curve = GateCurve(math.fsum(levels) / len(levels), within)
         alike = max(abs(each - curve.level) for each in levels) <= _ALIKE
         if alike and curve.level > 0.0 and _are_near(pairs, curve, own, gate):
             fitting.append(_threshold(curve.level))
@@ -220,7 +220,7 @@ def _tangent(node: Node) -> tuple[float, float, Strength, Strength] | None:
     return slope, -node.threshold, own, gate
 
 
-def _are_near(lines: Sequence[tuple[float, float]], curve: Curve, own: Strength, gate: Strength) -> bool:
+def _are_near(lines: Sequence[tuple[float, float]], curve: GateCurve, own: Strength, gate: Strength) -> bool:
     """Whether the lower envelope of some tangents, steepest first, is near the curve wherever that may decide."""
     (least, most), (first, last) = _range(own), _range(gate)
     begin, end = (curve.reaching(first - curve.within), curve.reaching(last + curve.within))

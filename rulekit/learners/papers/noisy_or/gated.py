@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
-from rulekit.graph.probability.gated_deciding import WITHIN, Curve, denied, gated_decision
+from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, setting
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes
@@ -69,7 +69,7 @@ class GatedNoisyOr:
         """The model that decides by as few tangents as decide these rows as the probability does, if some do."""
         level = -log_of(probability_of(self.bound))
         for within in WITHIN if level > 0.0 else ():
-            curve = Curve(level, within)
+            curve = GateCurve(level, within)
             slopes = np.array(list(curve.slopes(*_range(self.causes), *_range(self.inhibitors))))
             constants = np.array([curve.constant(slope) for slope in slopes.tolist()])
             if all(self._agrees(part, rows.stop - rows.start, slopes, constants) for rows, part in codes.parts(n_rows)):
