@@ -34,7 +34,6 @@ from rulekit.learners.papers.noisy_or.factorised import (
     by_min,
     by_parity,
     by_sum,
-    drawn,
 )
 
 Array = npt.NDArray[Any]
@@ -91,6 +90,13 @@ def known(name: str, rng: np.random.Generator) -> Influences:
     on[:, quiet] += 1.0
     tables = np.stack([np.broadcast_to(off, (K, values)), on / on.sum(axis=1, keepdims=True)], axis=1)
     return Influences.of(family, tables, np.full((K, 2), 0.5))
+
+
+def drawn(model: Influences, codes: Array, f: Callable[[Array], Array], rng: np.random.Generator) -> Array:
+    """Classes [n] drawn from a model: each A' [n, k] by its table, and f of all of them."""
+    given = np.cumsum(model.given(codes), axis=2)
+    hidden = (rng.random(codes.shape)[:, :, None] > given).sum(axis=2)
+    return f(np.minimum(hidden, model.tables.shape[2] - 1))
 
 
 def by_the_median(p: Array) -> Array:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Ints
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import by_code, column_of, cuts_of_leaf, levels_of_leaf, tokens_of_leaf, truth_by_code
@@ -35,9 +36,6 @@ from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature,
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, Table, absent, encoded_dtype
 from rulekit.tables.text.token_sets import TokenSets, token_sets
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MOST_SHOWN = 6
 MOST_STEPS = 1024  # of a cleaned column whose every value is a cell

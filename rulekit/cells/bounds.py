@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rulekit.cells.axis import Ints
+from rulekit.arrays import Ints
 from rulekit.cells.node_bounds import BOUNDS, Bounds, leaf_bounds, sum_bounds
 from rulekit.cells.space import product
 from rulekit.exactness import span_of_sum

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.exactness import ZERO_GRID, span_of_sum
@@ -28,8 +28,6 @@ from rulekit.schema import Feature, Schema
 MOST_TOTALS = 200
 _MOST_STATES = 1 << 20
 _MOST_RULES = 62
-
-_Ints = npt.NDArray[np.int64]
 
 
 def attainable_totals(node: Linear, schema: Schema, most: int = MOST_TOTALS) -> tuple[float, ...] | None:
@@ -139,11 +137,11 @@ class _Column:
     """
 
     read: frozenset[int]
-    rules: _Ints
-    points: _Ints
+    rules: Ints
+    points: Ints
 
 
-def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> _Ints | None:
+def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> Ints | None:
     """The totals without the bias, in multiples of the grid; None where they are too many to go through."""
     totals = _reached(parts, columns)
     loose = list(parts.loose)
@@ -156,7 +154,7 @@ def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> _Ints | None:
     return None if totals is None else np.unique(totals + parts.always)
 
 
-def _apart(points: Sequence[_Ints]) -> _Ints | None:
+def _apart(points: Sequence[Ints]) -> Ints | None:
     """The sums of one number of each."""
     totals = np.zeros(1, dtype=np.int64)
     for own in points:
@@ -166,7 +164,7 @@ def _apart(points: Sequence[_Ints]) -> _Ints | None:
     return totals
 
 
-def _reached(parts: _SumParts, columns: Mapping[str, _Column]) -> _Ints | None:
+def _reached(parts: _SumParts, columns: Mapping[str, _Column]) -> Ints | None:
     """The totals of some row, but for what is loose; None where there are too many states."""
     totals, rules = np.zeros(1, dtype=np.int64), np.full(1, (1 << len(parts.points)) - 1, dtype=np.int64)
     left = dict(columns)
@@ -197,7 +195,7 @@ def _price(left: Mapping[str, _Column], name: str, opened: set[int]) -> tuple[in
     return len((opened | left[name].read) & rest), len(left[name].points)
 
 
-def _different(rules: _Ints, points: _Ints) -> tuple[_Ints, _Ints]:
+def _different(rules: Ints, points: Ints) -> tuple[Ints, Ints]:
     """The different pairs of two arrays."""
     order = np.lexsort((points, rules))
     rules, points = rules[order], points[order]

@@ -218,7 +218,6 @@ _RETURNS: Mapping[str, tuple[Callable[[Any, Any, tuple[Any, ...]], bool], str]] 
         "None, or Variants with at least one path",
     ),
     "seeks_few_errors": (lambda found, *_: isinstance(found, bool | np.bool_), "True or False"),
-    "noun_of": (lambda found, *_: isinstance(found, str), "a word"),
 }
 
 

@@ -67,7 +67,7 @@ from rulekit.schema import Schema
 
 HOOKS = (
     *("learn", "resolve", "ranks", "check", "binned", "prepare", "nothing", "finish"),
-    *("seeks_few_errors", "noun_of", "revise", "conclude"),
+    *("seeks_few_errors", "revise", "conclude"),
 )
 """The methods that a learner may write; docs/learners.md lists them."""
 
@@ -157,10 +157,6 @@ class RuleLearner(ABC):
     def seeks_few_errors(self, settings: Any) -> bool:
         """Whether few errors are what is wanted, so that a model with no fewer than one constant answer is no use."""
         return True
-
-    def noun_of(self, settings: Any) -> str:
-        """What sizes are counted in."""
-        return self.noun
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
         """Change the candidates of the paths once all are learned, but not what they decide.
@@ -262,7 +258,7 @@ class RuleLearner(ABC):
             give_points(runs, kind, settings.points)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
-        wanted = Wanted(size, parsimony, self.noun_of(settings), 0 if folds is None else folds.n_folds)
+        wanted = Wanted(size, parsimony, self.noun, 0 if folds is None else folds.n_folds)
         path = (
             sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
         )
@@ -318,7 +314,7 @@ class RuleLearner(ABC):
         chosen, most = tuple(run.chosen for run in runs), int(getattr(settings, self.size_parameter, 0))
         start = getattr(settings, "start", None)
         keep = () if start is None else unmerged(start, settings.freeze)
-        return ModelPath(frame, paths, chosen, provenance, self.noun_of(settings), most, keep=keep)
+        return ModelPath(frame, paths, chosen, provenance, self.noun, most, keep=keep)
 
 
 def _generator(random_state: Any) -> np.random.RandomState:

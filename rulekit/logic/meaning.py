@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.cells.space import CellSpace
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
@@ -52,7 +53,6 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.exact_numbers import CellSum, add, add_all, atom, number, table
 from rulekit.logic.forms import FALSE, TRUE
 from rulekit.logic.roundings import ONE, ZERO, Roundings
-from rulekit.logic.tabulated import Numbers
 from rulekit.program.nodes import (
     ARTIFACT_LEAVES,
     Arithmetic,
@@ -216,7 +216,7 @@ class Meaning:
             self._tails[parts] = known
         return known[k]
 
-    # Numbers -------------------------------------------------------------------------------------------------------
+    # Array -------------------------------------------------------------------------------------------------------
 
     def lookup(self, node: Lookup) -> CellSum:
         index = self.sum(node.children[0])
@@ -228,7 +228,7 @@ class Meaning:
         finite = all(map(math.isfinite, values))
         padded = np.array([*values, 0.0])  # what is out of range is 0
 
-        def value(places: Numbers) -> Numbers:
+        def value(places: Array) -> Array:
             inside = (places >= 0) & (places < len(values))
             return padded[np.where(inside, places, len(values)).astype(np.int64)]
 

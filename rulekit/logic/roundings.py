@@ -1,4 +1,4 @@
-"""Numbers of cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
+"""Array of cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
 
 What no value of either operand rounds is an exact sum; what hangs on few columns and truth values is rounded for each
 combination (`tabulated`); any other operation is an atom named by its operands. So an equal sum is an equal number in
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Array
 from rulekit.cells.space import CellSpace
 from rulekit.exactness import NO_SPAN, Span
 from rulekit.limits import NO_LIMIT, Deadline
@@ -35,7 +36,6 @@ from rulekit.logic.satisfying import satisfying
 from rulekit.logic.sum_search import separated
 from rulekit.logic.tabulated import (
     Grid,
-    Numbers,
     combined,
     grid_of,
     grid_of_truth,
@@ -164,7 +164,7 @@ class Roundings:
         one, other = span(first, self.known), span(second, self.known)
         return one is not None and other is not None and (one + other).fits()
 
-    def tabulated(self, operation: Callable[..., Numbers], *operands: CellSum | Grid) -> CellSum | None:
+    def tabulated(self, operation: Callable[..., Array], *operands: CellSum | Grid) -> CellSum | None:
         """An operation carried out for each combination, where all operands hang on few columns and truth values."""
         found = combined(operation, *(part if isinstance(part, Grid) else self._grid(part) for part in operands))
         if found is None:

@@ -1,4 +1,4 @@
-"""Numbers that hang on few columns and truth values, with the number of every combination worked out by IEEE 754.
+"""Array that hang on few columns and truth values, with the number of every combination worked out by IEEE 754.
 
 A grid has an axis for each column or truth value; cells of a column that no number tells apart are one place on it.
 A grid that was `combined` is canonical: no axis could be left out and no two places are alike. So what is computed step
@@ -14,8 +14,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.logic.exact_numbers import CellSum, add, number, span, table, truth
 from rulekit.logic.forms import FALSE, TRUE, Forms
 
@@ -23,7 +23,6 @@ MOST_COMBINATIONS = 1 << 12
 
 # 0 and a column with the place of each of its cells, or 1 and an edge with (0, 1): where it does not and does hold.
 Axis = tuple[int, int, tuple[int, ...]]
-Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +30,7 @@ class Grid:
     """values [places of each axis]: doubles or truth values; axes in ascending order."""
 
     axes: tuple[Axis, ...]
-    values: Numbers
+    values: Array
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -66,7 +65,7 @@ def grid_of_truth(forms: Forms, edge: int) -> Grid:
     return Grid(((0, axis, tuple(int(one != held[0]) for one in held)),), np.array([held[0], not held[0]]))
 
 
-def combined(operation: Callable[..., Numbers], *operands: Grid | None) -> Grid | None:
+def combined(operation: Callable[..., Array], *operands: Grid | None) -> Grid | None:
     """An operation on the numbers of each combination; None where these are too many or some result is not finite."""
     grids = [grid for grid in operands if grid is not None]
     if len(grids) < len(operands):
@@ -103,7 +102,7 @@ def _refined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(known.setdefault(pair, len(known)) for pair in zip(one, other, strict=True))
 
 
-def _canonical(axes: list[Axis], values: Numbers) -> Grid:
+def _canonical(axes: list[Axis], values: Array) -> Grid:
     kept: list[Axis] = []
     for kind, index, places in axes:
         i = len(kept)
@@ -140,7 +139,7 @@ def logic_of_grid(forms: Forms, grid: Grid) -> int:
     """The edge of where a grid of truth values is true."""
     known: dict[tuple[int, bytes], int] = {}
 
-    def edge_of(depth: int, values: Numbers) -> int:
+    def edge_of(depth: int, values: Array) -> int:
         if values.all() or not values.any():
             return TRUE if values.all() else FALSE
         key = depth, values.tobytes()

@@ -14,10 +14,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.cells.axis import Axis
 from rulekit.limits import NO_LIMIT, Deadline
 
-Bools = npt.NDArray[np.bool_]
 Cells = tuple[int, ...]
 Box = tuple[Bools, ...]
 

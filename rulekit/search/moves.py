@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.cells.axis import Cells, Ints, cells_of, cleaned
+from rulekit.arrays import Ints
+from rulekit.cells.axis import Cells, cells_of, cleaned
 from rulekit.cells.node_bounds import leaf_bounds
 from rulekit.errors import InputError
 from rulekit.graph.language.bounds import WHOLE

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rulekit.cells.axis import Ints
+from rulekit.arrays import Ints
 from rulekit.cells.bounds import CHANGED, Boxes
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.patterns import Pattern

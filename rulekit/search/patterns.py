@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.cells.axis import Ints
+from rulekit.arrays import Ints
 from rulekit.cells.bounds import CHANGED, OPEN, BoxBounds, Boxes, BoxState, Opened
 from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import Linear, Node

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.cells.words import taken_apart, words_apart
 from rulekit.errors import BudgetError, GraphError
@@ -33,8 +34,6 @@ from rulekit.logic.sum_search import separated
 
 _MOST_TRIED = 32
 
-Truths = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -49,7 +48,7 @@ class Label:
 class InBox:
     """The row lies in a box: by axis of the search which of its cells [cells] are in it."""
 
-    sides: tuple[Truths, ...]
+    sides: tuple[Bools, ...]
 
     @property
     def masks(self) -> list[int]:
@@ -136,7 +135,7 @@ class RowSearch:
         names = [axis.feature.name for axis in self.space.axes]
         return names.index(column) if column in names else None
 
-    def on_axis(self, image: Node) -> tuple[int, Truths] | None:
+    def on_axis(self, image: Node) -> tuple[int, Bools] | None:
         """Of a condition on one column its axis and where it holds there [cells]; None of another condition."""
         columns = columns_of(image)
         axis = self.axis_of(next(iter(columns))) if len(columns) == 1 else None
@@ -245,7 +244,7 @@ class RowSearch:
         model = RuleGraph(self.graph.schema, tuple(range(what.decision.n_classes)), what.decision, default=default)
         return decide(model, table).astype(np.int16)
 
-    def _among(self, what: Node | Label | InBox, values: npt.NDArray[Any]) -> Truths:
+    def _among(self, what: Node | Label | InBox, values: npt.NDArray[Any]) -> Bools:
         if not isinstance(what, Label):
             return values
         return np.isin(values, list(what.classes))
@@ -260,7 +259,7 @@ class RowSearch:
                 return Sought(tuple(int(place) for place in at))
         return Sought(None)
 
-    def _hold(self, claims: Sequence[Either], places: list[npt.NDArray[Any]]) -> Truths:
+    def _hold(self, claims: Sequence[Either], places: list[npt.NDArray[Any]]) -> Bools:
         """Whether all claims hold [n] in these cells, which are run."""
         held = np.ones(len(places[0]) if places else 1, dtype=bool)
         for either in claims:
@@ -273,7 +272,7 @@ class RowSearch:
             held &= some
         return held
 
-    def _holds(self, what: Node | Label | InBox, places: list[npt.NDArray[Any]]) -> Truths:
+    def _holds(self, what: Node | Label | InBox, places: list[npt.NDArray[Any]]) -> Bools:
         if isinstance(what, InBox):
             within = [side[own] for side, own in zip(what.sides, places, strict=True)]
             return np.asarray(np.logical_and.reduce(within))

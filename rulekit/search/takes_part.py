@@ -28,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.cells.axis import Bools, cells_of
+from rulekit.arrays import Bools
+from rulekit.cells.axis import cells_of
 from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers

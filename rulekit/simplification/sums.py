@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Floats
 from rulekit.cells.axis import Cells
 from rulekit.cells.node_bounds import Bounds, sum_bounds
 from rulekit.cells.space import cell_rows
@@ -215,7 +216,6 @@ def _ends(child: Node) -> tuple[float, ...] | None:
     return None
 
 
-Numbers = npt.NDArray[np.float64]
 Term = tuple[float, Node]
 
 
@@ -223,7 +223,7 @@ def join_terms(node: Node, context: PassContext) -> Node:
     """An exact sum whose terms over one column are joined where that has no more literals."""
     if not isinstance(node, Linear | LinearThreshold) or len(node.terms) < 2:
         return node
-    readings: dict[str, list[tuple[int, Numbers]]] = {}
+    readings: dict[str, list[tuple[int, Floats]]] = {}
     for place, (weight, child) in enumerate(node.terms):
         read = _reading(child, context)
         if read is not None and weight != 0.0 and child not in context.keep:
@@ -248,7 +248,7 @@ def _literals(term: Term, context: PassContext) -> int:
     return max(1, context.literals(term[1]))
 
 
-def _reading(child: Node, context: PassContext) -> tuple[str, Numbers] | None:
+def _reading(child: Node, context: PassContext) -> tuple[str, Floats] | None:
     """The column that a child reads alone, and its number in each cell; None for another child."""
     if isinstance(child, Step | LevelPoints):
         return child.feature, np.asarray(context.cells[child.feature].reading(child), dtype=np.float64)
@@ -258,7 +258,7 @@ def _reading(child: Node, context: PassContext) -> tuple[str, Numbers] | None:
     return name, np.array([mask >> cell & 1 for cell in range(len(context.cells[name]))], dtype=np.float64)
 
 
-def _term(cells: Cells, values: Numbers, context: PassContext) -> tuple[Term, ...] | None:
+def _term(cells: Cells, values: Floats, context: PassContext) -> tuple[Term, ...] | None:
     """The shortest term with these numbers by cell, () where all are 0; None for a column without one."""
     reached = [value if cells.full >> cell & 1 else 0.0 for cell, value in enumerate(values.tolist())]
     others = set(reached) - {0.0}

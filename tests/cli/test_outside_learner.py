@@ -56,7 +56,7 @@ def test_its_own_faults_are_reported_as_its_own(
     covering = importlib.import_module("covering")
     exec('def failing(*_):\n    raise ValueError("a condition\\nthat is none")', vars(covering))
     given = ("train", str(table), "--target", "label", "-o", "n.json", "--no-baselines", "--param", "n_folds=2")
-    for hook in ("best_clause", "CoveringClassifier.noun_of", "CoveringClassifier.seeks_few_errors"):
+    for hook in ("best_clause", "CoveringClassifier.ranks", "CoveringClassifier.seeks_few_errors"):
         with monkeypatch.context() as patch:
             owner, _, name = hook.rpartition(".")
             patch.setattr(getattr(covering, owner) if owner else covering, name, covering.failing)

@@ -200,7 +200,7 @@ BREAKS: dict[str, tuple[type[One], str]] = {
         "a weight of column 'level' is not finite",
     ),
     "own error": (broken(told=raises), "ValueError: no such level"),
-    "an error in a hook": (broken(noun_of=raises), "ValueError: no such level, raised in raises"),
+    "an error in a hook": (broken(resolve=raises), "ValueError: no such level, raised in raises"),
     "it exits": (fails(SystemExit(3)), "SystemExit: 3, raised in fails.<locals>.learn"),
     "it stops": (fails(StopIteration()), "RuntimeError: generator raised StopIteration, caused by what learn"),
     "no key": (fails(KeyError("level")), "KeyError: 'level', raised in fails.<locals>.learn"),
@@ -257,7 +257,6 @@ BREAKS: dict[str, tuple[type[One], str]] = {
         ),
         "caused by what finish or a candidate returned",
     ),
-    "no word": (broken(noun_of=lambda self, settings: None), "noun_of returned None; it has to return a word"),
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.audit.differences.joint import Joint
 from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import decide
@@ -30,7 +31,6 @@ MOST_WORK = 200_000
 MADE_ROWS = 2_000
 _MOST_GIVEN = 24
 
-Ints = npt.NDArray[np.int64]
 Way = tuple[int, int]
 """What the first and what the second model decides, as indices of the joint classes."""
 

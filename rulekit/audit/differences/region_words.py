@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.rule_matching.rule_parts import rule_parts
 from rulekit.cells.axis import Axis
@@ -17,7 +18,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit.search.cover import Bools, Box
+from rulekit.search.cover import Box
 from rulekit.simplification.rewriting import formula
 
 

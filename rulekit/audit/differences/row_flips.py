@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.audit.differences.joint import Joint
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
@@ -26,8 +27,6 @@ _QUARTERS = 12
 """Numbers of more values are grouped by quarters of the rows."""
 
 _FEW_LEVELS, _MOST_SAID = 4, 5
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rulekit.errors import BudgetError, GraphError
@@ -32,11 +31,10 @@ from rulekit.graph.probability.circuit import (
     Product,
     needed_by,
 )
-from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
-from rulekit.graph.probability.modules import modules_below
+from rulekit.graph.probability.decision_diagram import FALSE, TRUE
+from rulekit.graph.probability.regions import diagram_of, is_random_logic
 from rulekit.graph.traversal import topological
 
-_FIRST_BOUND = 20_000
 FEWEST_COUNTED = 9  # bits of a count; of fewer the circuit is short, and may be looked up
 
 _Asking = Generator[Node, int, int]
@@ -114,11 +112,6 @@ def hidden_bits(formula: Node) -> dict[str, Hidden]:
 def random_nodes(formula: Node) -> list[Node]:
     """Every node of a formula down to its hidden bits and Boolean nodes, children before parents."""
     return topological((formula,), lambda node: node.children if is_random_logic(node) else ())
-
-
-def is_random_logic(node: Node) -> bool:
-    """Whether a node is a connective with a random child (not a hidden bit itself)."""
-    return node.family is Family.RANDOM and not isinstance(node, Hidden)
 
 
 class _Builder:
@@ -244,8 +237,7 @@ class _Builder:
 
     def _dependent(self, connective: type[Node], k: int, children: Sequence[Node]) -> _Asking:
         """The probability of a connective over children that share hidden bits, by a decision diagram."""
-        region = _region(children, modules_below(children))
-        diagram, root, variables = _diagram(region, connective, k, children, self._max_nodes)
+        diagram, root, variables = diagram_of(connective, k, children, self._max_nodes)
         value = {TRUE: self.fixed(1.0), FALSE: self.fixed(0.0)}
         for edge in diagram.below(root):
             level, high, low = diagram.branches(edge)
@@ -317,61 +309,6 @@ _RULES: dict[type[Node], Callable[[_Builder, Node], _Asking]] = {
     AtLeast: _Builder._at_least,  # type: ignore[dict-item]
     Odd: _Builder._odd,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """The nodes of a group of children, each after its children, and those of them that are variables."""
-
-    order: tuple[Node, ...]
-    variables: tuple[Node, ...]
-
-
-def _region(children: Sequence[Node], modules: frozenset[Node]) -> _Region:
-    """The nodes of a group down to its variables, from left to right."""
-
-    def is_variable(node: Node) -> bool:
-        """A negation of a Boolean node is looked into: the node and its contrary are one variable."""
-        return node in modules or not (is_random_logic(node) or isinstance(node, Not))
-
-    order = topological(children, lambda node: () if is_variable(node) else node.children)
-    return _Region(tuple(order), tuple(filter(is_variable, order)))
-
-
-def _diagram(
-    region: _Region, connective: type[Node], k: int, children: Sequence[Node], max_nodes: int
-) -> tuple[Diagram, int, tuple[Node, ...]]:
-    """A decision diagram of a connective over a region, its root edge and its variables from the top.
-
-    The variables stand in the order of their first occurrence; where that needs too many nodes, nearest to the root
-    first, which is far smaller for deep formulas that come back to the same few bits. Small bounds are tried first.
-    """
-    first = max(_FIRST_BOUND, 16 * len(region.order))
-    for bound in dict.fromkeys((min(first, max_nodes), max_nodes)):
-        for variables in (region.variables, _nearest_first(region, children)):
-            diagram = Diagram(bound)
-            edges = {node: diagram.variable(level) for level, node in enumerate(variables)}
-            try:
-                for node in region.order:
-                    if node not in edges:
-                        parts = [edges[child] for child in node.children]
-                        edges[node] = diagram.connected(type(node), getattr(node, "k", 0), parts)
-                return diagram, diagram.connected(connective, k, [edges[child] for child in children]), variables
-            except BudgetError as error:
-                exceeded = error
-    raise exceeded
-
-
-def _nearest_first(region: _Region, children: Sequence[Node]) -> tuple[Node, ...]:
-    """The variables of a region, breadth first from the children of the group."""
-    known, variables = set(region.order), set(region.variables)
-    found = dict.fromkeys(children)
-    layer = list(found)
-    while layer:
-        below = dict.fromkeys(child for node in layer if node not in variables for child in node.children)
-        layer = [node for node in below if node in known and node not in found]
-        found.update(dict.fromkeys(layer))
-    return tuple(node for node in found if node in variables)
 
 
 def _masks(formula: Node) -> dict[Node, int]:

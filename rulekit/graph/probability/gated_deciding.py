@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from rulekit.exactness import DOUBLE_BITS, finest_unit
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Constant, Hidden, Linear, Node, Not, Or, Strength
+from rulekit.graph.probability.strength_grid import bits_on_grid
 from rulekit.numbers import contrary_strength, log_of
 
 WITHIN = (1e-3, 1e-4)
@@ -109,7 +109,7 @@ def gated_decision(
 
     threshold: above 0 and below 1; within: one of WITHIN. Raises ValueError where a strength is infinite.
     """
-    own, gate = Strength(Or(_on_grid(causes))), Strength(Or(_on_grid(inhibitors)))
+    own, gate = Strength(Or(bits_on_grid(causes))), Strength(Or(bits_on_grid(inhibitors)))
     (least, most), (first, last) = _range(own), _range(gate)
     curve = GateCurve(-log_of(threshold), within)
     found: list[Node] = [
@@ -166,7 +166,7 @@ def formula_on_grid(formula: Node) -> Node:
     parts = gated_parts(formula)
     if parts is None:
         return formula
-    return And([Or(_on_grid(parts[0])), Not(Or(_on_grid(parts[1])))])
+    return And([Or(bits_on_grid(parts[0])), Not(Or(bits_on_grid(parts[1])))])
 
 
 def gated_parts(formula: Node) -> tuple[tuple[Hidden, ...], tuple[Hidden, ...]] | None:
@@ -181,16 +181,6 @@ def gated_parts(formula: Node) -> tuple[tuple[Hidden, ...], tuple[Hidden, ...]] 
     n_bits = len(some.children) + len(none.child.children)
     names = {bit.name for bit in (*causes, *inhibitors)}
     return (causes, inhibitors) if causes and inhibitors and len(names) == n_bits else None
-
-
-def _on_grid(bits: Sequence[Hidden]) -> tuple[Hidden, ...]:
-    """The bits with strengths of which no sum has more than 53 bits; a difference counts twice, as in `deciding`."""
-    if not all(0.0 <= size < math.inf for bit in bits for size in (bit.on, bit.off)):
-        raise ValueError("only finite strengths lie on a grid")
-    unit = finest_unit([size for bit in bits for size in (bit.off, 2.0 * (bit.on - bit.off))], DOUBLE_BITS)
-    return tuple(
-        Hidden(bit.name, bit.cause, *(round(size / unit) * unit for size in (bit.on, bit.off))) for bit in bits
-    )
 
 
 def _range(node: Strength) -> tuple[float, float]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import Node
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
@@ -18,7 +19,6 @@ from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
 from rulekit.learners.noisy_or.joint_causes import Breadth, JointCause, Rise, best_joint_cause
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held, log_positive
 from rulekit.learners.noisy_or.model import CausePart
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 LEAST_GAIN = 0.01
 """The least number of nats that a further cause gains, beyond its prior."""

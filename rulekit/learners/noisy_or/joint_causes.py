@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.binning import BinnedColumn
@@ -25,7 +26,6 @@ from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.likelihood import exact_gains
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints, exact_sum
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
 from rulekit.learners.contract import Frame, Score
@@ -15,7 +16,6 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.joint_causes import JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import short_probability, strength_of
 
 HALF = strength_of(0.5)

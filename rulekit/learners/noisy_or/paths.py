@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.contract import Candidate, Kind, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

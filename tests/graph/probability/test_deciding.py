@@ -22,8 +22,8 @@ from rulekit.graph.probability.deciding import (
     noisy_min_probabilities,
     noisy_or_decision,
     none_fires_decision,
-    strengths_on_grid,
 )
+from rulekit.graph.probability.strength_grid import strengths_on_grid
 from rulekit.graph.traversal import topological
 from rulekit.numbers import contrary_strength, log_of, probability_of
 from rulekit.schema import Feature, Schema

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.model import StrongCauses, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
 from rulekit.learners.papers.noisy_or.single_causes import sums_of_causes
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _NO_CHANCE = 1e-7
 """What acts less often is no cause."""
@@ -60,7 +59,7 @@ class CountedCauses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctRows:
+class CountedRows:
     """held [n, k]: whether each cause holds; labels, weights [n]; place: of each row of a table its distinct row."""
 
     held: Bools
@@ -69,7 +68,7 @@ class DistinctRows:
     place: Ints
 
     @classmethod
-    def of(cls, held: Sequence[Bools], labels: Ints, weights: npt.NDArray[Any], unit: float = 1.0) -> DistinctRows:
+    def of(cls, held: Sequence[Bools], labels: Ints, weights: npt.NDArray[Any], unit: float = 1.0) -> CountedRows:
         """The rows [n] of a table; weights are whole numbers of units."""
         n = len(labels)
         matrix = np.stack(held, axis=1) if held else np.zeros((n, 0), dtype=bool)
@@ -92,7 +91,7 @@ class Expected:
     likely: Floats
 
 
-Expectation = Callable[[DistinctRows, Floats, float], Expected]
+Expectation = Callable[[CountedRows, Floats, float], Expected]
 """The E-step of rows, the probabilities [k] of causes and that of the leak."""
 
 
@@ -113,7 +112,7 @@ class FittedChances:
 
 
 def em_of_chances(
-    rows: DistinctRows,
+    rows: CountedRows,
     expectation: Expectation,
     start: Floats,
     leak: float,
@@ -126,7 +125,7 @@ def em_of_chances(
 
     Parameters
     ----------
-    rows : DistinctRows
+    rows : CountedRows
         The rows.
     expectation : callable
         Of the family: the E-step.

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
-from rulekit.learners.sums_of_rows.histograms import Floats
 
 LARGEST = 1.0 - 1e-12
 """No probability is above it, as no strength is above STRONGEST."""

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
+from rulekit.arrays import Floats, Ints
 
 Potentials = npt.NDArray[np.complex128] | Floats
 
@@ -194,10 +194,3 @@ def expectation_maximisation(
         model = em_step(model, codes, labels, weights)
         history.append(model.log_likelihood(codes, labels, weights))
     return model, history
-
-
-def drawn(model: Influences, codes: Ints, f: Callable[[Ints], Ints], rng: np.random.Generator) -> Ints:
-    """Classes [n] drawn from a model: each A' [n, k] by its table, and f of all of them."""
-    given = np.cumsum(model.given(codes), axis=2)
-    hidden = (rng.random(codes.shape)[:, :, None] > given).sum(axis=2)
-    return f(np.minimum(hidden, model.tables.shape[2] - 1))

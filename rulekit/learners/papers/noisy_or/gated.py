@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
@@ -25,7 +26,6 @@ from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods, log_nega
 from rulekit.learners.papers.noisy_or.gated_search import GatedFit, grown_gated
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import whole
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import log_of, probability_of
 
 _LEAST_LEAK = 1e-4

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.noisy_or.likelihood import STRONGEST, Strengths, log_positive, merged
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 
 if TYPE_CHECKING:

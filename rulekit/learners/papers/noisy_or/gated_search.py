@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
@@ -26,7 +27,6 @@ from rulekit.learners.noisy_or.joint_causes import (
 )
 from rulekit.learners.noisy_or.likelihood import Strengths, cells_held
 from rulekit.learners.papers.noisy_or.gated_fit import fit_gated, log_likelihoods
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.schema import FIRST_LEVEL_CODE
 
 PRIOR_OF_INHIBITORS = 0.25

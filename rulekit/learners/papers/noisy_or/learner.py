@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.errors import InputError
 from rulekit.learners.contract import Candidate, Question, setting
 from rulekit.learners.data.binning import least_side
@@ -23,7 +24,6 @@ from rulekit.learners.papers.noisy_or.em import best_of_starts
 from rulekit.learners.papers.noisy_or.single_causes import SingleSearch, grown_singly
 from rulekit.learners.papers.noisy_or.thresholds import tuned_bound
 from rulekit.learners.parameters import number, one_of, whole
-from rulekit.learners.sums_of_rows.histograms import Bools
 
 Aim = Literal["half", "accuracy", "f1", "break-even"]
 AIM: Any = setting(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
 from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.codes import Codes
@@ -26,13 +27,12 @@ from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
+    CountedRows,
     CountedSearch,
-    DistinctRows,
     Expected,
     em_of_chances,
     worths,
 )
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.numbers import probability_of
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
@@ -48,11 +48,11 @@ class CountExpectation:
 
     most: int
 
-    def __call__(self, rows: DistinctRows, chances: Floats, leak: float) -> Expected:
+    def __call__(self, rows: CountedRows, chances: Floats, leak: float) -> Expected:
         """By row what acted."""
         return self.with_ratio(rows, chances, leak)[0]
 
-    def with_ratio(self, rows: DistinctRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
+    def with_ratio(self, rows: CountedRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
         """That, and P(one less) / P(count) [n]."""
         n, k = rows.held.shape
         acted, leaked, likely, below = np.zeros((n, k)), np.zeros(n), np.zeros(n), np.zeros(n)
@@ -130,7 +130,7 @@ def _fitted(
 
     holding: the rows on which each cause holds; of those that leave it is taken out.
     """
-    rows, settings = DistinctRows.of(holding, counts, problem.weights, problem.weight_unit), search.settings
+    rows, settings = CountedRows.of(holding, counts, problem.weights, problem.weight_unit), search.settings
     known = () if before is None else before.chances
     leak = max(0.5 * float(rows.weights @ rows.labels) / (float(rows.weights.sum()) * most), 1e-6)
     start = np.append(known, np.full(len(causes) - len(known), _FIRST))

@@ -31,7 +31,9 @@ class CountSettings(SizeSettings):
 
     max_causes: int = setting(20, whole(1), "most causes")
     n_iter: int = setting(200, whole(1), "most iterations of EM")
-    n_init: int = setting(1, whole(1), "starts of EM, of which the best is taken; all but the first are random")
+    n_init: int = setting(
+        1, whole(1), "starts of EM of a count, of which the best is taken; all but the first are random"
+    )
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
     threshold: Aim = AIM
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")

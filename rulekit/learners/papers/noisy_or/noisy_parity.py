@@ -9,20 +9,17 @@ several sure causes together, D is multiplied by the product of their signs: how
 sets are worth a try. It is looked up for all sets of up to 16 conditions (by one Walsh-Hadamard transform), for all
 triples of up to 40, and for all pairs of more. What is tried is fitted by EM, and joins if it gains more than the
 logarithm of the number of sets that were looked at.
-
-Where all conditions fit in the model, it is also begun with all of them, from several starts, and causes are left out
-one by one; what explains the rows better for its size is taken.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Hidden, Odd
 from rulekit.graph.probability.deciding import parity_decision
 from rulekit.learners.contract import Frame, Score
@@ -34,27 +31,25 @@ from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.noisy_or.model import HALF, StrongCauses, bits_of, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
+    CountedRows,
     CountedSearch,
-    DistinctRows,
     Expected,
     FittedChances,
     em_of_chances,
     weight_by_code,
     worths,
 )
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.numbers import probability_of
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
 """The probabilities that a further cause is tried with."""
 _OF_ALL, _OF_THREE, _MOST_WORK, _MOST_SIGNS = 16, 40, 1 << 35, 1 << 24
 _SETS = 3  # that are fitted, of those that were looked at
-_STARTS, _FROM_ALL = 8, 24
 _FIRST, _SURE = 0.1, 0.98
 _FINE = 2.0**20
 
 
-def products(rows: DistinctRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
+def products(rows: CountedRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
     """D without each cause and, in the last column, without the leak [n, k + 1]; D [n]. No quotients: f may be 0."""
     factors = np.where(rows.held, 1.0 - 2.0 * chances, 1.0)
     every = np.concatenate([factors, np.full((len(factors), 1), 1.0 - 2.0 * leak)], axis=1)
@@ -64,7 +59,7 @@ def products(rows: DistinctRows, chances: Floats, leak: float) -> tuple[Floats, 
     return before * behind, before[:, -1] * every[:, -1]
 
 
-def parity_expectation(rows: DistinctRows, chances: Floats, leak: float) -> Expected:
+def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expected:
     """The E-step where the label is 1 on odd rows."""
     others, product = products(rows, chances, leak)
     signs = 1.0 - 2.0 * rows.labels
@@ -75,11 +70,10 @@ def parity_expectation(rows: DistinctRows, chances: Floats, leak: float) -> Expe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FittedParity:
-    """Causes, D [n] of the rows of the table, and the objective with each cause left out, the others as they are."""
+    """Causes, and D [n] of the rows of the table."""
 
     found: CountedCauses
     product: Floats
-    without: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,15 +92,11 @@ class _ParityRows:
     def fitted(self, causes: Sequence[Cause], start: Iterable[float], leak: float) -> _FittedParity:
         """The fit from a start, without causes that never act."""
         problem, settings = self.problem, self.search.settings
-        rows = DistinctRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
+        rows = CountedRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
         begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
         more = {"prior": settings.lam, "iterations": settings.n_iter, "check": self.search.check}
         fit: FittedChances = em_of_chances(rows, parity_expectation, begin, leak, **more)
-        others, product = products(rows, fit.chances, fit.leak)
-        signs, penalties = 1.0 - 2.0 * rows.labels, settings.lam * np.log1p(-fit.chances)
-        left = rows.sums(np.log(np.maximum(0.5 * (1.0 + signs[:, None] * others[:, :-1]), 1e-300)))
-        kept, found = fit.kept(causes)
-        return _FittedParity(found, product[rows.place], (left + float(penalties.sum()) - penalties)[kept])
+        return _FittedParity(fit.kept(causes)[1], products(rows, fit.chances, fit.leak)[1][rows.place])
 
     def conditions(self) -> list[Cause]:
         """The possible causes without the contraries of others, which a parity with a leak does not need."""
@@ -125,31 +115,12 @@ def grown_parities(problem: Problem, search: CountedSearch) -> list[CountedCause
     """The best causes of the odd rows, of ever larger sizes."""
     if not 0.0 < problem.positive < problem.total:
         return []
-    rows = _ParityRows(problem, search)
+    rows, most, path = _ParityRows(problem, search), search.settings.max_causes, list[CountedCauses]()
     conditions = rows.conditions()
-    path = _forward(rows, conditions)
-    if 0 < len(conditions) <= min(search.settings.max_causes, _FROM_ALL):
-        other = _backward(rows, conditions)
-        if _worth(other, problem) > _worth(path, problem):
-            path = other
-    return path
-
-
-def _worth(path: Sequence[CountedCauses], problem: Problem) -> float:
-    """The best objective of a path less half the logarithm of the rows for each cause."""
-    each = 0.5 * math.log(problem.total + 1.0)
-    return max((found.objective - each * len(found.causes) for found in path), default=-np.inf)
-
-
-# One way: causes join ------------------------------------------------------------------------------------------------
-
-
-def _forward(rows: _ParityRows, conditions: Sequence[Cause]) -> list[CountedCauses]:
-    most, path = rows.search.settings.max_causes, list[CountedCauses]()
-    turns = {causes.column: causes.first for causes in rows.search.causes if causes.contraries}
+    turns = {causes.column: causes.first for causes in search.causes if causes.contraries}
     state, signs = rows.fitted((), (), rows.problem.share), _signs(rows, conditions)
     while len(state.found.causes) < most:
-        rows.search.check()
+        search.check()
         found = state.found
         tried: list[tuple[float, _FittedParity]] = []
         single = _best(rows, state)
@@ -258,29 +229,6 @@ def _of_pairs(signs: Floats, target: Floats) -> tuple[_Found, int]:
     values = (signs.T @ (signs * target[:, None]))[rows, columns]
     best = np.argsort(-np.abs(values), kind="stable")[:_SETS]
     return [((int(rows[i]), int(columns[i])), float(values[i])) for i in best], len(values)
-
-
-# The other way: causes leave -----------------------------------------------------------------------------------------
-
-
-def _backward(rows: _ParityRows, conditions: Sequence[Cause]) -> list[CountedCauses]:
-    """Of all conditions, the best of several starts, and then one less each time."""
-    begin = [(np.full(len(conditions), _FIRST), rows.problem.share)]
-    for number in range(1, max(_STARTS, rows.search.settings.n_init)):
-        rng = np.random.default_rng(rows.search.seed + number)
-        begin.append((rng.uniform(0.02, 0.98 if number % 2 else 0.5, len(conditions)), float(rng.uniform(0.02, 0.5))))
-    state = max((rows.fitted(conditions, *each) for each in begin), key=lambda each: each.found.objective)
-    path = [state.found]
-    while len(state.found.causes) > 1:
-        rows.search.check()
-        found, left = state.found, int(np.argmax(state.without))
-        kept = [j for j in range(len(found.causes)) if j != left]
-        causes, chances = [found.causes[j] for j in kept], [found.chances[j] for j in kept]
-        state = rows.fitted(causes, chances, found.leak)
-        if state.found.causes:
-            path.append(state.found)
-    sizes = itertools.groupby(reversed(path), key=lambda each: len(each.causes))
-    return [max(same, key=lambda each: each.objective) for size, same in sizes if size]
 
 
 # The model -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
@@ -27,7 +28,6 @@ from rulekit.learners.noisy_or.joint_causes import TRIED, JointCause, add_by_cod
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, exact_gains, log_positive
 from rulekit.learners.noisy_or.model import CausePart, shortened
 from rulekit.learners.papers.noisy_or.summed_out import Unknown, summed_out
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
 from rulekit.learners.sums_of_rows.information import information_gain
 from rulekit.schema import MISSING_CODE
 

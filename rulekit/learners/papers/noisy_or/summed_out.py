@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.noisy_or.likelihood import STRONGEST, Incidence, Strengths
 from rulekit.learners.papers.noisy_or.em import LARGEST
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 _SETTLED = 1e-4
 """Nats by which an iteration must raise the objective."""

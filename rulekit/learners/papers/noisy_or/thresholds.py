@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.errors import InputError
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 from rulekit.numbers import strength_of, threshold_between
 
 Goal = Literal["accuracy", "f1", "break-even"]

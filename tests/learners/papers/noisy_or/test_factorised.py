@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held
 from rulekit.learners.papers.noisy_or import summed_out
-from rulekit.learners.papers.noisy_or.counted import DistinctRows, em_of_chances
+from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
 from rulekit.learners.papers.noisy_or.factorised import (
     UNKNOWN,
     Factorisation,
@@ -137,7 +137,7 @@ def test_the_expectations_of_noisy_add_are_those_of_the_general_form(seed: int) 
     rng = np.random.default_rng(seed)
     held, hidden = rng.random((2, 4, 300)) < np.array([0.5, 0.6])[:, None, None]
     y = (held & hidden).sum(axis=0)
-    rows = DistinctRows.of(list(held), y, np.full(300, 2), 0.5)
+    rows = CountedRows.of(list(held), y, np.full(300, 2), 0.5)
     most, chances, leak = int(y.max()), rng.random(4), 0.03
     found = CountExpectation(most)(rows, chances, leak)
 
@@ -153,7 +153,7 @@ def test_the_expectations_of_noisy_add_are_those_of_the_general_form(seed: int) 
 def test_an_iteration_of_noisy_parity_is_that_of_the_general_form() -> None:
     rng = np.random.default_rng(0)
     held, y = rng.random((4, 400)) < 0.5, rng.integers(0, 2, 400)
-    rows, chances, leak = DistinctRows.of(list(held), y, np.ones(400)), rng.random(4), 0.1
+    rows, chances, leak = CountedRows.of(list(held), y, np.ones(400)), rng.random(4), 0.1
     tables = [[[1.0, 0.0], [1.0 - p, p]] for p in chances] + [[[1.0 - leak, leak]] * 2]
     codes = np.column_stack([rows.held, np.ones(len(rows.labels))]).astype(int)
     step = em_step(Influences.of(by_parity(5), np.array(tables)), codes, rows.labels, rows.weights)

@@ -10,7 +10,7 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Median
 from rulekit.graph.nodes import TRUE, IsTrue, Missing
 from rulekit.learners.papers.noisy_or import counted
-from rulekit.learners.papers.noisy_or.counted import DistinctRows, em_of_chances
+from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
 from rulekit.learners.papers.noisy_or.estimators import NoisyCountClassifier
 from rulekit.learners.papers.noisy_or.noisy_add import CountExpectation
 
@@ -23,8 +23,8 @@ def drawn(n: int, p: list[float], seed: int = 0) -> tuple[dict[str, np.ndarray],
     return data, np.sum(hidden, axis=0) + (rng.random(n) < 0.05)
 
 
-def rows_of(data: dict[str, np.ndarray], y: np.ndarray) -> DistinctRows:
-    return DistinctRows.of(list(data.values()), y, np.full(len(y), 2), 0.5)
+def rows_of(data: dict[str, np.ndarray], y: np.ndarray) -> CountedRows:
+    return CountedRows.of(list(data.values()), y, np.full(len(y), 2), 0.5)
 
 
 def test_em_never_lowers_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.graph.nodes import TRUE, IsTrue, Odd
 from rulekit.learners.papers.noisy_or import counted
-from rulekit.learners.papers.noisy_or.counted import DistinctRows, em_of_chances
+from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
 from rulekit.learners.papers.noisy_or.estimators import NoisyCountClassifier
 from rulekit.learners.papers.noisy_or.noisy_parity import parity_expectation
 
@@ -25,7 +25,7 @@ def drawn(n: int, columns: int, chances: dict[int, float], seed: int = 0) -> tup
 def test_no_iteration_lowers_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "_SETTLED", -1.0)
     data, y = drawn(400, 4, {0: 0.9, 2: 0.6})
-    rows = DistinctRows.of(list(data.values()), y, np.ones(400))
+    rows = CountedRows.of(list(data.values()), y, np.ones(400))
     start = np.random.default_rng(0).random(4)
     fit = em_of_chances(rows, parity_expectation, start, 0.1, prior=2.0, iterations=80)
     assert all(after >= before - 1e-9 for before, after in pairwise(fit.objectives))
