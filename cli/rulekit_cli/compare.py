@@ -48,7 +48,7 @@ def compare(
       rulekit compare model.json rules.txt --json
     """
     given = locals()
-    from rulekit.audit.differences.difference_lines import difference_lines
+    from rulekit.audit.differences.results import difference_lines
     from rulekit.shown.lines import wrapped
     from rulekit.work.comparing import ComparisonRequest
     from rulekit.work.comparing import compare as compared_files

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.figures.baselines import Baselines, reported, sample_of
-from rulekit.audit.figures.baselines_beside import Measure
+from rulekit.audit.figures.baselines import Baselines, Measure, reported, sample_of
 from rulekit.limits import Deadline
 from rulekit.tables.labels import LabelledTable
 

@@ -15,7 +15,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.targets import find_target_for
 
 if TYPE_CHECKING:
-    from rulekit.audit.differences.compared import Compared
+    from rulekit.audit.differences.results import Compared
     from rulekit.tables.raw.columns import RawTable
 
 MADE_ROWS = 2_000

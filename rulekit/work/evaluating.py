@@ -13,8 +13,7 @@ from rulekit.audit.checks.kept_promises import verdicts
 from rulekit.audit.checks.model_searches import Searches
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
-from rulekit.audit.figures.metrics import Figures, measured
-from rulekit.audit.figures.time_blocks import TimeBlock, time_blocks
+from rulekit.audit.figures.metrics import Figures, TimeBlock, measured, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
 from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows

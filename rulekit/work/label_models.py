@@ -11,8 +11,15 @@ from itertools import chain, count
 from pathlib import Path
 
 from rulekit.audit.figures.curves import check_curve
-from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average
-from rulekit.audit.figures.threshold_curves import Judged, ThresholdCurve, threshold_curve, threshold_curve_bytes
+from rulekit.audit.figures.label_figures import (
+    Judged,
+    LabelFigures,
+    ThresholdCurve,
+    macro_average,
+    micro_average,
+    threshold_curve,
+    threshold_curve_bytes,
+)
 from rulekit.errors import InputError, Interrupted, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load

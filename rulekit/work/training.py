@@ -36,8 +36,7 @@ from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:
-    from rulekit.audit.figures.baselines import Baselines
-    from rulekit.audit.figures.baselines_beside import Measure
+    from rulekit.audit.figures.baselines import Baselines, Measure
     from rulekit.work.baselines import TrainingBaselines
     from rulekit.work.start import GivenStart
 
@@ -76,7 +75,7 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
         ending.enter_context(blamed(find_learner(request.learner)))
         measure = None
         if request.baselines:
-            from rulekit.audit.figures.baselines_beside import measured_beside
+            from rulekit.audit.figures.baselines import measured_beside
 
             measure = ending.enter_context(measured_beside())
         return _trained(request, parameters, start, measure, progress)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import rulekit
-from rulekit.audit.figures import baselines, baselines_beside
+from rulekit.audit.figures import baselines
 from rulekit.audit.figures.baselines import Found, Sample
 from samples.pages import (
     ROOT,
@@ -51,7 +51,7 @@ def test_what_a_page_shows_is_what_comes_out(page: Path, tmp_path: Path, monkeyp
     """Every baseline beside a training is a single condition: the others take long, and may vary on a page."""
     names = [name for name, _ in baselines._models()]
     monkeypatch.setattr(baselines, "_models", lambda: iter((name, baselines.one_condition) for name in names))
-    monkeypatch.setattr(baselines_beside, "measured_beside", lambda: nullcontext(_at_once))
+    monkeypatch.setattr(baselines, "measured_beside", lambda: nullcontext(_at_once))
     prepare(tmp_path)
 
     found = [f"written:\n{d.fence.body}\nprinted:\n{d.actual}" for d in differences(page.read_text("utf-8"), tmp_path)]

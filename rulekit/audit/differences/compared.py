@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.findings import row_as_json, said_of_value, shown_row, table_of
-from rulekit.audit.differences.declared import Declared, declared
+from rulekit.audit.checks.findings import said_of_value, shown_row, table_of
+from rulekit.audit.differences.declared import declared
 from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
-from rulekit.audit.differences.region_words import Region, regions
+from rulekit.audit.differences.region_words import regions
+from rulekit.audit.differences.results import Compared, FlipSaid, Outcome, Witness
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -23,31 +23,6 @@ from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import raw_columns
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """A row, by column its raw value (None: missing), and what each model decides for it.
-
-    data_row: its number in the table that was given, from 1; 0 of a row that was made. new: columns whose value is a
-    level that neither model knows.
-    """
-
-    row: Mapping[str, Any]
-    before: ClassLabel
-    after: ClassLabel
-    text: str
-    data_row: int = 0
-    new: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON values; an infinity is a text."""
-        found = {"row": row_as_json(self.row), "before": self.before, "after": self.after}
-        return (
-            found
-            | ({"data_row": self.data_row} if self.data_row else {})
-            | ({"new_levels": list(self.new)} if self.new else {})
-        )
 
 
 def witness_of_data(joint: Joint, rows: Table, number: int) -> Witness | None:
@@ -91,123 +66,6 @@ def _run(joint: Joint, row: dict[str, Any], data_row: int = 0, new: tuple[str, .
         for column, value in row.items()
     ]
     return Witness(row, decided[0], decided[1], printable(", ".join(said) or "any row"), data_row, new)
-
-
-Outcome = Literal["equal", "different", "open"]
-
-
-@dataclass(frozen=True, slots=True)
-class FlipSaid:
-    """A way in which two models differ: what each decides, a row that shows it, and where.
-
-    rows: of the table, None without one; cells: how many, where all were run. complete: whether the regions are all
-    there is. among: where there are no regions, what the rows of the table that flip have in common, in words.
-    """
-
-    before: ClassLabel
-    after: ClassLabel
-    rows: int | None
-    cells: int | None
-    witness: Witness | None
-    regions: tuple[Region, ...] = ()
-    complete: bool = False
-    among: str = ""
-
-    def as_dict(self, n_rows: int | None) -> dict[str, Any]:
-        """JSON values."""
-        found: dict[str, Any] = {"before": self.before, "after": self.after}
-        found |= {} if self.rows is None else {"rows": self.rows}
-        found |= {} if self.cells is None else {"cells": self.cells}
-        found |= {"witness": None if self.witness is None else self.witness.as_dict()}
-        where = [region.as_dict(n_rows) for region in self.regions]
-        return found | {"where": where, "where_is_complete": self.complete, "among": self.among}
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Compared:
-    """How two models differ.
-
-    outcome: "equal" where it is proved that every row is decided alike, "different" where a row shows that it is not,
-    else "open", for the reason given. proved_by: "rules" (they are the same), "cells" (all were run), "logic", or ""
-    where nothing is proved of all rows. cells: how many combinations of cells there are, 0 where the rules are the
-    same. faults: why an artifact may not decide as the rules that it
-    carries, which leaves the outcome open at best. gap: the largest difference of a reported probability on the rows
-    of the table, None where that was not asked.
-    """
-
-    models: tuple[RuleGraph, RuleGraph]
-    outcome: Outcome
-    proved_by: Literal["rules", "cells", "logic", ""]
-    cells: int
-    flips: tuple[FlipSaid, ...]
-    rules: RuleChanges
-    declared: tuple[Declared, ...]
-    rows: RowFlips | None = None
-    reason: str = ""
-    gap: float | None = None
-    faults: tuple[str, ...] = ()
-    names: tuple[str, str] = ("A", "B")
-    classes: tuple[ClassLabel, ...] = field(default=())
-
-    @property
-    def equal(self) -> bool:
-        return self.outcome == "equal"
-
-    def with_faults(self, faults: Sequence[str]) -> Compared:
-        """The same, where artifacts were found not to decide, or not proved to decide, as the rules that they carry."""
-        if not faults:
-            return self
-        outcome: Outcome = "open" if self.equal else self.outcome
-        return replace(self, outcome=outcome, faults=tuple(faults), reason=self.reason or faults[0])
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON values, for continuous integration and for reports."""
-        rows = self.rows
-        n_rows = None if rows is None else rows.n
-        groups = () if rows is None else rows.groups
-        found: dict[str, Any] = {
-            "outcome": self.outcome,
-            "equal": self.equal,
-            "proved_by": self.proved_by,
-            "reason": self.reason,
-            "cells": self.cells,
-            "models": [
-                {"name": name, "digest": graph.digest} for name, graph in zip(self.names, self.models, strict=True)
-            ],
-            "classes": list(self.classes),
-            "flips": [flip.as_dict(n_rows) for flip in self.flips],
-            "rules": {"same": self.rules.same, "changes": [change.as_dict() for change in self.rules.changes]},
-            "declared": [one.as_dict() for one in self.declared],
-        }
-        if rows is not None:
-            found["rows"] = {
-                "source": rows.source,
-                "n": rows.n,
-                "changed": rows.changed,
-                "share": rows.changed / rows.n,
-            }
-            found["largest_gap_of_probabilities"] = self.gap
-        if groups:
-            found["groups"] = [
-                {
-                    "column": group.column,
-                    "group": group.group,
-                    "n": group.n,
-                    "changed": group.changed,
-                    "flips": [{"before": f.before, "after": f.after, "rows": f.n} for f in group.flips],
-                    "decided": {"A": list(group.decided[0]), "B": list(group.decided[1])},
-                }
-                for group in groups
-            ]
-        return found | ({"faults": list(self.faults)} if self.faults else {})
-
-    def __str__(self) -> str:
-        from rulekit.audit.differences.difference_lines import difference_lines
-
-        return "\n".join(f"{word:<13}{text}" for word, text in difference_lines(self))
-
-    def __repr__(self) -> str:
-        return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
 
 
 def compare(

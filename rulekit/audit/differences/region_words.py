@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.arrays import Bools
 from rulekit.audit.differences.differing import Differing, WayFound
-from rulekit.audit.rule_matching.rule_parts import rule_parts
+from rulekit.audit.rule_matching.alike import rule_parts
 from rulekit.cells.axis import Axis
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not

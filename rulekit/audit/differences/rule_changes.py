@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.rule_matching.rule_parts import Columns, RuleParts, rule_parts
+from rulekit.audit.rule_matching.alike import Columns, RuleParts, rule_parts
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node

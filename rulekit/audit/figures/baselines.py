@@ -8,16 +8,25 @@ out, and that is said. scikit-learn is imported when they are asked for.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from importlib import import_module
+from threading import Thread, Timer
 from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Array
 from rulekit.graph.ladder_models import RARE, macro_f1
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
@@ -247,3 +256,77 @@ def _standardised(numbers: Array, levels: Array) -> Array:
     deviation = np.where(levels, 1.0, filled.std(axis=0))
     scaled = np.clip((filled - np.where(levels, 0.0, mean)) / np.where(deviation > 0, deviation, 1.0), -10.0, 10.0)
     return np.hstack([scaled, missing[:, gaps]])
+
+
+Measure = Callable[[Sample, float], Callable[..., Found]]
+"""Begins to measure the baselines on a sample in so many seconds; what is returned waits for them until a deadline."""
+
+_CHILD = "from rulekit.audit.figures.baselines import answer; answer()"
+_NEEDED = ("sklearn.tree", "sklearn.linear_model", "sklearn.ensemble")
+_ENDED = (OSError, ValueError, TypeError)  # what a process that has ended early leaves to be read
+
+
+@contextlib.contextmanager
+def measured_beside() -> Iterator[Measure]:
+    """A process that is ready to measure soon, and is ended with the block."""
+    try:
+        # A session of its own: Ctrl-C ends the learning, and what was learned so far is still compared.
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        yield lambda sample, seconds: lambda deadline=NO_LIMIT: measured_here(sample, min(seconds, deadline.left))
+        return
+    with contextlib.suppress(OSError), process:  # which closes its pipes and waits for it
+        try:
+            yield partial(_asked, process)
+        finally:
+            process.kill()
+
+
+def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> Callable[..., Found]:
+    arrays = {item.name: getattr(sample, item.name) for item in fields(Sample)}
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, seconds=seconds, **arrays)
+    assert process.stdin is not None
+    stdin = process.stdin
+
+    def send() -> None:
+        with contextlib.suppress(*_ENDED), stdin:
+            stdin.write(file.getvalue())
+
+    sending = Thread(target=send, daemon=True)  # the process reads once it has imported what it needs
+    sending.start()
+
+    def wait(deadline: Deadline = NO_LIMIT) -> Found:
+        late = Timer(deadline.left, process.kill) if deadline.seconds is not None else None
+        if late is not None:
+            late.start()
+        try:
+            assert process.stdout is not None
+            sending.join()
+            models, left_out = json.loads(process.stdout.read())
+            return tuple(Baseline(**model) for model in models), tuple(left_out)
+        except _ENDED:
+            return measured_here(sample, min(seconds, deadline.left))
+        finally:
+            if late is not None:
+                late.cancel()
+
+    return wait
+
+
+def answer() -> None:
+    """What the process does."""
+    for module in _NEEDED:
+        import_module(module)
+    # Where the caller has ended there is nothing to be read, and nothing is done.
+    if content := sys.stdin.buffer.read():
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            sample = Sample(*(arrays[item.name] for item in fields(Sample)))
+            models, left_out = measured_here(sample, float(arrays["seconds"]))
+        sys.stdout.write(json.dumps([[asdict(model) for model in models], left_out]))

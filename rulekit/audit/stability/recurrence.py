@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from rulekit.audit.rule_matching.alike import Alike, dice
-from rulekit.audit.rule_matching.rule_parts import RuleParts
+from rulekit.audit.rule_matching.alike import Alike, RuleParts, dice
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name
 from rulekit.graph.rule_graph import ClassLabel

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Floats, Ints
-from rulekit.audit.rule_matching.alike import TOLERANCE, Alike
-from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
+from rulekit.audit.rule_matching.alike import TOLERANCE, Alike, RuleParts, rule_parts
 from rulekit.audit.stability.recurrence import (
     Recurrence,
     columns_found,

@@ -17,7 +17,7 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.outline import ALWAYS
 from rulekit.shown.score_cards.cards import card_of
-from rulekit.shown.score_cards.value_words import UNSEEN, is_unseen
+from rulekit.shown.score_cards.rule_rows import UNSEEN, is_unseen
 from rulekit.tables.table import Table
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rulekit.audit.differences.compared import Compared, compare
-from rulekit.audit.differences.difference_lines import difference_lines
+from rulekit.audit.differences.compared import compare
+from rulekit.audit.differences.results import Compared, difference_lines
 from rulekit.errors import InputError
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph

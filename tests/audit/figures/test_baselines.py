@@ -7,9 +7,14 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
-from rulekit.audit.figures import baselines_beside
-from rulekit.audit.figures.baselines import MOST_FREQUENT, Baselines, measured_here, reported, sample_of
-from rulekit.audit.figures.baselines_beside import measured_beside
+from rulekit.audit.figures.baselines import (
+    MOST_FREQUENT,
+    Baselines,
+    measured_beside,
+    measured_here,
+    reported,
+    sample_of,
+)
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -38,8 +43,8 @@ def baselines(
 def test_where_the_process_beside_ends_early_this_one_measures(child: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table, y, fold = rows(60)
     sample = sample_of(table, y, np.ones(60), fold)
-    monkeypatch.setattr(baselines_beside, "_CHILD", child)
-    with baselines_beside.measured_beside() as measure:
+    monkeypatch.setattr("rulekit.audit.figures.baselines._CHILD", child)
+    with measured_beside() as measure:
         found = measure(sample, 60.0)()
     assert found == measured_here(sample, 60.0)
 

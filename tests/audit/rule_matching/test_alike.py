@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.audit.rule_matching.alike import Alike, dice
-from rulekit.audit.rule_matching.rule_parts import RuleParts, rule_parts
+from rulekit.audit.rule_matching.alike import Alike, RuleParts, dice, rule_parts
 from rulekit.graph.language.parsing import parse_graph
 
 HEADER = """rulekit rules 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rulekit.graph.language.text import parse_graph
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 

@@ -1,15 +1,19 @@
-"""What `compare` found as lines for people."""
+"""What a comparison of two models found: as values and JSON, and as lines for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from rulekit.audit.differences.compared import Compared, FlipSaid
+from rulekit.audit.checks.findings import row_as_json
+from rulekit.audit.differences.declared import Declared
 from rulekit.audit.differences.region_words import Region
-from rulekit.audit.differences.row_flips import GroupFlips
-from rulekit.audit.differences.rule_changes import RuleChange, SaidRule
+from rulekit.audit.differences.row_flips import GroupFlips, RowFlips
+from rulekit.audit.differences.rule_changes import RuleChange, RuleChanges, SaidRule
 from rulekit.graph.language.readable import counted, percent, weight
 from rulekit.graph.language.words import name, quoted
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
 
 Said = tuple[str, str]
@@ -18,6 +22,146 @@ Said = tuple[str, str]
 MOST_REGIONS, MOST_RULES, MOST_DECLARED = 6, 20, 12
 _WHOLE = 0.995
 """A bound on a share of rows from here on says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A row, by column its raw value (None: missing), and what each model decides for it.
+
+    data_row: its number in the table that was given, from 1; 0 of a row that was made. new: columns whose value is a
+    level that neither model knows.
+    """
+
+    row: Mapping[str, Any]
+    before: ClassLabel
+    after: ClassLabel
+    text: str
+    data_row: int = 0
+    new: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values; an infinity is a text."""
+        found = {"row": row_as_json(self.row), "before": self.before, "after": self.after}
+        return (
+            found
+            | ({"data_row": self.data_row} if self.data_row else {})
+            | ({"new_levels": list(self.new)} if self.new else {})
+        )
+
+
+Outcome = Literal["equal", "different", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlipSaid:
+    """A way in which two models differ: what each decides, a row that shows it, and where.
+
+    rows: of the table, None without one; cells: how many, where all were run. complete: whether the regions are all
+    there is. among: where there are no regions, what the rows of the table that flip have in common, in words.
+    """
+
+    before: ClassLabel
+    after: ClassLabel
+    rows: int | None
+    cells: int | None
+    witness: Witness | None
+    regions: tuple[Region, ...] = ()
+    complete: bool = False
+    among: str = ""
+
+    def as_dict(self, n_rows: int | None) -> dict[str, Any]:
+        """JSON values."""
+        found: dict[str, Any] = {"before": self.before, "after": self.after}
+        found |= {} if self.rows is None else {"rows": self.rows}
+        found |= {} if self.cells is None else {"cells": self.cells}
+        found |= {"witness": None if self.witness is None else self.witness.as_dict()}
+        where = [region.as_dict(n_rows) for region in self.regions]
+        return found | {"where": where, "where_is_complete": self.complete, "among": self.among}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Compared:
+    """How two models differ.
+
+    outcome: "equal" where it is proved that every row is decided alike, "different" where a row shows that it is not,
+    else "open", for the reason given. proved_by: "rules" (they are the same), "cells" (all were run), "logic", or ""
+    where nothing is proved of all rows. cells: how many combinations of cells there are, 0 where the rules are the
+    same. faults: why an artifact may not decide as the rules that it
+    carries, which leaves the outcome open at best. gap: the largest difference of a reported probability on the rows
+    of the table, None where that was not asked.
+    """
+
+    models: tuple[RuleGraph, RuleGraph]
+    outcome: Outcome
+    proved_by: Literal["rules", "cells", "logic", ""]
+    cells: int
+    flips: tuple[FlipSaid, ...]
+    rules: RuleChanges
+    declared: tuple[Declared, ...]
+    rows: RowFlips | None = None
+    reason: str = ""
+    gap: float | None = None
+    faults: tuple[str, ...] = ()
+    names: tuple[str, str] = ("A", "B")
+    classes: tuple[ClassLabel, ...] = field(default=())
+
+    @property
+    def equal(self) -> bool:
+        return self.outcome == "equal"
+
+    def with_faults(self, faults: Sequence[str]) -> Compared:
+        """The same, where artifacts were found not to decide, or not proved to decide, as the rules that they carry."""
+        if not faults:
+            return self
+        outcome: Outcome = "open" if self.equal else self.outcome
+        return replace(self, outcome=outcome, faults=tuple(faults), reason=self.reason or faults[0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values, for continuous integration and for reports."""
+        rows = self.rows
+        n_rows = None if rows is None else rows.n
+        groups = () if rows is None else rows.groups
+        found: dict[str, Any] = {
+            "outcome": self.outcome,
+            "equal": self.equal,
+            "proved_by": self.proved_by,
+            "reason": self.reason,
+            "cells": self.cells,
+            "models": [
+                {"name": name, "digest": graph.digest} for name, graph in zip(self.names, self.models, strict=True)
+            ],
+            "classes": list(self.classes),
+            "flips": [flip.as_dict(n_rows) for flip in self.flips],
+            "rules": {"same": self.rules.same, "changes": [change.as_dict() for change in self.rules.changes]},
+            "declared": [one.as_dict() for one in self.declared],
+        }
+        if rows is not None:
+            found["rows"] = {
+                "source": rows.source,
+                "n": rows.n,
+                "changed": rows.changed,
+                "share": rows.changed / rows.n,
+            }
+            found["largest_gap_of_probabilities"] = self.gap
+        if groups:
+            found["groups"] = [
+                {
+                    "column": group.column,
+                    "group": group.group,
+                    "n": group.n,
+                    "changed": group.changed,
+                    "flips": [{"before": f.before, "after": f.after, "rows": f.n} for f in group.flips],
+                    "decided": {"A": list(group.decided[0]), "B": list(group.decided[1])},
+                }
+                for group in groups
+            ]
+        return found | ({"faults": list(self.faults)} if self.faults else {})
+
+    def __str__(self) -> str:
+        return "\n".join(f"{word:<13}{text}" for word, text in difference_lines(self))
+
+    def __repr__(self) -> str:
+        return f"<Compared: {self.outcome}, {len(self.flips)} ways to differ, {len(self.rules.changes)} rules changed>"
 
 
 def difference_lines(compared: Compared, everything: bool = False) -> Iterator[Said]:
