@@ -23,7 +23,7 @@ from rulekit.learners.sizes.path import ModelPath
 class AdaBoostSettings(PointSettings):
     """Rounds and their conditions; all else is shared by every learner."""
 
-    n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    n_estimators: int = setting(100, whole(1), "most rounds; each adds one condition")
     min_rows: Any = setting(
         "auto", or_automatic(number(0)), "least weight of rows on either side of a cut (auto: 5, of few rows less)"
     )

@@ -51,7 +51,7 @@ class BoostedSettings(SizeSettings):
     """Whose models vote."""
 
     base: Any = setting("additive(max_rules=1)", BASE, "whose models vote: another learner, as cnll(size=1)")
-    n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one model")
+    n_estimators: int = setting(100, whole(1), "most rounds; each adds one model")
     draws: int | None = setting(
         None, whole(1, optional=True), "rows drawn by weight in a round (None: all rows, by their weights)"
     )

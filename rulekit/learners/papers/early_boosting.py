@@ -43,7 +43,7 @@ _MORE_ERROR = 1e-4  # what the code of the source adds to the error, so that a v
 class EarlyBoostingSettings(SizeSettings):
     """How conditions are found, and how they are joined."""
 
-    n_estimators: int = setting(100, whole(1), "most rounds, each of which adds one condition")
+    n_estimators: int = setting(100, whole(1), "most rounds; each adds one condition")
     vote: Literal["adaboost", "multiplicative", "accuracy", "majority"] = setting(
         "adaboost",
         one_of("adaboost", "multiplicative", "accuracy", "majority"),
