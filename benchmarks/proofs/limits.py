@@ -32,6 +32,8 @@ LEARNERS = (
     "additive",
     "cnll",
     "adaboost",
+    "adaboost-paper",
+    "boosted",
     "noisy-or",
     "ltu-tree",
     "ltu-tree-paper",
