@@ -9,6 +9,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "gramression": {"feature_length": 2, "price": 4.0},
     "mcmc": {"n_steps": 500, "n_chains": 1, "n_folds": 2},
     "adaboost": {"n_estimators": 4, "n_folds": 2},
+    "adaboost-paper": {"n_estimators": 4, "n_folds": 2},
+    "boosted": {"n_estimators": 2, "n_folds": 2},
     "cnll": {"n_units": 2, "n_folds": 2},
     "cnll-paper": {"n_units": 2, "n_folds": 2},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},

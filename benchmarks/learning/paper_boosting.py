@@ -27,6 +27,7 @@ from rulekit import AdaBoostStumpClassifier
 from rulekit.learners.boosting.stumps import best_stump, cuts_of, known_codes
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
+from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.tables.kinds.inference import infer
 
 Array = npt.NDArray[Any]
@@ -36,7 +37,7 @@ SOURCE_ERRORS += (0.444, 0.447, 0.450, 0.454, 0.505, 0.476, 0.484, 0.500, 0.493,
 SOURCE_TRAIN, SOURCE_TEST = 0.153343, 0.151711
 SIZES = (20, 100)
 LEFT_OUT = ("fnlwgt", "education", "relationship")
-DRAWN = {"weak": "resampled", "early_stop": False}
+DRAWN = {"weak": "resampled"}
 EVERY_CUT = {"max_bins": None, "min_rows": 0}
 
 
@@ -75,7 +76,7 @@ class Run:
 
 def run(rows: Rows, n_estimators: int, sizes: Sequence[int] = SIZES, **parameters: Any) -> Run:
     """One fit, read at several sizes; one that ended early is what it was."""
-    model = AdaBoostStumpClassifier(n_estimators, stopping="none", n_threads=1, **parameters).fit(rows.train, rows.y)
+    model = PaperAdaBoostClassifier(n_estimators, stopping="none", n_threads=1, **parameters).fit(rows.train, rows.y)
     history, graphs = model.history_, list(model.path_)
     at = [min(size, len(graphs)) - 1 for size in sizes]
     test = tuple(float(np.mean(graphs[k].predict(rows.test) != rows.y_test)) for k in at)
@@ -153,7 +154,7 @@ def forms(rows: Rows, seeds: int) -> list[str]:
         for weak in ("exact", "resampled"):
             drawn = weak == "resampled" or vote in ("majority", "accuracy")
             for size in SIZES:
-                settings = {"vote": vote, "weak": weak, "early_stop": False, **EVERY_CUT}
+                settings = {"vote": vote, "weak": weak, **EVERY_CUT}
                 runs = [run(rows, size, (size,), **settings, random_state=s) for s in range(seeds if drawn else 1)]
                 errors = (mean(r.train[0] for r in runs), mean(r.test[0] for r in runs))
                 found.append((f"{vote}, {weak}, {size} rounds", *errors))
@@ -188,7 +189,7 @@ def staged_answers(model: Any, rows: Rows, size: int) -> list[Array]:
 def beside_scikit_learn(rows: Rows, whole: Rows) -> list[str]:
     """Errors at both sizes, how many rows are decided alike, and where stumps on the same weights differ."""
     AdaBoostStumpClassifier(2, stopping="none").fit(rows.train[:1000], rows.y[:1000])  # compiles the kernels
-    ours = AdaBoostStumpClassifier(max(SIZES), stopping="none", early_stop=False, n_threads=1, **EVERY_CUT)
+    ours = PaperAdaBoostClassifier(max(SIZES), stopping="none", weak="exact", n_threads=1, **EVERY_CUT)
     levels = AdaBoostStumpClassifier(max(SIZES), stopping="none", n_threads=1)
     theirs = AdaBoostClassifier(n_estimators=max(SIZES), random_state=0)
     seconds = [timed(model, of) for model, of in ((ours, rows), (theirs, rows), (levels, whole))]

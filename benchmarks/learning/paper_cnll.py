@@ -28,11 +28,12 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
-from rulekit import AdaBoostStumpClassifier, CNLLClassifier, RuleGraph, Table
+from rulekit import CNLLClassifier, RuleGraph, Table
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import And, IsTrue, Or
 from rulekit.graph.rules import columns_of, counts
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
+from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.inference import infer
 
@@ -102,7 +103,7 @@ def noisy_run(case: Any, seed: int, **parameters: Any) -> dict[str, float]:
     X, y = noisy_logical(case, 1000, seed)
     X_test, y_test = noisy_logical(case, 1000, 10_000 + seed)
     model = CNLLClassifier(parsimony=0.25, **parameters).fit(X, y)
-    ours = AdaBoostStumpClassifier(STUMPS, stopping="none", early_stop=False).fit(X, y)
+    ours = PaperAdaBoostClassifier(STUMPS, stopping="none", weak="exact").fit(X, y)
     theirs = AdaBoostClassifier(n_estimators=STUMPS, random_state=0).fit(X, y)
     true = ((X_test[:, 0] * X_test[:, 1] + X_test[:, 2] * X_test[:, 3]) > 0).astype(int)
     graph = model.rule_graph_

@@ -28,9 +28,9 @@ from benchmarks.learning.paper_tables import STUDIES, Configuration, Study, numb
 from benchmarks.learning.peers.pages import FOLDER, replace_section
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
-from rulekit import AdaBoostStumpClassifier
 from rulekit.graph.rules import counts
 from rulekit.learners.contract import find_estimator
+from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.learners.sizes.choice import Curve
 
 Array = npt.NDArray[Any]
@@ -82,9 +82,9 @@ def error(predicted: Array, labels: Array) -> float:
 def fit_own_stumps(
     train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array], weak: str = "exact"
 ) -> Iterator[Record]:
-    """AdaBoostStumpClassifier at 15, 30 and 500 rounds, the levels and the missing cells as they are."""
-    settings: dict[str, Any] = {"stopping": "none", "early_stop": False, "max_bins": None, "min_rows": 0, "weak": weak}
-    model = AdaBoostStumpClassifier(max(STUMPS), n_threads=1, **settings).fit(*train)
+    """PaperAdaBoostClassifier at 15, 30 and 500 rounds, the levels and the missing cells as they are."""
+    settings: dict[str, Any] = {"stopping": "none", "max_bins": None, "min_rows": 0, "weak": weak}
+    model = PaperAdaBoostClassifier(max(STUMPS), n_threads=1, **settings).fit(*train)
     name = "our AdaBoost" if weak == "exact" else f"our AdaBoost, {weak}"
     graphs = list(model.path_)
     for rounds in STUMPS:

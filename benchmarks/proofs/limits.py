@@ -33,6 +33,8 @@ LEARNERS = (
     "cnll",
     "cnll-paper",
     "adaboost",
+    "adaboost-paper",
+    "boosted",
     "noisy-or",
     "ltu-tree",
     "ltu-tree-paper",

@@ -46,9 +46,7 @@ MODELS = (
     Model("plain rules", "adult_train", "rules", {"max_rules": 20, "stopping": "none"}, 50.0),
     Model("plain rules", "heloc", "rules", {"max_rules": 20, "stopping": "none"}, 50.0),
     Model("nested noisy formula", "adult_train", "cnll", {"n_units": 20}, 50.0),
-    Model(
-        "score card of single conditions", "adult_train", "adaboost", {"n_estimators": 150, "early_stop": False}, 200.0
-    ),
+    Model("score card of single conditions", "adult_train", "adaboost", {"n_estimators": 150}, 200.0),
     Model("score card of conjunctions", "adult_train", "additive", {"max_rules": 100, "stopping": "none"}, 200.0),
     Model("tree of linear threshold units", "magic_telescope", "ltu-tree"),
     Model("first of rule sets, several classes", "car_evaluation", "rules", {}, 50.0),

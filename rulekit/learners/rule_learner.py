@@ -78,7 +78,7 @@ class RuleLearner(ABC):
     A learner sets `word` (as the command calls it), `settings` (its frozen dataclass of parameters), `abilities`,
     `noun` (what its sizes are counted in) and `size_parameter` (the parameter that bounds them), and writes `learn`.
     The other methods that it may override have a default. estimator: "module:class" of its estimator, where the learner
-    itself is none. as_base: other defaults for a learner that votes in adaboost, where it is fitted a hundred times.
+    itself is none. as_base: other defaults for a learner that votes in boosted, where it is fitted a hundred times.
     """
 
     word: ClassVar[str] = ""

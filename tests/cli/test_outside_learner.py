@@ -22,7 +22,7 @@ from rulekit.learners.contract import GROUP, learner_names
 from samples.pages import ROOT, command_options, fences
 
 PAGE = fences((ROOT / "docs" / "learners.md").read_text("utf-8"))
-MODULE = next(fence.body for fence in PAGE if fence.kind == "python")
+MODULE = next(fence.body for fence in PAGE if fence.kind == "python" and "class CoveringClassifier" in fence.body)
 PROJECT = next(fence.body for fence in PAGE if fence.kind == "toml")
 
 
@@ -67,7 +67,7 @@ def test_its_own_faults_are_reported_as_its_own(
     with monkeypatch.context() as patch:  # of a learner that works for another one
         patch.setattr(covering, "best_clause", covering.failing)
         fault = "learner covering (package covering 1.0): ValueError: a condition that is none, raised in "
-        assert_refused(run(*given, "--learner", "adaboost", "--param", "base=covering"), fault)
+        assert_refused(run(*given, "--learner", "boosted", "--param", "base=covering"), fault)
     (package / "covering.py").write_text("import nowhere\n")
     sys.modules.pop("covering")
     said = ("learner covering (package covering 1.0)", "cannot be loaded", "No module named 'nowhere'")

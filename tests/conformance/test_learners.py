@@ -37,6 +37,8 @@ from rulekit.tables.table import Table
 SMALL: dict[str, dict[str, Any]] = {
     "additive": {"max_rules": 3, "n_folds": 2},
     "adaboost": {"n_estimators": 8, "n_folds": 2},
+    "adaboost-paper": {"n_estimators": 8, "n_folds": 2},
+    "boosted": {"n_estimators": 2, "n_folds": 2},
     "cnll": {"n_units": 4, "n_folds": 2},
     "cnll-paper": {"n_units": 3, "n_folds": 2},
     "gramression": {"feature_length": 2, "price": 4.0},

@@ -9,14 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.arrays import Floats
 from rulekit.errors import InputError
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import Linear
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.boosting.learned_votes import LearnedVotes
 from rulekit.learners.boosting.learner import AdaBoostStumps
-from rulekit.learners.boosting.majority import MajorityVote
-from rulekit.learners.boosting.sums import Boosted
-from rulekit.learners.contract import Frame, Model
+from rulekit.learners.boosting.sums import Voting
+from rulekit.learners.contract import Frame
 from rulekit.learners.data.inputs import check_rows
 from rulekit.learners.models.giving_points import Pointed
 from rulekit.tables.table import Table
@@ -28,9 +24,9 @@ class AdaBoostStumpClassifier(RuleClassifier, AdaBoostStumps):
     The points of a column's values are the sums of the votes of its conditions. The reported probability is
     1 / (1 + exp(-2 sum)) (J. Friedman, T. Hastie and R. Tibshirani, Additive Logistic Regression, 2000), which
     exaggerates as rounds are added. `history_` has of each round the edge 1/2 - error over guessing, the vote alpha,
-    and of AdaBoost the factor z by which the weights of all rows change, and what the training error cannot be above:
+    and the factor z by which the weights of all rows change, and what the training error cannot be above:
     `bound`, the product of all z, and `edge_bound`, exp(-2 * the sum of all edges squared) (Freund & Schapire, 1997,
-    theorem 6). With `base` models of another learner vote in the place of conditions.
+    theorem 6).
     """
 
     def margins(self, X: Any, y: Any) -> Floats:
@@ -72,13 +68,10 @@ class AdaBoostStumpClassifier(RuleClassifier, AdaBoostStumps):
         return np.asarray(found[own, np.arange(rows.n_rows)])
 
 
-def _votes(model: Model, frame: Frame, rows: Table) -> Floats:
+def _votes(model: Any, frame: Frame, rows: Table) -> Floats:
     """The share of the votes for yes less that of those for no, by row [n]; of whole points that before they were."""
     model = model.source if isinstance(model, Pointed) else model
-    node = model.score(frame, "").node
-    if isinstance(model, Boosted | LearnedVotes) and isinstance(node, Linear):
-        return np.asarray(evaluate_nodes([node], rows)[node]) / (model.votes or 1.0)
-    if isinstance(model, MajorityVote):
-        return np.asarray(np.mean([2.0 * answers - 1.0 for answers in model.answers(frame, rows)], axis=0))
-    yes = model.decides((), 1)  # type: ignore[arg-type]  # without any round all rows are decided alike
+    if isinstance(model, Voting):
+        return model.shares(frame, rows)
+    yes = model.decides((), 1)  # without any round all rows are decided alike
     return np.full(rows.n_rows, 1.0 if yes[0] else -1.0)

@@ -1,74 +1,66 @@
-"""Rounds of boosting: weights of the rows, a stump, its vote (docs/adaboost.md says which forms there are).
+"""Rounds of AdaBoost: weights of the rows, a stump, its vote; and what a model notes of its rounds.
 
-AdaBoost (Y. Freund and R. Schapire, A Decision-Theoretic Generalization of On-Line Learning, 1997): each round finds
-the stump of the least weighted error, gives it the vote ln((1 - error) / error) / 2, and multiplies the weight of every
-row by exp(-vote) where the stump is right and by exp(vote) where it is wrong. The forms before it, and the code with
-draws, are those of J. Kun, Weak Learning, Boosting, and the AdaBoost algorithm (2015).
+Y. Freund and R. Schapire, A Decision-Theoretic Generalization of On-Line Learning, 1997: each round finds the stump of
+the least weighted error, gives it the vote ln((1 - error) / error) / 2, and multiplies the weight of every row by
+exp(-vote) where the stump is right and by exp(vote) where it is wrong.
 
 A row's factor depends on its own cells and label alone. The sums are of integers, its weight times the factor in steps
-of a power of two, so that the stumps depend neither on the order of the rows nor on the number of threads; draws, and
-parts of the rows, depend on the order and the seed.
+of a power of two, so that the stumps depend neither on the order of the rows nor on the number of threads.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.boosting.majority import MajorityVote
-from rulekit.learners.boosting.resampled import drawn_rows, resampled_stump
+from rulekit.arrays import Bools, Ints
 from rulekit.learners.boosting.row_passes import multiply, parts_of, weigh
-from rulekit.learners.boosting.settings import AdaBoostSettings
-from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, judged, known_codes
+from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
 from rulekit.learners.contract import Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.sizes.path import ModelPath
 
-ADAPTIVE = ("adaboost", "multiplicative")
 LEAST_VOTE = 2.0**-11
-_LEAST_ERROR = 1e-6  # a stump without an error gets a finite vote
-_MORE_ERROR = 1e-4  # what the code of the source adds to the error for that
+LEAST_ERROR = 1e-6  # a stump without an error gets a finite vote
 _ROW_BITS, _SEEN_BITS = 16, 40
 _BITS = 52  # of the weights of all rows together
+_SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 
 
 def rounds(question: Question) -> Learning:
-    """A model after each round; with early_stop until a stump is always right or none is better than guessing."""
+    """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
-    adaptive = settings.vote in ADAPTIVE
-    weak, weights = _Weak(question), RowWeights(problem, question.n_threads)
-    votes, majority, bounds = Votes(problem, bool(question.plan), question.n_threads), MajorityVote(()), Bounds()
+    weights, votes = RowWeights(problem, question.n_threads), Votes(problem, bool(question.plan), question.n_threads)
+    cuts, known, bounds = cuts_of(problem, settings.min_rows), known_codes(problem), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
-        shown = weights.whole() if adaptive else weak.part(weights.rows)
-        stump = weak.stump(shown)
-        if not adaptive:
-            stump = judged(problem, weights.rows, stump.column, stump.votes)
-        vote, error = vote_of(stump, settings), stump.error
-        ended = settings.early_stop and adaptive
-        if (ended and (vote < LEAST_VOTE or error >= 0.5)) or votes.largest + abs(vote) > LARGEST_SUM:
+        whole = weights.whole()
+        stump = best_stump(problem, whole, cuts, known, question.n_threads, settings.missing_never_helps)
+        vote = round(vote_of(stump.error) / FINE) * FINE
+        if vote < LEAST_VOTE or stump.error >= 0.5 or votes.largest + vote > LARGEST_SUM:
             return None
         codes = stump.codes(problem)
         yes = votes.add(stump, vote, codes)
+        z = weights.turn(stump, codes, vote)
+        said = {"edge": 0.5 - stump.error, "alpha": vote, **bounds.after(0.5 - stump.error, z)}
         wrong = weight_of(problem, yes != (problem.labels == 1))
-        said = {"edge": 0.5 - error, "alpha": vote}
-        objective = wrong
-        if adaptive:
-            z = weights.turn(stump, codes, vote if settings.vote == "adaboost" else math.log(settings.factor))
-            objective = weights.loss
-            if settings.vote == "adaboost":
-                said |= bounds.after(0.5 - error, z)
-        majority = majority.with_stump(stump)
-        model = majority if settings.vote == "majority" else votes.card
-        yield Candidate(size, objective, wrong, model, said=said)
-        if ended and stump.wrong == 0:
+        yield Candidate(size, weights.loss, wrong, votes.card, said=said)
+        if stump.wrong == 0:
             return None
     return None
+
+
+def vote_of(error: float) -> float:
+    """What an answer counts: half the log of the odds that it is right."""
+    error = max(error, LEAST_ERROR)
+    return 0.5 * math.log(max(1.0 - error, LEAST_ERROR) / error)
 
 
 def weight_of(problem: Problem, rows: Bools) -> float:
@@ -76,64 +68,6 @@ def weight_of(problem: Problem, rows: Bools) -> float:
     if problem.weights.strides == (0,):
         return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
     return sum(int(problem.weights[part][rows[part]].sum()) for part in parts_of(len(rows))) * problem.weight_unit
-
-
-def vote_of(stump: Stump, settings: AdaBoostSettings) -> float:
-    """What a stump's answer counts, a multiple of FINE: 1, its accuracy, or half the log of the odds that it is right.
-
-    Without early_stop with the 0.0001 that the code of the source adds to the error in the denominator.
-    """
-    if settings.vote == "majority":
-        return 1.0
-    vote = 1.0 - stump.error
-    if settings.vote == "adaboost":
-        error = max(stump.error, _LEAST_ERROR) if settings.early_stop else stump.error
-        more = 0.0 if settings.early_stop else _MORE_ERROR
-        vote = 0.5 * math.log(max(1.0 - error, _LEAST_ERROR) / (error + more))
-    return round(vote / FINE) * FINE
-
-
-class _Weak:
-    """The stump of a round, of all rows or of draws, and the parts of the rows that the early forms show it."""
-
-    def __init__(self, question: Question) -> None:
-        self.question, self.settings = question, question.settings
-        self.cuts = cuts_of(question.problem, self.settings.min_rows)
-        self.resampled = self.settings.weak == "resampled"
-        self.sees_all = not self.resampled and self.settings.vote in ADAPTIVE
-        self.known = known_codes(question.problem)
-        self.rng = np.random.default_rng((question.seed, question.index))
-
-    def stump(self, weights: Ints) -> Stump:
-        """The stump for rows of these weights [n]."""
-        problem, never = self.question.problem, self.settings.missing_never_helps
-        if not self.resampled:
-            threads, impurity = self.question.n_threads, self.settings.weak == "gini"
-            stump = best_stump(problem, weights, self.cuts, self.known, threads, never, impurity=impurity)
-            if self.sees_all or stump.column is None:
-                return stump
-            return self._for_all(weights, weights, stump.column, stump.votes)
-        rows = drawn_rows(weights, int(self.settings.draws), self.rng)
-        drawn = np.bincount(rows, minlength=len(weights))
-        if not problem.columns:
-            return best_stump(problem, drawn, (), (), 1)
-        return self._for_all(weights, drawn, *resampled_stump(problem, rows, self.cuts, never))
-
-    def _for_all(self, weights: Ints, shown: Ints, column: int, votes: Floats) -> Stump:
-        """A stump that votes on levels and missing cells that were not shown, too: as most of what was shown."""
-        problem, known = self.question.problem, self.known[column]
-        most = 1.0 if 2 * int(shown[problem.labels == 1].sum()) > int(shown.sum()) else -1.0
-        votes[known & (votes == 0.0)] = most
-        answers = np.unique(votes[known])
-        return judged(problem, weights, *((column, votes) if len(answers) > 1 else (None, answers)))
-
-    def part(self, weights: Ints) -> Ints:
-        """The weights [n] of as many rows, by chance, as each round gets of them all; the others have none."""
-        each = max(1, len(weights) // int(self.settings.n_estimators))
-        chosen = self.rng.choice(len(weights), each, replace=False, shuffle=False)
-        shown = np.zeros(len(weights), dtype=np.int64)
-        shown[chosen] = weights[chosen]
-        return shown
 
 
 class RowWeights:
@@ -203,3 +137,32 @@ class Bounds:
         self.product *= z
         self.squares += edge * edge
         return {"z": z, "bound": self.product, "edge_bound": math.exp(-2.0 * self.squares)}
+
+
+def noted_rounds(runs: Sequence[Run], path: ModelPath) -> list[dict[str, Any]]:
+    """For each question all rounds that a model of the path has, and the margins after as many as one of them has."""
+    notes = []
+    for run, places in zip(runs, zip(path.chosen, *path.rows.values(), strict=True), strict=True):
+        made, problem = run.path[: max(places)], run.question.problem
+        note = {name: _short(each.said[name] for each in made) for name in ("edge", "z")}
+        note["error"] = _short(each.error / problem.total for each in made)
+        margins = {str(n): _margins(made[n - 1].model, problem) for n in sorted(set(places)) if n}
+        notes.append({**note, "margins": margins, "weighted": problem.weights.strides != (0,)})
+    return notes
+
+
+def _margins(model: Any, problem: Problem) -> list[float]:
+    """The least margins that these shares of the rows, by weight, are not above (R. Schapire and others, 1998)."""
+    margins = np.empty(len(problem.labels))
+    for rows, codes in problem.codes.parts(len(margins)):
+        n = rows.stop - rows.start
+        margins[rows] = model.totals(codes, n)
+    margins *= np.where(problem.labels == 1, 1.0, -1.0) / (model.votes or 1.0)
+    order = np.argsort(margins)
+    below = np.cumsum(problem.weights[order])
+    return _short(margins[order[np.searchsorted(below, np.maximum(_SHARES * float(below[-1]), 1.0))]])
+
+
+def _short(values: Iterable[float]) -> list[float]:
+    """Numbers of nine digits, with which the product of 300 factors Z has six."""
+    return [float(f"{value:.9g}") for value in values]

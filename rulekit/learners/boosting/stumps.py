@@ -1,4 +1,4 @@
-"""Stumps: one condition on one column, or none, and the one of the least weighted error or of the least impurity."""
+"""Stumps: one condition on one column, or none, and the one of the least weighted error."""
 
 from __future__ import annotations
 
@@ -107,31 +107,22 @@ def best_stump(
     known: Sequence[Bools],
     n_threads: int,
     missing_never_helps: bool = False,
-    *,
-    impurity: bool = False,
 ) -> Stump:
     """The stump of the least weighted error; of equals the constant one, then the first column and the lowest cut.
 
     Where its column is monotone it votes that way only. missing_never_helps: missing cells and levels never seen are
-    voted against. impurity: the one whose sides have the least Gini impurity, each of which votes as most of its weight
-    has it; where both vote alike it is the constant one.
+    voted against.
 
     weights [n]: in place of the problem's, of a total below 2^53, so that every count is exact. cuts: see `cuts_of`;
     known: see `known_codes`.
     """
-    leads = leads_by_code(problem, weights, n_threads)
-    sums = leads_by_code(problem, weights, n_threads, np.ones_like(problem.labels)) if impurity else leads
-    total = int(weights.sum())
+    leads, total = leads_by_code(problem, weights, n_threads), int(weights.sum())
     # of all codes of any column together
     lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
-    worth = float(_purity(lead, total)) if impurity else abs(lead)
-    best: tuple[float, int | None, Floats] = (worth, None, np.array([1.0 if lead > 0 else -1.0]))
+    best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, column in enumerate(problem.columns):
         against = first_code(column) if missing_never_helps else 0
-        if impurity:
-            found, votes = _purest_votes(column, leads[j], sums[j], known[j], cuts[j], against)
-        else:
-            found, votes = votes_of(column, leads[j], known[j], cuts[j], against)
+        found, votes = votes_of(column, leads[j], known[j], cuts[j], against)
         if found > best[0]:
             best = found, j, votes
     _, where, votes = best
@@ -170,50 +161,3 @@ def votes_of(column: BinnedColumn, lead: Ints, known: Bools, cuts: Bools, agains
         side = -column.feature.monotone
     votes[first : first + cut + 1], votes[first + cut + 1 :] = side, -side
     return int(ahead[:first].sum() + own[cut]), votes
-
-
-def _purest_votes(
-    column: BinnedColumn, lead: Ints, weight: Ints, known: Bools, cuts: Bools, against: int
-) -> tuple[float, Floats]:
-    """How pure the best sides of a column are, and their votes [n_codes].
-
-    What stands before the first code of the order, missing cells, is a side of its own; levels are cut in the order of
-    their share of label 1, in which two sides of the least impurity are found (L. Breiman and others, Classification
-    and Regression Trees, 1984, theorem 4.5).
-    """
-    first = first_code(column)
-    votes = np.where(known, np.where(lead > 0, 1.0, -1.0), 0.0)
-    votes[:against] = -1.0
-    # A side that may not vote as it is adds nothing.
-    purity = float(np.sum(np.where(votes * lead > 0, _purity(lead, weight), 0.0)[:first]))
-    order = np.arange(first, len(lead))
-    if not column.ordered:
-        share = np.divide(lead, weight, out=np.full(len(lead), -2.0), where=weight > 0)
-        order = order[np.argsort(share[order], kind="stable")]
-        cuts = np.ones(len(order), dtype=bool)
-    if not len(order):
-        return purity, votes
-    below, weight_below = np.cumsum(lead[order]), np.cumsum(weight[order])
-    above, weight_above = below[-1] - below, weight_below[-1] - weight_below
-    sides = _purity(below, weight_below) + _purity(above, weight_above)
-    low, high = np.where(below > 0, 1.0, -1.0), np.where(above > 0, 1.0, -1.0)
-    low[-1:] = high[-1:] = 1.0 if below[-1] > 0 else -1.0
-    allowed = cuts & (column.feature.monotone * (high - low) >= 0.0)
-    cut = int(np.argmax(np.where(allowed, sides, -1.0)))
-    votes[order[: cut + 1]], votes[order[cut + 1 :]] = low[cut], high[cut]
-    if not column.ordered:
-        votes[first:][~known[first:]] = 0.0
-    return purity + float(sides[cut]), votes
-
-
-def _purity(lead: Ints | int, weight: Ints | int) -> Floats:
-    """The weight less its Gini impurity, but for a constant: lead^2 / weight, 0 of no weight."""
-    leads, weights = np.asarray(lead, dtype=np.float64), np.asarray(weight, dtype=np.float64)
-    return np.asarray(np.divide(leads * leads, weights, out=np.zeros(leads.shape), where=weights > 0))
-
-
-def judged(problem: Problem, weights: Ints, where: int | None, votes: Floats) -> Stump:
-    """A stump with the weight [n] of the rows on which its votes are right and wrong."""
-    answers = np.broadcast_to(votes, len(weights)) if where is None else votes[problem.codes[where]]
-    right = int(weights[(answers > 0.0) == (problem.labels == 1)].sum())
-    return Stump(where, votes, right, int(weights.sum()) - right)

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.nodes import Node
 from rulekit.learners.boosting.row_passes import add_votes
 from rulekit.learners.boosting.stumps import Stump
+from rulekit.learners.contract import Frame
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
+from rulekit.learners.models.giving_points import totals_of
+from rulekit.tables.table import Table
 
 FINE = 2.0**-32
 LARGEST_SUM = 2.0**13
@@ -33,6 +39,27 @@ class Boosted(ScoreCard):
     """A score card of votes; votes: the sum of their sizes, which is the largest that a row's sum can have."""
 
     votes: float = 0.0
+
+    def totals(self, codes: Codes, n_rows: int) -> Floats:
+        """The votes for yes less those for no [n]."""
+        return totals_of(self.terms(), codes, n_rows)
+
+    def shares(self, frame: Frame, rows: Table) -> Floats:
+        """The same of rows of a table [n], as a share of all votes."""
+        return share_of_votes(self.score(frame, "").node, rows, self.votes)
+
+
+@runtime_checkable
+class Voting(Protocol):
+    """A model of votes."""
+
+    def shares(self, frame: Frame, rows: Table) -> Floats:
+        """The votes for yes less those for no [n] of rows of a table, as a share of all votes."""
+
+
+def share_of_votes(total: Node, rows: Table, votes: float) -> Floats:
+    """What a sum of votes is on rows of a table [n], as a share of all votes."""
+    return np.asarray(evaluate_nodes([total], rows)[total]) / (votes or 1.0)
 
 
 @dataclass(slots=True, eq=False)

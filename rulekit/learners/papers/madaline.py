@@ -58,7 +58,7 @@ class MadalineSettings(PaperUnitSettings):
         "how all units are trained: by the paper's rule, or by back-propagation",
     )
     n_passes: int = setting(5, whole(1), "times that each row is seen")
-    n_networks: int = setting(5, whole(1), "networks of different orders of the rows, of which the best is kept")
+    n_networks: int = setting(5, whole(1), "networks of different orders of the rows; the best is kept")
     choice: Literal["auto", "least", "closest"] = setting(
         "auto",
         one_of("auto", "least", "closest"),

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit import AdaBoostStumpClassifier
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import AtLeast
+from rulekit.learners.boosting.learner import AdaBoostSettings
 from rulekit.learners.boosting.rounds import rounds
-from rulekit.learners.boosting.settings import AdaBoostSettings
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.boosting.sums import FINE, Boosted, Votes
 from rulekit.learners.contract import NO_WATCH, Candidate, Question
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
+from rulekit.learners.papers.early_boosting import EarlyBoostingSettings, PaperAdaBoostClassifier, early_rounds
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -44,8 +44,12 @@ def problem_of(seed: int) -> Problem:
 
 
 def learned(problem: Problem, n_estimators: int, **settings: Any) -> list[Candidate]:
-    chosen = AdaBoostSettings(n_estimators=n_estimators, min_rows=0.0, draws=60, **settings)
-    return list(rounds(Question("yes", 0, problem, chosen, 0, 1, NO_WATCH, plan=True)))
+    """By the learner of the source where it says how, else by the default."""
+    if not settings:
+        default = AdaBoostSettings(n_estimators=n_estimators, min_rows=0.0)
+        return list(rounds(Question("yes", 0, problem, default, 0, 1, NO_WATCH, plan=True)))
+    chosen = EarlyBoostingSettings(n_estimators=n_estimators, min_rows=0.0, draws=60, **settings)
+    return list(early_rounds(Question("yes", 0, problem, chosen, 0, 1, NO_WATCH, plan=True)))
 
 
 @pytest.mark.long_from("problems", 200)
@@ -114,17 +118,23 @@ def _alike(problem: Problem, kept: list[tuple[Stump, float]], step: float, yes: 
     return all(vote for _, vote in each) and np.array_equal(np.asarray(sums) > 0.0, yes)
 
 
+def test_the_default_is_the_exact_form_of_the_source() -> None:
+    for seed in range(20):
+        problem = problem_of(seed)
+        ours, theirs = learned(problem, 8), learned(problem, 8, weak="exact", early_stop=True)
+        assert [made.said for made in ours] == [made.said for made in theirs]
+        assert [made.error for made in ours] == [made.error for made in theirs]
+
+
 def test_the_majority_of_learners_on_parts_of_the_rows_is_an_at_least() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 9, (900, 3)).astype(np.float32)
     y = (X[:, 0] > 4) ^ (rng.random(900) < 0.1)
-    model = AdaBoostStumpClassifier(9, vote="majority", stopping="none", random_state=0).fit(X, y)
+    model = PaperAdaBoostClassifier(9, vote="majority", weak="exact", stopping="none", random_state=0).fit(X, y)
     decision = model.rule_graph_.decision
     assert isinstance(decision, Fires)
     assert isinstance(model.path_.paths[0].candidates[-1].model.score(model.path_.frame, "").node, AtLeast)
     assert model.score(X, y) > 0.85
-    with pytest.raises(InputError, match="a majority vote is one rule"):
-        AdaBoostStumpClassifier(9, vote="majority", forbid=["x0,x1"]).fit(X, y)
 
 
 @pytest.mark.parametrize("vote", ["adaboost", "majority"])
@@ -133,7 +143,7 @@ def test_margins_are_above_0_where_the_label_is_decided(vote: str, n_classes: in
     rng = np.random.default_rng(1)
     X = rng.integers(0, 9, (300, 3)).astype(np.float32)
     y = np.array(["no", "yes", "so"])[np.minimum(X[:, 0].astype(int) // 4, n_classes - 1)]
-    model = AdaBoostStumpClassifier(6, vote=vote, stopping="none").fit(X, y)
+    model = PaperAdaBoostClassifier(6, vote=vote, weak="exact", stopping="none").fit(X, y)
     margins = model.margins(X, y)
     assert np.abs(margins).max() <= 1.0
     if n_classes == 2:
@@ -151,7 +161,7 @@ def test_draws_are_those_of_the_seed() -> None:
     y = X[:, 0] + X[:, 1] > 0
 
     def made(seed: int) -> str:
-        model = AdaBoostStumpClassifier(6, weak="resampled", stopping="none", early_stop=False, random_state=seed)
+        model = PaperAdaBoostClassifier(6, stopping="none", random_state=seed)
         return model.fit(X, y).rule_graph_.digest
 
     assert made(0) == made(0)

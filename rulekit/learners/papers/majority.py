@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Node
 from rulekit.learners.boosting.stumps import Stump
@@ -22,10 +22,6 @@ class MajorityVote:
 
     stumps: tuple[Stump, ...]
 
-    def with_stump(self, stump: Stump) -> MajorityVote:
-        """The majority of these and one more."""
-        return MajorityVote((*self.stumps, stump))
-
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] on which more than half of the stumps say yes."""
         count = np.zeros(n_rows, dtype=np.int64)
@@ -33,11 +29,11 @@ class MajorityVote:
             count += stump.votes[0] > 0.0 if stump.column is None else (stump.votes > 0.0)[codes[stump.column]]
         return np.asarray(2 * count > len(self.stumps))
 
-    def answers(self, frame: Frame, rows: Table) -> list[Bools]:
-        """What each stump says of rows of a table [n]."""
+    def shares(self, frame: Frame, rows: Table) -> Floats:
+        """The stumps for yes less those for no of rows of a table [n], as a share of all."""
         nodes = [_condition(stump, frame) for stump in self.stumps]
         values = evaluate_nodes(list(dict.fromkeys(nodes)), rows)
-        return [np.asarray(values[node]) for node in nodes]
+        return np.asarray(np.mean([2.0 * values[node] - 1.0 for node in nodes], axis=0))
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """At least as many of the conditions as are more than half."""

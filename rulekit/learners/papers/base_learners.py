@@ -20,10 +20,9 @@ from rulekit.learners.settings import Settings
 from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
 from rulekit.names import near_names
 
-STUMP = "stump"
 BASE = Allowed(
     lambda value: isinstance(value, RuleLearner) or (isinstance(value, str) and value != ""),
-    f"'{STUMP}', a learner such as 'cnll' or 'cnll(size=1)', or an unfitted learner",
+    "a learner such as 'cnll' or 'cnll(size=1)', or an unfitted learner",
 )
 _WRITTEN = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)  # a word as entry points have it: noisy-or
 _ITS_OWN = {"stopping", "n_folds", "parsimony", "points", "start", "freeze", *(item.name for item in fields(Settings))}
@@ -50,6 +49,7 @@ class BaseLearner:
         question = Question(
             *(watch.label, watch.index, seen, self.settings, watch.seed, watch.n_threads, watch.watch),
             plan=self.question.plan,
+            fold=True,  # only what is decided counts, and not what is reported of it
         )
         most = int(getattr(self.settings, self.learner.size_parameter, 0))
         plan = LearningPlan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))

@@ -1,30 +1,109 @@
-"""AdaBoost over models of another learner: each round learns one from weighted or drawn rows, and gives it a vote.
+"""The learner boosted: AdaBoost over models of another learner, each of which gets a vote.
 
-As over stumps (`rounds`), with any hypothesis in their place (Y. Freund and R. Schapire, A Decision-Theoretic
-Generalization of On-Line Learning, 1997). A vote is a multiple of 2^-10 as soon as it is found, and turns the weights
-of the rows as it is, so that the model has the very votes that were learned, every sum is exact, and the bounds hold.
+As over stumps (rulekit.learners.boosting.rounds), with any hypothesis in their place (Y. Freund and R. Schapire, A
+Decision-Theoretic Generalization of On-Line Learning, 1997). A vote is a multiple of 2^-10 as soon as it is found, and
+turns the weights of the rows as it is, so that the model has the very votes that were learned, every sum is exact, and
+the bounds hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
-from rulekit.learners.boosting.base_learners import BaseLearner
-from rulekit.learners.boosting.resampled import drawn_rows
-from rulekit.learners.boosting.rounds import LEAST_VOTE, Bounds, RowWeights, vote_of, weight_of
+from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
+from rulekit.learners.boosting.rounds import (
+    LEAST_VOTE,
+    Bounds,
+    RowWeights,
+    noted_rounds,
+    vote_of,
+    weight_of,
+)
 from rulekit.learners.boosting.stumps import Stump
-from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID
-from rulekit.learners.contract import Candidate, Frame, Learning, Model, Question, Score
+from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID, share_of_votes
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Model, Question, Score, setting
+from rulekit.learners.data.classes import refuse_columns
 from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.models.assembly import deciding_node
+from rulekit.learners.papers.base_learners import BASE, BaseLearner, base_of
+from rulekit.learners.papers.paper_stumps import drawn_rows, in_own_order
+from rulekit.learners.parameters import whole
+from rulekit.learners.settings import SizeSettings
+from rulekit.learners.sizes.path import ModelPath
+from rulekit.tables.table import Table
 
 _GRID = 2.0**-10
 _ANSWERS = np.array([-1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class BoostedSettings(SizeSettings):
+    """Whose models vote."""
+
+    base: Any = setting("additive(max_rules=1)", BASE, "whose models vote: another learner, as cnll(size=1)")
+    n_estimators: int = setting(100, whole(1), "most rounds; each adds one model")
+    draws: int | None = setting(
+        None, whole(1, optional=True), "rows drawn by weight in a round (None: all rows, by their weights)"
+    )
+
+
+class BoostedClassifier(AdaBoostStumpClassifier):
+    """Models of another learner that vote as AdaBoost's conditions do (Y. Freund and R. Schapire, 1997).
+
+    Each round learns a model from the rows by weight, which say yes or no; its error on all rows by weight gives its
+    vote. `history_` has the figures of the theorem, see AdaBoostStumpClassifier.
+    """
+
+    word = "boosted"
+    estimator = ""
+    settings = BoostedSettings
+    abilities: ClassVar[frozenset[Ability]] = frozenset(
+        (
+            *("missing", "categories", "memory", "several", "ranked", "weights"),
+            *("monotone", "missing_never_helps"),
+        )
+    )
+
+    def check(self, settings: BoostedSettings) -> None:
+        """Raise InputError for a base learner that there is not."""
+        base_of(settings, 1.0)
+
+    def resolve(self, settings: BoostedSettings, rows: float) -> BoostedSettings:
+        """The settings as they are."""
+        return settings
+
+    def prepare(
+        self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
+    ) -> list[Question]:
+        """The questions, with what the base learner makes of them."""
+        settings: BoostedSettings = questions[0].settings
+        refuse_for_sums(settings, classes)
+        base = base_of(settings, problem.total)
+        refuse_columns(type(base.learner), data, settings.ordered is not None)
+        asked = [replace(each, settings=base.settings) for each in questions]
+        own = base.learner.prepare(problem, asked, data, classes)
+        return [
+            replace(question, problem=inner.problem, plan=replace(base, question=inner))
+            for question, inner in zip(questions, own, strict=True)
+        ]
+
+    def learn(self, question: Question) -> Learning:
+        """The votes after each round."""
+        return learned_rounds(question)
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Note the rounds, of whose votes the theorem speaks."""
+        path.provenance["rounds"] = noted_rounds(runs, path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +128,10 @@ class LearnedVotes:
         return sum(
             (alpha * _ANSWERS[each.decides(codes, n_rows).view(np.uint8)] for each, alpha in both), np.zeros(n_rows)
         )
+
+    def shares(self, frame: Frame, rows: Table) -> Floats:
+        """The same of rows of a table [n], as a share of all votes."""
+        return share_of_votes(self.score(frame, "").node, rows, self.votes)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
@@ -99,17 +182,18 @@ def learned_rounds(question: Question) -> Learning:
     assert isinstance(base, BaseLearner)
     weights, bounds, rng = RowWeights(problem), Bounds(), np.random.default_rng((question.seed, question.index))
     found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
+    order = in_own_order(problem, question.seed)
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         whole = weights.whole()
         shown = weights.coarse()
-        if settings.weak == "resampled":
-            shown = np.bincount(drawn_rows(whole, int(settings.draws), rng), minlength=len(whole))
+        if settings.draws is not None:
+            shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
         model = base.learned(problem, shown, question).model
         codes = _decided(model, question).view(np.uint8)
         right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
         answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
-        vote = round(vote_of(answers, settings) / _GRID) * _GRID
+        vote = round(vote_of(answers.error) / _GRID) * _GRID
         if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
             return None
         found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
