@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.additive.layout import Block, Layout
 from rulekit.learners.additive.literals import Literal, Literals, Penalties
-from rulekit.learners.sums_of_rows.kernels import compiled
+from rulekit.learners.sums_of_rows.kernels import compiled_unless
 from rulekit.schema import MISSING_CODE
 
 GRADIENT, CURVATURE, WEIGHT = 0, 1, 2
@@ -270,7 +270,45 @@ def judged(asked: PartialSums) -> BestPartialSums:
     return found
 
 
-@compiled
+def _judge_at_once(
+    sums: Any, totals: Any, everything: Any, units: Any, starts: Any, damping: float, least: int, signs: Any,
+    directions: Any, against: Any, barred: Any, prices: Any, fixed: Any, alone: bool, best: Any, at: Any, sign: Any,
+) -> None:  # fmt: skip
+    sizes = np.diff(starts)
+    within = np.repeat(np.arange(len(sizes)), sizes)
+    below = np.cumsum(sums, axis=1)
+    before = np.concatenate([np.zeros_like(below[:, :1]), below], axis=1)[:, starts[:-1]]
+    below = below - before[:, within]
+    known = below[:, starts[1:] - 1]
+    unknown, known = (totals[:, None] - known)[:, within], known[:, within]
+    base, rest = everything[0] * units[0], everything[1] * units[1]
+    place = np.arange(sums.shape[1])
+    for option in range(8 if alone else 4):
+        part = below if option < 4 else sums
+        inside = part if option // 2 % 2 == 0 else known - part
+        inside = inside + unknown if option % 2 else inside
+        gradient, curvature, weight = inside[..., 0] * units[0], inside[..., 1] * units[1], inside[..., 2]
+        share = curvature / rest
+        away = gradient - base * share
+        value = away * away / (curvature * (1.0 - share) + damping) - fixed[:, None]
+        value = value - prices if option < 4 else value
+        own = np.where(away < 0.0, 1, -1)
+        legal = (weight >= least) & (everything[2] - weight >= least) & (weight < totals[:, None, 2])
+        legal &= sums[..., 2] > 0
+        if option % 2:
+            legal &= (unknown[..., 2] > 0) | against[within]
+        legal &= ~barred[:, within] & ((signs[:, None] == 0) | (own == signs[:, None]))
+        legal &= ~against[within] | (own == (-1 if option % 2 else 1))
+        way = directions[within] * (1 if option // 2 % 2 else -1)
+        legal &= (way == 0) | (own == way)
+        value = np.where(legal, value, -np.inf)
+        best[option] = np.maximum.reduceat(value, starts[:-1], axis=1)
+        first = np.where(value == best[option][:, within], place, len(place))
+        at[option] = np.minimum(np.minimum.reduceat(first, starts[:-1], axis=1), len(place) - 1)
+        sign[option] = np.take_along_axis(own, at[option], axis=1)
+
+
+@compiled_unless(_judge_at_once)
 def _judge(
     sums: Any, totals: Any, everything: Any, units: Any, starts: Any, damping: float, least: int, signs: Any,
     directions: Any, against: Any, barred: Any, prices: Any, fixed: Any, alone: bool, best: Any, at: Any, sign: Any,

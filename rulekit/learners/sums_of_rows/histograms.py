@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit import arrays
-from rulekit.learners.sums_of_rows.kernels import compiled
+from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
 
 Ints = arrays.Ints
 Floats = arrays.Floats
@@ -162,7 +162,27 @@ def split_cells(
     return occurring, counts * weights[0] if each else counts
 
 
-@compiled
+def _split_by_counting(
+    cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
+) -> None:
+    half = 2 * merged[cell] + condition[codes]
+    occurring = np.flatnonzero(np.bincount(half, minlength=len(number)))
+    number[occurring] = np.arange(len(occurring))
+    cell[:] = number[half]
+    _count_by_bins(cell, labels, weights, len(weights) < len(cell), counts)
+
+
+def _count_by_bins(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
+    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+    part = max(_PART, counts.size)
+    for start in range(0, len(cell), part):
+        rows = slice(start, start + part)
+        keys = np.multiply(cell[rows], 2, dtype=np.int64) + labels[rows]
+        found = np.bincount(keys, None if each else weights[rows], counts.size)
+        counts += found.astype(np.int64).reshape(counts.shape)
+
+
+@compiled_unless(_split_by_counting)
 def _split(
     cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
 ) -> None:

@@ -4,17 +4,21 @@ The compiled code holds no interpreter lock, keeps every operation on doubles as
 no contraction), and is kept in the user's cache folder. Where it is not there yet, the log says so (a warning). On
 several cores the answers do not depend on how many.
 
-Where whole arrays do the same in a few lines, these run without numba (`compiled_unless`).
+Compiling all kernels takes longer than learning from many small tables with whole arrays. So the kernels of the default
+learner have an equivalent of whole arrays, to the same bits, which works where nothing is compiled yet, until it has
+taken as long, in this process, as compiling its kernel.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,20 +47,66 @@ def _has_numba() -> bool:
 
 def compiled(kernel: Kernel) -> Kernel:
     """A kernel that is compiled when it is first called, where `numba_runs`."""
-    return compiled_unless(kernel)(kernel)
+
+    @wraps(kernel)
+    def run(*arguments: Any) -> Any:
+        return (_compile(kernel) if numba_runs() else kernel)(*arguments)
+
+    return run  # type: ignore[return-value]
+
+
+_COMPILING = 2.0
+"""The seconds of the processor that an equivalent works before its kernel is compiled."""
+
+
+def _time_of(file: str) -> float:
+    """When a file was last written; 0 where there is none, as in an archive."""
+    try:
+        return Path(file).stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def compiled_unless(quick: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
-    """The same, where without numba `quick` does what the kernel does, to the same bits, with whole arrays."""
+    """A kernel that is compiled where that pays; until then, and without numba, `quick` does the same to the same bits.
+
+    It pays where the code is kept, or `quick` has worked for as long as compiling takes. RULEKIT_NO_NUMBA=0 compiles at
+    once.
+    """
 
     def decorate(kernel: Kernel) -> Kernel:
+        worked = 0.0
+
         @wraps(kernel)
         def run(*arguments: Any) -> Any:
-            return (_compile(kernel) if numba_runs() else quick)(*arguments)
+            nonlocal worked
+            switch = os.environ.get(_DISABLE, "")  # which costs more than all else here
+            pays = switch == "0" or (not switch and (worked > _COMPILING or _is_kept(kernel)))
+            if pays and _has_numba():
+                return _compile(kernel)(*arguments)
+            begun = time.thread_time()
+            found = quick(*arguments)
+            worked += time.thread_time() - begun
+            return found
 
         return run  # type: ignore[return-value]
 
     return decorate
+
+
+@cache
+def _is_kept(kernel: Callable[..., Any]) -> bool:
+    """Whether the code of a kernel is kept from an earlier process, which numba does in files of such names."""
+    assert isinstance(kernel, FunctionType)
+    source, line = Path(kernel.__code__.co_filename), kernel.__code__.co_firstlineno
+    folder = f"{source.parent.name}_{hashlib.sha1(str(source.parent).encode()).hexdigest()}"
+    name = f"{source.stem}.{kernel.__qualname__}-{line}.py{sys.version_info.major}{sys.version_info.minor}"
+    written = (_time_of(str(index)) for index in (_kept_folder() / folder).glob(f"{name}*.nbi"))
+    return max(written, default=0.0) > _time_of(str(source))
+
+
+def _kept_folder() -> Path:
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
 
 
 @contextmanager

@@ -143,15 +143,60 @@ count_cells(np.zeros(9, np.int32), np.zeros(9, np.int64), np.ones(9, np.int64), 
 
 
 @with_numba
-def test_without_numba_the_equivalent_of_a_kernel_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: "compiled")
-    monkeypatch.setattr(kernels, "_has_numba", lambda: True)
-    kernel = compiled_unless(lambda x: "quick")(_outer)
-    ran = []
-    for switch in ("1", "0", ""):
-        monkeypatch.setenv("RULEKIT_NO_NUMBA", switch)
-        ran.append(kernel(0.0))
-    assert ran == ["quick", "compiled", "compiled"]
+def test_a_kernel_is_compiled_once_its_equivalent_has_worked_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran, clock, kept = [], [0.0], [False]
+
+    def quick(seconds: float) -> None:
+        ran.append("quick")
+        clock[0] += seconds
+
+    kernel = compiled_unless(quick)(_outer)
+    monkeypatch.delenv("RULEKIT_NO_NUMBA", raising=False)
+    monkeypatch.setattr(kernels, "_compile", lambda kernel: lambda x: ran.append("compiled"))
+    monkeypatch.setattr(kernels.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(kernels, "_is_kept", lambda kernel: kept[0])
+    kernel(0.7 * kernels._COMPILING)
+    kernel(0.4 * kernels._COMPILING)
+    assert ran == ["quick"] * 2
+    kernel(0.0)
+    assert ran[-1] == "compiled"
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
+    kernel(0.0)
+    assert ran[-1] == "quick"
+    another = compiled_unless(quick)(_plus_one)
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "0")
+    another(0.0)
+    assert ran[-1] == "compiled"
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", "")
+    another(0.0)
+    assert ran[-1] == "quick"
+    kept[0] = True
+    another(0.0)
+    assert ran[-1] == "compiled"
+
+
+def _plus_one(x: Any) -> Any:
+    return x + 1
+
+
+@with_numba
+def test_code_that_is_kept_is_that_of_this_file_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of another installation, or of an older file, once counted as kept, and was then compiled on the spot."""
+    import numba
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kept = kernels._is_kept.__wrapped__
+    monkeypatch.setattr(numba.core.config, "CACHE_DIR", str(tmp_path))
+    assert not kept(_slope_of_bit)
+    numba.njit(cache=True)(_plus_one)(0)
+    assert kept(_plus_one)
+    (index,) = tmp_path.glob("*/*.nbi")
+    os.utime(index, (1, 1))
+    assert not kept(_plus_one)
+    index.touch()
+    assert kept(_plus_one)
+    index.parent.rename(tmp_path / "elsewhere")
+    assert not kept(_plus_one)
 
 
 @with_numba
