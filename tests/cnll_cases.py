@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.learners.cnll.formula.noisy_formula import Formula
-from rulekit.learners.cnll.formula.read_once import ReadOnceTree, growth_moves
-from rulekit.learners.cnll.models import candidates_of
-from rulekit.learners.cnll.search.growth import Grown, GrowthSettings, begin, grown_freer, states
+from rulekit.learners.cnll.formula_on_cells import Formula
+from rulekit.learners.cnll.growth import GrownFormula, GrowthSettings, begin, grown_freer, states
+from rulekit.learners.cnll.learner import candidates_of
+from rulekit.learners.cnll.moves import growth_moves
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
 from rulekit.learners.data.binning import bin_column
 from rulekit.learners.data.codes import MemoryCodes
@@ -20,12 +20,13 @@ from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.assembly import Prior
+from rulekit.learners.models.noisy_formulas import ReadOnceTree
 from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.learners.sums_of_rows.kernels import numba_runs
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 
-TREE: dict[str, Any] = {"algorithm": "tree", "objective": "brier", "ridge": 8, "refit": 1}
+TREE: dict[str, Any] = {"ridge": 8}
 
 # pyproject.toml asks for numba below Python 3.15 only.
 with_numba = pytest.mark.skipif(
@@ -44,7 +45,7 @@ def quantise(weights: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], float]:
     return quantise_by_class(values, np.zeros(len(values), dtype=np.int64), np.ones(1))
 
 
-def grow(problem: Problem, settings: GrowthSettings) -> Grown:
+def grow(problem: Problem, settings: GrowthSettings) -> GrownFormula:
     """A formula of at most n_units bits; it stops where no step lowers the objective, also after a refit."""
     grown = begin(problem, settings)
     for _ in states(grown, settings):
@@ -91,14 +92,14 @@ def _walk(tree: Any, node: int, strengths: list[float]) -> float:
     return 1.0 - float(np.prod([1.0 - p for p in parts]))
 
 
-def row_objective(formula: Formula, error: float, brier: float, ridge: float) -> tuple[float, float]:
+def row_objective(formula: Formula, ridge: float) -> tuple[float, float]:
     """J and the weighted error by sums over the rows."""
     p, problem = row_probabilities(formula), formula.problem
     weights = problem.weights * problem.weight_unit
     wrong = float(weights[(p > 0.5) != (problem.labels == 1)].sum())
     squares = float((weights * (problem.labels - p) ** 2).sum())
     pull = sum((b.alpha - b.rest) ** 2 + (b.beta - b.rest) ** 2 for b in formula.bits)
-    return error * wrong + brier * squares + ridge * pull, wrong
+    return squares + ridge * pull, wrong
 
 
 def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
@@ -117,10 +118,10 @@ def small_table(seed: int, classes: int) -> tuple[dict[str, Any], list[str]]:
     return {"a": numbers[:, 0], "b": numbers[:, 1], "c": numbers[:, 2], "d": levels}, labels
 
 
-def random_tree(rng: np.random.Generator, bits: int, algorithm: str = "tree", dual: bool = False) -> ReadOnceTree:
-    tree = ReadOnceTree(dual=dual)
+def random_tree(rng: np.random.Generator, bits: int) -> ReadOnceTree:
+    tree = ReadOnceTree()
     for bit in range(bits):
-        moves = growth_moves(tree, algorithm)
+        moves = growth_moves(tree)
         tree.join(moves[int(rng.integers(len(moves)))], bit)
     return tree
 
@@ -154,7 +155,7 @@ def learned(
     deadline: float = np.inf,
 ) -> tuple[Run, Stopped]:
     """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
-    question = Question("yes", 0, problem, None, settings.seed, 1, NO_WATCH, settings)
+    question = Question("yes", 0, problem, None, 0, 1, NO_WATCH, settings)
     folds = Folds(problem, n_folds, None, 0) if n_folds else None
     (run,), stopped = learn_all(_Growth(), [question], LearningPlan(folds, 0.0, settings.n_units, callback, deadline))
     return run, stopped

@@ -12,6 +12,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "adaboost-paper": {"n_estimators": 4, "n_folds": 2},
     "boosted": {"n_estimators": 2, "n_folds": 2},
     "cnll": {"n_units": 2, "n_folds": 2},
+    "cnll-paper": {"n_units": 2, "n_folds": 2},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
     "ltu-tree-paper": {"max_nodes": 2, "n_epochs": 1},
     "mada-winnow": {"shape": "small", "n_passes": 1, "n_networks": 1},

@@ -14,19 +14,8 @@ import numpy as np
 from benchmarks.shared import made_tables
 from benchmarks.shared.measuring import Watch, cost_of
 
-# The default formula, and the paper's algorithm II with refit; both of 20 units, without inner folds.
+# The default formula of 20 units, without inner folds.
 DEFAULT: Mapping[str, Any] = {"n_units": 20, "stopping": "none"}
-SECOND: Mapping[str, Any] = {
-    "n_units": 20,
-    "algorithm": "II",
-    "objective": "error+brier",
-    "ridge": 0,
-    "refit": 1,
-    "backfit": 0,
-    "max_bins": 64,
-    "min_rows": 1,
-    "stopping": "none",
-}
 WARM_ROWS = 1000
 QUICK = 4.0
 _NUMBA = "RULEKIT_NO_NUMBA"

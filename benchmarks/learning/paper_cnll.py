@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 from sklearn.metrics import f1_score, roc_auc_score
@@ -31,6 +32,7 @@ from rulekit import CNLLClassifier, RuleGraph, Table
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import And, IsTrue, Or
 from rulekit.graph.rules import columns_of, counts
+from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.synthetic import exclusive_or, noisy_logical
 from rulekit.tables.kinds.inference import infer
@@ -48,10 +50,8 @@ def xor_errors(seed: int, grid: bool, **parameters: Any) -> tuple[tuple[float, .
     """Training error after each added condition, and the (condition, clause) pairs; a grid has cuts at 0.1, 0.2, ..."""
     X, y = exclusive_or(seed)
     X = np.floor(X * 10) / 10 if grid else X
-    model = CNLLClassifier(stopping="none", max_bins=None, **parameters).fit(X, y)
-    steps = model.history_
-    last = {step["unit"]: step for step in steps}
-    errors = tuple(round(last_of(steps, unit)["error"], 4) for unit in sorted(last))
+    steps = CNLLPaperClassifier(stopping="none", max_bins=None, **parameters).fit(X, y).history_
+    errors = tuple(round(step["error"], 4) for step in steps)
     pairs = frozenset(
         (f"{' '.join(s['condition'].split()[:-1])} {round(float(s['condition'].split()[-1]))}", s["clause"])
         for s in steps
@@ -59,22 +59,14 @@ def xor_errors(seed: int, grid: bool, **parameters: Any) -> tuple[tuple[float, .
     return errors, pairs
 
 
-def last_of(steps: list[dict[str, Any]], unit: int) -> dict[str, Any]:
-    """The last step before the next condition was added: what stood when there were `unit` conditions."""
-    adds = [i for i, step in enumerate(steps) if step["action"] == "add"]
-    end = adds[unit] if unit < len(adds) else len(steps)
-    return steps[end - 1]
-
-
 def xor(seeds: int) -> None:
     print(f"\nExclusive or, training error (share of {seeds} seeds)")
     configurations: list[tuple[str, bool, dict[str, Any]]] = [
-        ("II, lambda 1, no refit, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "II"}),
-        ("II, lambda 1, every cut, backfit 1, 5 units", False, {"n_units": 5, "backfit": 1, "algorithm": "II"}),
-        ("II, lambda 1, every cut, no backfit, 5 units", False, {"n_units": 5, "algorithm": "II"}),
-        ("I, lambda 1, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I"}),
-        ("I, plain error, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I", "objective": "error"}),
-        ("II, plain error, grid cuts, 4 units", True, {"n_units": 4, "objective": "error", "algorithm": "II"}),
+        ("II, lambda 1, grid cuts, 4 units", True, {"n_units": 4, "brier": 1.0}),
+        ("II, lambda 1, every cut, 5 units", False, {"n_units": 5, "brier": 1.0}),
+        ("I, lambda 1, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I", "brier": 1.0}),
+        ("I, plain error, grid cuts, 4 units", True, {"n_units": 4, "algorithm": "I"}),
+        ("II, plain error, grid cuts, 4 units", True, {"n_units": 4}),
     ]
     for name, grid, parameters in configurations:
         runs = [xor_errors(seed, grid, **parameters) for seed in range(seeds)]
@@ -110,7 +102,7 @@ def noisy_run(case: Any, seed: int, **parameters: Any) -> dict[str, float]:
     """
     X, y = noisy_logical(case, 1000, seed)
     X_test, y_test = noisy_logical(case, 1000, 10_000 + seed)
-    model = CNLLClassifier(refit=1, parsimony=0.25, **parameters).fit(X, y)
+    model = CNLLClassifier(parsimony=0.25, **parameters).fit(X, y)
     ours = PaperAdaBoostClassifier(STUMPS, stopping="none", weak="exact").fit(X, y)
     theirs = AdaBoostClassifier(n_estimators=STUMPS, random_state=0).fit(X, y)
     true = ((X_test[:, 0] * X_test[:, 1] + X_test[:, 2] * X_test[:, 3]) > 0).astype(int)
@@ -166,7 +158,7 @@ def noisy(seeds: int) -> list[str]:
     )
     return [
         f"Noisy-logical data of 50 columns, of which 4 matter, {seeds} seeds; 2,000 training and 2,000 test rows. "
-        "CNLL: refit 1, parsimony 1/4, units by cross-validation up to 20. AdaBoost: 20 rounds of the exact form. "
+        "CNLL: parsimony 1/4, units by cross-validation up to 20. AdaBoost: 20 rounds of the exact form. "
         "Irrelevant: of the columns that decide, those that are coin tosses.",
         "",
         *markdown(header, rows),
@@ -193,17 +185,17 @@ def adult_rows(folder: Path) -> list[tuple[str, float, float, str, str, float, f
     X, y, X_test, y_test = adult_tables(folder)
     table: Table = infer(X)
     rows = []
-    CNLLClassifier(2, stopping="none").fit(table.take(np.arange(2000)), y[:2000])  # compile once
-    settings: list[tuple[str, dict[str, Any]]] = [
-        (f"CNLL II, {units} units, refit", {"n_units": units, "refit": 1, "stopping": "none"}) for units in (5, 10, 20)
+    paper = {"brier": 1.0, "refit": 1, "stopping": "none", "positive": ">50K"}
+    learners: list[tuple[str, Any]] = [
+        (f"CNLL II, {units} units, refit", CNLLPaperClassifier(units, **paper)) for units in (5, 10, 20)
     ]
-    settings.append(("CNLL II, 20 units, no refit", {"stopping": "none"}))
-    settings.append(("CNLL II, units by 5-fold CV, refit", {"refit": 1}))
-    brier = {"objective": "brier", "ridge": 8, "refit": 1, "backfit": 5, "max_bins": 64, "min_rows": 5}
-    settings.append(("CNLL tree, Brier, ridge 8, 20 units", {"algorithm": "tree", "stopping": "none", **brier}))
-    for name, parameters in settings:
+    learners.append(("CNLL II, 20 units, no refit", CNLLPaperClassifier(**{**paper, "refit": 0})))
+    learners.append(("CNLL, the default, 20 units", CNLLClassifier(stopping="none", positive=">50K")))
+    for _, learner in learners[::4]:  # compile once
+        clone(learner).set_params(n_units=2).fit(table.take(np.arange(2000)), y[:2000])
+    for name, learner in learners:
         start = time.perf_counter()
-        model = CNLLClassifier(positive=">50K", **parameters).fit(table, y)
+        model = learner.fit(table, y)
         seconds = time.perf_counter() - start
         size = counts(model.rule_graph_)
         rows.append((name, model, table, X_test, str(size.rules), str(size.literals), seconds))

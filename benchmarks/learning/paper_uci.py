@@ -28,8 +28,8 @@ from benchmarks.learning.paper_tables import STUDIES, Configuration, Study, numb
 from benchmarks.learning.peers.pages import FOLDER, replace_section
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import markdown, publish
-from rulekit import CNLLClassifier
 from rulekit.graph.rules import counts
+from rulekit.learners.contract import find_estimator
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.learners.sizes.choice import Curve
 
@@ -52,7 +52,8 @@ def fit_configuration(
     configuration: Configuration, train: tuple[pl.DataFrame, Array], test: tuple[pl.DataFrame, Array]
 ) -> Iterator[Record]:
     """One record per limit and fixed number of units, and one with the errors by the number of units."""
-    model = CNLLClassifier(max(configuration.limits), n_threads=1, **configuration.parameters)
+    make = find_estimator(configuration.learner)
+    model = make(max(configuration.limits), n_threads=1, **configuration.parameters)
     rows, rows_test = prepared(configuration.columns, train[0], test[0])
     graphs = list(model.fit(rows, train[1]).path_)
     errors = [[error(graph.predict(x), y) for graph in graphs] for x, y in ((rows, train[1]), (rows_test, test[1]))]

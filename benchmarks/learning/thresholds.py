@@ -18,24 +18,14 @@ import numpy as np
 import polars as pl
 
 import rulekit.learners.data.conditions as conditions
-from rulekit import CNLLClassifier
 from rulekit.dates import cut_between
 from rulekit.graph.nodes import Compare
+from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import Feature
 
 TABLES = ("ionosphere", "banknote", "pima_diabetes", "heart_cleveland", "german_credit", "spambase", "heloc")
-PARAMETERS: dict[str, Any] = {
-    "algorithm": "II",
-    "objective": "error+brier",
-    "ridge": 0.0,
-    "refit": 0,
-    "backfit": 0,
-    "n_units": 15,
-    "stopping": "none",
-    "max_bins": 64,
-    "min_rows": 1,
-}
+PARAMETERS: dict[str, Any] = {"brier": 1.0, "n_units": 15, "stopping": "none", "max_bins": 64}
 MOST_ROWS = 20_000
 Placing = Callable[[float, float, Feature], float]
 
@@ -72,7 +62,7 @@ def measure(path: Path, splits: int) -> dict[str, tuple[np.ndarray, float]]:
         train, test = np.split(order, [min(len(labels) * 2 // 3, MOST_ROWS)])
         for name, placing in PLACINGS.items():
             setattr(conditions, "cut_between", placing)  # noqa: B010
-            model = CNLLClassifier(**PARAMETERS).fit(rows[train], labels[train])
+            model = CNLLPaperClassifier(**PARAMETERS).fit(rows[train], labels[train])
             errors[name].append(float(np.mean(model.predict(rows[test]) != labels[test])))
             values = [node.value for node in model.rule_graph_.nodes() if isinstance(node, Compare)]
             digits[name] += [len(Decimal(repr(value)).normalize().as_tuple().digits) for value in values]

@@ -31,6 +31,7 @@ LEARNERS = (
     "rules",
     "additive",
     "cnll",
+    "cnll-paper",
     "adaboost",
     "adaboost-paper",
     "boosted",

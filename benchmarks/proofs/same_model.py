@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.learning.contenders import DEFAULT, SECOND
+from benchmarks.learning.contenders import DEFAULT
 from benchmarks.shared import made_tables
 from benchmarks.shared.kept import Kept
 from benchmarks.shared.machine import stamp
@@ -34,9 +34,8 @@ BOOSTING, ADDITIVE, NOISY_OR = "AdaBoostStumpClassifier", "AdditiveRulesClassifi
 RULES = "RulesClassifier"
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "E": DEFAULT,
-    "II": SECOND,
+    "E, every cut": {**DEFAULT, "n_units": 6, "max_bins": None},
     "E, five folds": {**DEFAULT, "n_units": 8, "stopping": "cv"},
-    "II, every cut": {**SECOND, "n_units": 6, "max_bins": None},
     "rules": {"stopping": "none"},
     "rules, five folds": {},
     "AdaBoost": {"n_estimators": 20, "stopping": "none"},
@@ -214,7 +213,7 @@ def main() -> None:
         f"The SHA-256 of the model file of each table and setting: {rows:,} rows with {', '.join(THREADS)}, in "
         f'{SIXTEENTH} blocks of rows, and with `memory="{BUDGET}"`; {fewer:,} rows with numba on 1 thread and with '
         "without it (`RULEKIT_NO_NUMBA=1`) on 1 and 2 threads. Where every value is a cut (`max_bins=None`), "
-        f"{most_cuts(rows):,} and {most_cuts(fewer):,} rows. E is the default of CNLL, II its algorithm II with refit.",
+        f"{most_cuts(rows):,} and {most_cuts(fewer):,} rows. E is the default of CNLL.",
         "",
         *markdown(
             (

@@ -3,7 +3,7 @@
     python -m benchmarks.speed.cost_laws [--laws rows columns units] [--most-rows 10000000] [--limit 120] [--small]
                                         [--write]
 
-Made tables in float32, 64 bins: the default (20 units), algorithm II with refit, HistGradientBoosting(100) and AdaBoost
+Made tables in float32, 64 bins: the default (20 units), HistGradientBoosting(100) and AdaBoost
 on our kernels in turn at each size, all cores, each fit in a process of its own that first fits 1,000 rows. A process
 has a limit of wall seconds; what would pass it, by the size before, is listed and not started. Below 4 s a fit is done
 three times. Finished fits are kept in build/benchmarks/cost_laws.jsonl, so that a run can be gone on with. --write
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.contenders import DEFAULT, QUICK, SECOND
+from benchmarks.learning.contenders import DEFAULT, QUICK
 from benchmarks.shared import made_tables
 from benchmarks.shared.kept import Kept
 from benchmarks.shared.laws import Line, exponent, line_through, upper_decade
@@ -39,7 +39,7 @@ SMALL_ROWS, SMALL_COLUMNS = 100_000, 100
 REPEATS = 3
 TOLERANCE = 0.1
 QUIET = 0.15
-E, II, STUMPS = "rulekit", "rulekit II, refit", "AdaBoost.M1 on our kernels, 20 rounds"
+E, STUMPS = "rulekit", "AdaBoost.M1 on our kernels, 20 rounds"
 BOOSTING = "HistGradientBoosting 100"
 LINEAR = ("rows", "columns")
 
@@ -121,7 +121,6 @@ def rows_law(run: Run) -> Law:
         data = run.table(n)
         run.measure(law, E, n, data, **_fits(DEFAULT))
         run.measure(law, BOOSTING, n, data)
-        run.measure(law, II, n, data, **_fits(SECOND))
         if n <= ROWS_OF_STUMPS:
             run.measure(law, STUMPS, n, data)
     return law
@@ -135,7 +134,6 @@ def columns_law(run: Run) -> Law:
         data = run.table(n, d)
         run.measure(law, E, d, data, **_fits(DEFAULT))
         run.measure(law, BOOSTING, d, data)
-        run.measure(law, II, d, data, **_fits(SECOND))
     return law
 
 
@@ -146,7 +144,6 @@ def units_law(run: Run) -> Law:
     data = run.table(n)
     for units in UNITS:
         run.measure(law, E, units, data, **_fits(DEFAULT, units))
-        run.measure(law, II, units, data, **_fits(SECOND, units))
     return law
 
 
@@ -227,7 +224,7 @@ def constant_factors(law: Law) -> list[str]:
         (BOOSTING, "all_seconds", f"wall time over {BOOSTING}"),
     ):
         theirs = law.values(over, what)
-        for learner in (E, II) if theirs else ():
+        for learner in (E,) if theirs else ():
             ours = law.values(learner, what)
             ratios = [f"{ours[n].median / theirs[n].median:.2g} at {n:,}" for n in ours if n in theirs]
             if ratios:
@@ -243,8 +240,8 @@ def explanation(laws: Sequence[Law], limit: float) -> list[str]:
     ranges = "; ".join(f"{name} {min(found):,} to {max(found):,}" for name, found in sizes.items() if found)
     lines = [
         f"Made tables in float32 (three rules decide the label, 10 % of the labels flipped), binning included, imports "
-        f"and compilation excluded, all cores. rulekit is the default, `rulekit II, refit` is `algorithm='II', "
-        f"refit=1, max_bins=64`, both of 20 units with `stopping='none'`. Each fit has a process of its own, the "
+        f"and compilation excluded, all cores. rulekit is `cnll` with 20 units and "
+        "`stopping='none'`. Each fit has a process of its own, the "
         f"learners taking turns at each size, with a limit of {limit:g} s of wall time for the process. A fit of less "
         f"than {QUICK:g} s is done {REPEATS} times: median and (range). Memory is the rise of the resident set over "
         "the process with imports and data.",

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.contenders import DEFAULT, SECOND
+from benchmarks.learning.contenders import DEFAULT
 from benchmarks.learning.peers.pages import FOLDER
 from benchmarks.shared import made_tables
 from benchmarks.shared.machine import stamp
@@ -37,7 +37,7 @@ QUIET = 0.15
 BOOSTING = "HistGradientBoosting 100"
 ONE_HOT = "HistGradientBoosting 100, one-hot"
 RULES, RULES_CV = "rules", "rules, five-fold stopping"
-OURS, OURS_II, OURS_CV = "cnll", "cnll II, refit", "cnll, five-fold stopping"
+OURS, OURS_CV = "cnll", "cnll, five-fold stopping"
 ROUNDS, ADDITIVE = "AdaBoostStumpClassifier, 100 rounds", "AdditiveRulesClassifier"
 STUMPS, ADABOOST = "AdaBoost.M1 on our kernels", "scikit-learn AdaBoost"
 
@@ -72,7 +72,6 @@ def contenders(table: str) -> dict[str, Contender]:
         RULES: Contender("default_rules", {}),
         RULES_CV: Contender("default_rules", {"stopping": "cv"}),
         OURS: Contender("rulekit", {"parameters": dict(DEFAULT)}),
-        OURS_II: Contender("rulekit", {"parameters": dict(SECOND)}),
         STUMPS: Contender("boosted_stumps", {}),
         ROUNDS: Contender("boosted_rounds", {}),
         ADDITIVE: Contender("additive_rules", {}, rounds=3),
@@ -137,10 +136,10 @@ def requirements(table: str, results: Results) -> list[Requirement]:
     """The figures that issues 5 and 33 ask for, of the fits that there are."""
     theirs = results[BOOSTING].values("seconds")
     limits = {
-        "adult": ((RULES, 0.35, None), (RULES_CV, 0.8, None), (OURS_II, 0.5, None), (OURS, 0.35, None)),
+        "adult": ((RULES, 0.35, None), (RULES_CV, 0.8, None), (OURS, 0.35, None)),
         "big": (
             *((RULES, 0.25, None), (RULES_CV, 0.6, None)),
-            *((OURS_II, 0.25, None), (OURS, 0.6, 0.25), (ADDITIVE, 0.5, None)),
+            *((OURS, 0.6, 0.25), (ADDITIVE, 0.5, None)),
         ),
     }
     found = []
@@ -158,7 +157,7 @@ def requirements(table: str, results: Results) -> list[Requirement]:
                     0.6 if name in (RULES, RULES_CV) else 1.5,
                 )
             )
-        if table == "adult" and name in (OURS, OURS_II) and mine and (one_hot := results[ONE_HOT].values("seconds")):
+        if table == "adult" and name == OURS and mine and (one_hot := results[ONE_HOT].values("seconds")):
             # The requirement goes back to a measurement on one-hot columns; native levels are the harder comparison.
             found.append(Requirement(f"adult, {name}, wall time over {ONE_HOT}", ratios(mine, one_hot), limit))
     found += rounds_beside_scikit_learn(results) if table == "big" else []
@@ -210,7 +209,7 @@ def factors(results: Results) -> list[str]:
     rounds = results.get(STUMPS, Timed()).values("per_unit")
     return [
         f"time per unit of {name} over the time per round of {STUMPS}: {ratios(mine, rounds).text(1)}"
-        for name in (OURS, OURS_II)
+        for name in (OURS,)
         if (mine := results.get(name, Timed()).values("per_unit")) and rounds
     ]
 
@@ -220,8 +219,8 @@ def explanation(rounds: int) -> list[str]:
         "",
         f"20 units, binning included, compilation and imports excluded (each process first fits 1,000 rows), {rounds} "
         "rounds "
-        "in turn, each fit in a process of its own; medians and (ranges). rules: the default learner; cnll II: "
-        "`algorithm='II', refit=1, max_bins=64`; all `stopping='none'` but in the row that says otherwise. "
+        "in turn, each fit in a process of its own; medians and (ranges). rules: the default learner; all "
+        "`stopping='none'` but in the row that says otherwise. "
         "HistGradientBoosting: `max_iter=100, early_stopping=False`, on adult with its native categories on the "
         "same 14 columns. Peak memory is the rise of the resident set over the process with imports and data. A "
         "unit is one step of growth with its refit and its share of backfit, for AdaBoost one round; `AdaBoost.M1 "

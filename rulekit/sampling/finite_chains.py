@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rulekit.sampling.walks import Floats, acceptance
+from rulekit.arrays import Floats
+from rulekit.sampling.walks import acceptance
 
 _DOUBLINGS = 60
 

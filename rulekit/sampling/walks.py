@@ -15,8 +15,8 @@ from random import Random
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.errors import InputError
 
 State = TypeVar("State", bound=Hashable)
@@ -24,7 +24,6 @@ Below = Callable[[int], int]
 """Draws a number below another, each as often: all chance in a proposal comes from it."""
 Drawn = tuple[State, float] | None
 """A neighbour and log(q(back) / q(there)); None: the walk stays."""
-Floats = npt.NDArray[np.float64]
 
 _BETWEEN_SWAPS, _MOST_KNOWN = 20, 1 << 16
 
@@ -140,7 +139,7 @@ class Mean:
     r_hat: float
 
 
-def kept(chains: Sequence[Chain[State]]) -> list[npt.NDArray[np.int64]]:
+def kept(chains: Sequence[Chain[State]]) -> list[Ints]:
     """By walk the numbers of its states in the second half of the steps that all have; the first half is warm-up."""
     if not chains:
         raise InputError("there are no walks: no condition tells rows apart", where="rows")

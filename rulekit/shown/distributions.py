@@ -16,7 +16,7 @@ from rulekit.arrays import Array, Bools, Ints
 from rulekit.dates import is_dated
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
+from rulekit.shown.exact_sums import UNIT, ExactWeights, share_of
 from rulekit.tables.table import PART, StoredArrays, Table, absent
 from rulekit.tables.text.token_sets import TokenSets
 
@@ -55,11 +55,11 @@ class Distributions:
         describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
         return describe(feature)
 
-    def _weights(self, rows: slice) -> RowWeights:
+    def _weights(self, rows: slice) -> ExactWeights:
         n_rows = rows.stop - rows.start
-        return RowWeights(None if self.weight is None else self.weight[rows], n_rows)
+        return ExactWeights(None if self.weight is None else self.weight[rows], n_rows)
 
-    def _parts(self, name: str) -> Iterator[tuple[Any, RowWeights]]:
+    def _parts(self, name: str) -> Iterator[tuple[Any, ExactWeights]]:
         """The cells of a column with the weights of their rows, part by part."""
         where = self.table.names.index(name)
         arrays = self.table.arrays

@@ -17,7 +17,7 @@ _LOW_BITS = 26
 _MOST = 1 << 25
 
 
-class RowWeights:
+class ExactWeights:
     """Weights [n] >= 0 of some rows, or None where each is 1, that can be added up exactly.
 
     A double is an integer times a power of two. Its halves are added per exponent as doubles, in which sums of so few

@@ -18,7 +18,7 @@ from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, l
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
 from rulekit.shown.distributions import Distributions
-from rulekit.shown.exact_sums import UNIT, RowWeights, share_of
+from rulekit.shown.exact_sums import UNIT, ExactWeights, share_of
 from rulekit.shown.score_cards.totals import total_of
 from rulekit.tables.table import Table
 
@@ -56,8 +56,8 @@ def rule_statistics(
     start = 0
     for block in table.blocks(graph.used_features, _TOGETHER):
         rows = slice(start, start + block.n_rows)
-        weights, squares = (None if w is None else RowWeights(w[rows], block.n_rows) for w in (weight, squared))
-        tally.add(block, y[rows], weights or RowWeights(None, block.n_rows), squares)
+        weights, squares = (None if w is None else ExactWeights(w[rows], block.n_rows) for w in (weight, squared))
+        tally.add(block, y[rows], weights or ExactWeights(None, block.n_rows), squares)
         start += block.n_rows
     distributions = distributions or Distributions(table, weight)
     columns = {name: distributions.of(graph.schema[name]) for name in graph.used_features}
@@ -82,7 +82,7 @@ class _Tally:
         self.totals: dict[float, tuple[int, int]] = {}
         self.squares = 0
 
-    def add(self, table: Table, y: Array, weights: RowWeights, squares: RowWeights | None) -> None:
+    def add(self, table: Table, y: Array, weights: ExactWeights, squares: ExactWeights | None) -> None:
         n_classes = len(self.graph.classes)
         scores = [] if self.score is None or len(self.totals) > MOST_TOTALS else [self.score]
         values = evaluate_nodes((*self.read, *self.graph.decision.roots, *scores), table)
@@ -106,7 +106,7 @@ class _Tally:
         for score in scores:
             self._add_totals(values[score], y, weights)
 
-    def _add_totals(self, totals: Array, y: Array, weights: RowWeights) -> None:
+    def _add_totals(self, totals: Array, y: Array, weights: ExactWeights) -> None:
         """The weight of the rows of each total, and of those of the positive class."""
         different, place = np.unique(totals, return_inverse=True)
         found = weights.by(2 * place + (y == 1), 2 * len(different))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import PICTURES, picture_bytes, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.reason_codes.catalogue import class_of
@@ -31,7 +32,7 @@ from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.rule_sets import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
-from rulekit.sampling.walks import Floats, mean_of
+from rulekit.sampling.walks import mean_of
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions

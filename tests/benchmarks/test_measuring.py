@@ -8,7 +8,7 @@ import pytest
 from benchmarks.shared import made_tables
 from benchmarks.shared.measuring import ProcessFailedError, Watch, _SampledPeak, in_process, ratios, spread
 from benchmarks.shared.sections import markdown, write_section
-from benchmarks.speed.training_time import BOOSTING, OURS, OURS_II, Timed, requirements
+from benchmarks.speed.training_time import BOOSTING, OURS, RULES, Timed, requirements
 
 MEGABYTE = 1_000_000
 
@@ -67,7 +67,7 @@ def test_requirements_compare_with_the_limit():
     def timed(seconds, memory=0):
         return Timed([{"seconds": s, "memory": memory, "rows": 1000, "columns": 10} for s in seconds])
 
-    found = requirements("big", {BOOSTING: timed([10, 10]), OURS: timed([5, 7], 80_000), OURS_II: timed([1, 1])})
+    found = requirements("big", {BOOSTING: timed([10, 10]), OURS: timed([5, 7], 80_000), RULES: timed([1, 1])})
     assert [(r.measured.median, r.words().rpartition(": ")[2]) for r in found] == [
         (0.1, "met"),
         (0.0, "met"),

@@ -37,4 +37,4 @@ def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables, setti
 @pytest.mark.parametrize("n_tables", [1, 4])
 def test_tables_that_are_large_enough_for_threads_too(n_tables):
     ways, tables = ["1 thread", "2 threads", "3 threads", "blocks"], list(same_model.TABLES)[:n_tables]
-    assert same_model.differing(same_model.digests(60_000, ways, settings=["E", "II"], tables=tables)) == []
+    assert same_model.differing(same_model.digests(60_000, ways, settings=["E", "rules"], tables=tables)) == []

@@ -15,7 +15,7 @@ from benchmarks.learning.paper_uci import CURVE, Record, curve, fit_configuratio
 from benchmarks.learning.peers.data import load
 from rulekit import CNLLClassifier
 from rulekit.graph.nodes import Among, And, Or
-from rulekit.learners.cnll.settings import CNLLSettings, resolved
+from rulekit.learners.data.binning import least_side
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 # Which configuration is looked at, and the most that its error in % may be at a size. On cancer and splice these are
@@ -38,13 +38,10 @@ def test_a_split_has_the_papers_sizes_and_no_row_twice() -> None:
 
 def test_the_row_of_the_default_has_its_settings() -> None:
     """It is written out, so that kept results stay true; where the default changes, this row needs a new run."""
-    for study in STUDIES.values():
-        given = CNLLSettings()
-        chosen = resolved(given, study.n_train)
-        automatic = [name for name in DEFAULT if getattr(given, name, None) in ("auto", None)]
-        assert automatic
-        assert {name: DEFAULT[name] for name in automatic} == {name: getattr(chosen, name) for name in automatic}
-        assert DEFAULT["algorithm"] == CNLLClassifier().algorithm
+    given = CNLLClassifier().get_params()
+    assert given["min_rows"] == "auto"
+    assert least_side(min(study.n_train for study in STUDIES.values())) == DEFAULT["min_rows"]
+    assert {name: given[name] for name in DEFAULT} == {**DEFAULT, "min_rows": "auto"}
 
 
 def test_plain_quantiles_cut_every_table_where_the_training_rows_say() -> None:

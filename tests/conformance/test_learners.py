@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "adaboost-paper": {"n_estimators": 8, "n_folds": 2},
     "boosted": {"n_estimators": 2, "n_folds": 2},
     "cnll": {"n_units": 4, "n_folds": 2},
+    "cnll-paper": {"n_units": 3, "n_folds": 2},
     "gramression": {"feature_length": 2, "price": 4.0},
     "ltu-tree": {"max_nodes": 2, "n_starts": 1},
     "ltu-tree-paper": {"max_nodes": 3, "node": "logistic"},

@@ -1,23 +1,60 @@
-"""The learner cnll: compositional noisy-logical learning (Yuille & Zheng, ICML 2009)."""
+"""The learner cnll: compositional noisy-logical learning (Yuille & Zheng, ICML 2009), with moves at every node.
+
+The paper's own algorithms are rulekit.learners.papers.cnll_paper.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from rulekit.learners.cnll.models import candidates_of, path_of
-from rulekit.learners.cnll.records import Account
-from rulekit.learners.cnll.search.growth import begin, grown_freer, shared_columns
-from rulekit.learners.cnll.settings import CNLLSettings, growth_settings, objective_of, resolved
-from rulekit.learners.cnll.start.continuation import check_start, starts_of
-from rulekit.learners.contract import Ability, Candidate, Learning, Question
+from rulekit.graph.language.text import print_node
+from rulekit.learners.cnll.best_step import SearchSettings
+from rulekit.learners.cnll.continuation import ContinuedFormula, known_formula
+from rulekit.learners.cnll.growth import (
+    GrownFormula,
+    GrownStep,
+    GrowthSettings,
+    begin,
+    grown_freer,
+    shared_columns,
+    states,
+)
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.learning import Run
-from rulekit.learners.models.assembly import Prior, prefixes
+from rulekit.learners.models.assembly import Prior
+from rulekit.learners.parameters import number, or_automatic, whole
+from rulekit.learners.promises.starts import rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.settings import StartSettings
+from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.schema import Schema
+
+
+@dataclass(frozen=True)
+class CNLLSettings(StartSettings):
+    """How a formula grows; the defaults were chosen by cross-validation inside training data (docs/cnll-notes.md)."""
+
+    n_units: int = setting(20, whole(1), "most conditions in a formula")
+    ridge: float | None = setting(
+        None,
+        number(0, optional=True),
+        "rows that pull every bit towards doing nothing (None: 12, fewer as errors become few)",
+    )
+    refit: int = setting(1, whole(0), "sweeps over all strengths after each step")
+    backfit: int = setting(3, whole(0), "every so many steps, better conditions for all bits (0: never)")
+    max_bins: Any = setting(64, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    min_rows: Any = setting(
+        "auto",
+        or_automatic(number(0)),
+        "least weight of rows on either side of a condition (auto: 5, or less)",
+    )
+
+
+_RIDGE = 12.0
 
 
 class CNLL(RuleLearner):
@@ -32,30 +69,26 @@ class CNLL(RuleLearner):
 
     def resolve(self, settings: CNLLSettings, rows: float) -> CNLLSettings:
         """What "auto" stands for."""
-        return resolved(settings, rows)
+        least = least_side(rows) if settings.min_rows == "auto" else settings.min_rows
+        return replace(settings, min_rows=min(least, rows + 1.0))  # in units of weights a larger one may be no integer
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with fixed conditions as further columns, and what each formula begins with."""
+        """The questions with rules of a start as further columns, and what each formula begins with."""
         first = questions[0]
         settings: CNLLSettings = first.settings
-        growth = growth_settings(settings, first.seed, first.n_threads, len(problem.columns))
+        growth = growth_settings(settings, first.n_threads, len(problem.columns))
         if settings.max_features is not None and len(questions) > 1:
             growth = replace(growth, columns=shared_columns(growth, questions, self.nothing))
-        starts: Sequence[Any] = [None] * len(questions)
-        if settings.start is not None:
-            check_start(settings.start, classes, settings.ordered is not None, settings.init)
-            problem, starts = starts_of(
-                settings.start, settings.freeze, classes, problem, data.table, int(settings.n_units)
-            )
+        problem, known = rules_of_start(settings, problem, data.table, classes, len(questions), formulas=True)
+        own = [replace(problem, labels=question.problem.labels) for question in questions]
+        starts = [
+            known_formula(rows, kept, begun, settings.n_units) for rows, (kept, begun) in zip(own, known, strict=True)
+        ]
         return [
-            replace(
-                question,
-                problem=replace(problem, labels=question.problem.labels),
-                plan=replace(growth, start=start and start.with_share(question.problem.share)),
-            )
-            for question, start in zip(questions, starts, strict=True)
+            replace(question, problem=rows, plan=replace(growth, start=start))
+            for question, rows, start in zip(questions, own, starts, strict=True)
         ]
 
     def learn(self, question: Question) -> Learning:
@@ -65,20 +98,49 @@ class CNLL(RuleLearner):
         grown = begin(question.problem, settings)
         yield from candidates_of(grown, settings)
         freer = grown_freer(grown, settings)
-        return None if freer is None else path_of(freer, settings.start)
+        return None if freer is None else [_candidate(freer, place) for place in range(len(freer.path))]
 
     def nothing(self, question: Question) -> Candidate:
-        """The share of the positive rows, with what the objective says of it."""
-        problem, settings = question.problem, question.settings
-        objective = objective_of(settings)
+        """The share of the positive rows, with its squared error."""
+        problem = question.problem
         yes, total = problem.positive, problem.total
-        no = total - yes
-        cost = objective.error * min(yes, no) + objective.brier * yes * no / total
-        return Candidate(0, cost, min(yes, no), Prior(problem.share))
+        return Candidate(0, yes * (total - yes) / total, min(yes, total - yes), Prior(problem.share))
 
-    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
-        """Keep the steps, and of the chosen formulas the counts that their records are made from."""
-        self._accounts = [
-            Account.of(run, place, prefix)
-            for run, place, prefix in zip(runs, path.chosen, prefixes(len(runs)), strict=True)
-        ]
+
+def growth_settings(settings: CNLLSettings, n_threads: int, n_columns: int) -> GrowthSettings:
+    """What the parameters ask of growth."""
+    ridge = _RIDGE if settings.ridge is None else float(settings.ridge)
+    return GrowthSettings(
+        SearchSettings(ridge, float(settings.min_rows), n_threads),
+        settings.n_units,
+        settings.refit,
+        settings.backfit,
+        SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals),
+        columns=range(n_columns),
+        ridge_by_noise=settings.ridge is None,
+    )
+
+
+def candidates_of(grown: GrownFormula, settings: GrowthSettings) -> Iterator[Candidate]:
+    """The states of a formula while it grows; one may take the place of the one before, which is as large."""
+    if grown.path:
+        yield _candidate(grown, 0, start=True)
+    for _ in states(grown, settings):
+        yield _candidate(grown, len(grown.path) - 1)
+
+
+def _candidate(grown: GrownFormula, place: int, *, start: bool = False) -> Candidate:
+    """A state of the path; `history_` says of it which bit was added last."""
+    model = ContinuedFormula(*grown.path[place])
+    added = [step for step in grown.steps if step.replaced is None][: len(model.bits)]
+    said = _said(added[-1], grown.formula.problem.columns) if added else {}
+    size = sum(not bit.frozen for bit in model.bits)
+    return Candidate(size, *grown.measured[place], model, start, said=said)
+
+
+def _said(step: GrownStep, columns: Sequence[BinnedColumn]) -> Mapping[str, Any]:
+    bit = step.bit
+    feature = columns[bit.column].feature
+    condition = print_node(bit.node(columns), Schema((feature,)))
+    strengths = {"alpha": bit.alpha, "beta": bit.beta}
+    return {"feature": feature.name, "condition": condition, "move": step.move.operator, **strengths}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.graph.evaluation.structures import Structures, packed
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.language.text import print_node
@@ -17,7 +18,6 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node, cut_of, simple_conditions
 from rulekit.learners.data.problem import HOLDS, Problem
 from rulekit.learners.gramression.grammar import Language
-from rulekit.learners.sums_of_rows.histograms import Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
@@ -29,7 +29,7 @@ from rulekit.learners.parameters import Allowed, number, one_of, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.settings import SizeSettings
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, exact_sum
+from rulekit.learners.sums_of_rows.histograms import exact_sum
 
 GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _PRICES = (2.0, 0.5, 0.125)

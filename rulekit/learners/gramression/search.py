@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Floats, distinct_rows
 from rulekit.learners.gramression.sparse import Counts, Fitted, at, shares_of, solve
 from rulekit.learners.gramression.vocabulary import Vocabulary
-from rulekit.learners.sums_of_rows.histograms import Floats
 
 _RIDGE = 1e-2
 _BATCH = 40

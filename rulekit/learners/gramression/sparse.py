@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
+from rulekit.arrays import Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _STEPS, _HALVINGS = 100, 30

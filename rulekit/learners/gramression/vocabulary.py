@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.structures import Structures, Words, unpacked
 from rulekit.graph.language.sentences import FALSE, Sentence
 from rulekit.learners.gramression.grammar import Grammar, Language
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 MOST_FEATURES = 20_000

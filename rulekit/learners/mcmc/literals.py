@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.graph.nodes import Node
 from rulekit.learners.data.conditions import simple_conditions
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.models.rule_sets import Clause
-from rulekit.learners.sums_of_rows.histograms import Bools
 
 
 def bits_of(truth: Bools) -> int:

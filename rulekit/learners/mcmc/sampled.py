@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Hidden, Or
 from rulekit.learners.contract import Frame, Question, Score
 from rulekit.learners.data.codes import Codes
@@ -18,9 +19,8 @@ from rulekit.learners.mcmc.literals import Literals, RowBits
 from rulekit.learners.mcmc.moves import RuleMoves
 from rulekit.learners.mcmc.posterior import GRID, Clauses, Posterior, WalkedRules
 from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import short_probability, strength_of
-from rulekit.sampling.walks import Chain, Floats, along, kept
+from rulekit.sampling.walks import Chain, along, kept
 
 _TOGETHER = 500
 """Steps of a walk before the next one has its turn."""

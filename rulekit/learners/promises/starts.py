@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,12 +12,26 @@ from rulekit.arrays import Array
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Part
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import FALSE, TRUE, Among, Column, Family, Hidden, LevelPoints, Linear, Missing, Node, Step
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Among,
+    Column,
+    Family,
+    Hidden,
+    LevelPoints,
+    Linear,
+    Missing,
+    Node,
+    Probability,
+    Step,
+)
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, disjuncts, rules_of, rules_of_parts
 from rulekit.graph.traversal import topological
 from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.models.rule_sets import Clause
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.names import suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, FREE, Feature, Schema
 from rulekit.tables.table import Table, encoded_dtype
@@ -25,6 +39,9 @@ from rulekit.tables.table import Table, encoded_dtype
 WHERE = "start"
 
 Freeze = Literal["all", "none"] | Sequence[str]
+
+_HALF = 0.5
+_MOST_LITERALS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +178,36 @@ def with_given(
         for own in found
     ]
     return with_fixed(problem, list(column), table, Schema(table.features)), clauses
+
+
+def rules_of_start(
+    settings: Any,
+    problem: Problem,
+    table: Table,
+    classes: Sequence[ClassLabel],
+    n_questions: int,
+    *,
+    formulas: bool = False,
+) -> tuple[Problem, list[tuple[tuple[Clause, ...], tuple[Clause, ...]]]]:
+    """The problem with the rules of settings.start as columns, and by question those that stay and those begun with.
+
+    classes: in the graph's order; formulas: those of hidden bits are taken by the rules that they decide by. Raises
+    InputError where the start is about other classes, or decides by a sum or another probability.
+    """
+    start = settings.start
+    if start is None:
+        return problem, [((), ())] * n_questions
+    check_classes(start, classes, settings.ordered is not None)
+    rules: list[tuple[Node, ...]] = []
+    for part in start.decision.parts:
+        rule: Node | None = part.score
+        if formulas and isinstance(part.score, Probability) and part.threshold == _HALF:
+            rule = threshold_rule(part.score.formula, _HALF, _MOST_LITERALS, schema=start.schema)
+        if rule is None or rule.family is not Family.BOOLEAN:
+            fix = "start from rules, or take the learner that made it (--learner)"
+            raise InputError("the start decides by a probability or a sum", where=WHERE, fix=fix)
+        rules.append(clauses_of(rule))
+    return with_given(problem, given_rules(start, settings.freeze, classes, rules), table)
 
 
 def under_start(graph: RuleGraph, table: Table, who: str = "the start") -> Table:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats
+from rulekit.arrays import Bools, Floats
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 
 PREFIX, SUFFIX, INTERVAL, KNOWN, LEVELS = range(5)
@@ -96,86 +96,35 @@ def add_by_failing(stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, 
             sums[part, stacked[row, c]] += value
 
 
-def _best_change_at_once(
-    sums: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
-) -> Any:
-    ordered, nominal, offset, _, _, _, _, apart, _, _ = reads
-    taken = np.zeros((len(totals), len(offset)), dtype=np.bool_)
-    for j, place in enumerate(places.tolist()):
-        others = np.arange(len(totals)) != j + 1  # without the condition of a part its column is free
-        taken[others, place] = True
-        if len(apart):
-            taken[others] |= apart[place]
-    rooms = room - lefts
-    cuts, kinds = _best_cuts(sums, reads, rooms)
-    cuts[taken[:, ordered]] = -np.inf
-    levels = _best_levels(sums, reads)
-    levels[taken[:, nominal]] = -np.inf
-    found, found_place, found_kind = -1, -1, 0
-    for part, value in enumerate(totals.tolist()):
-        base, place, kind = prices[part], -1, 0
-        least = best + base
-        if rooms[part] >= 1:
-            for gains, columns in ((cuts[part], ordered), (levels[part], nominal)):
-                if len(columns) and gains.max() > max(value, least):
-                    k = int(gains.argmax())
-                    value, place = float(gains[k]), int(columns[k])
-                    kind = int(kinds[part, k]) if columns is ordered else LEVELS
-        value -= base
-        if value > best:
-            best, found, found_place, found_kind = value, part, place, kind
-    return found, found_place, found_kind, best
+def _best_cut(own: Any, way: int, known: float, cost: float, between: float) -> Any:
+    """The best condition on an ordered column, and of what kind it is.
+
+    own [n_codes]: gains; way: 0, or the one in which cuts may go; known: of missing cells the gain, if they may hold;
+    between: what an interval costs.
+    """
+    below, lowest, interval = 0.0, 0.0, 0.0
+    highest_cut, lowest_cut = -np.inf, np.inf
+    for code in range(1, len(own)):
+        below += own[code]
+        lowest = min(lowest, below)
+        interval = max(interval, below - lowest)
+        if code < len(own) - 1:
+            highest_cut = max(highest_cut, below)
+            lowest_cut = min(lowest_cut, below)
+    here, which = highest_cut + known - cost if way <= 0 else -np.inf, PREFIX
+    other = below - lowest_cut + known - cost
+    if other > here and way >= 0:
+        here, which = other, SUFFIX
+    other = interval + known - between
+    if other > here:
+        here, which = other, INTERVAL
+    other = below - cost
+    if own[0] < 0.0 and other > here:
+        here, which = other, KNOWN
+    return here, which
 
 
-def _best_cuts(sums: Any, reads: Any, rooms: Any) -> tuple[Any, Any]:
-    """What the best condition of each ordered column adds to each part, and of what kind it is: [parts, ordered]."""
-    ordered, _, offset, sizes, second, directions, unknown, _, cost, _ = reads
-    start, length, way = offset[ordered], sizes[ordered] - 1, directions[ordered]
-    if not len(ordered):
-        return np.zeros((len(rooms), 0)), np.zeros((len(rooms), 0), dtype=np.int64)
-    # Shorter columns are filled up with what adds nothing: [parts, ordered, codes].
-    code = np.arange(1, int(length.max()) + 1)
-    inside = code <= length[:, None]
-    below = np.where(inside, sums[:, np.where(inside, start[:, None] + code, 0)], 0.0).cumsum(axis=2)
-    lowest = np.minimum(np.minimum.accumulate(below, axis=2), 0.0)
-    interval = np.maximum((below - lowest).max(axis=2), 0.0)
-    cut = code < length[:, None]
-    highest_cut = np.where(cut, below, -np.inf).max(axis=2)
-    lowest_cut = np.where(cut, below, np.inf).min(axis=2)
-    missing, whole = sums[:, start], below[:, :, -1]
-    known = np.where((missing > 0.0) & (unknown[ordered] == 0), missing, 0.0)
-    here = np.where(way <= 0, highest_cut + known - cost, -np.inf)
-    kinds = np.full(here.shape, PREFIX)
-    fits = (way == 0) & (second <= rooms[:, None])
-    for kind, other, allowed in (
-        (SUFFIX, whole - lowest_cut + known - cost, way >= 0),
-        (INTERVAL, interval + known - second * cost, fits),
-        (KNOWN, whole - cost, missing < 0.0),
-    ):
-        better = allowed & (other > here)
-        here[better], kinds[better] = other[better], kind
-    return here, kinds
-
-
-def _best_levels(sums: Any, reads: Any) -> Any:
-    """What the best levels of each nominal column add to each part [parts, nominal]; -infinity where none do."""
-    _, nominal, offset, sizes, _, _, unknown, _, cost, listed = reads
-    found = np.full((len(sums), len(nominal)), -np.inf)
-    for k, column in enumerate(nominal.tolist()):
-        here = slice(offset[column], offset[column] + sizes[column])
-        further = listed[column]
-        taken = sums[:, here] > further
-        taken[:, : unknown[column]] = False
-        some = taken.any(axis=1)
-        # One addition after the other, from the price of the condition on.
-        gains = np.where(taken, sums[:, here] - further, 0.0)
-        terms = np.concatenate([np.full((len(sums), 1), further - cost), gains], axis=1)
-        found[some, k] = terms.cumsum(axis=1)[some, -1]
-    return found
-
-
-@compiled_unless(_best_change_at_once)
-def best_change(
+def _best_change(
     sums: Any, totals: Any, lefts: Any, prices: Any, places: Any, reads: Any, room: float, best: float
 ) -> Any:
     """The best of all changes: part (-1: none beats `best`), place (-1: no further condition), kind, value.
@@ -203,32 +152,11 @@ def best_change(
             for k in range(len(ordered)):
                 if taken[ordered[k]]:
                     continue
-                start = offset[ordered[k]]
-                length = sizes[ordered[k]] - 1
-                way = directions[ordered[k]]
-                missing = sums[part, start]
-                known = missing if missing > 0.0 and unknown[ordered[k]] == 0 else 0.0
-                below, lowest, interval = 0.0, 0.0, 0.0
-                highest_cut, lowest_cut = -np.inf, np.inf
-                for code in range(1, length + 1):
-                    below += sums[part, start + code]
-                    lowest = min(lowest, below)
-                    interval = max(interval, below - lowest)
-                    if code < length:
-                        highest_cut = max(highest_cut, below)
-                        lowest_cut = min(lowest_cut, below)
-                here, which = highest_cut + known - cost if way <= 0 else -np.inf, PREFIX
-                other = below - lowest_cut + known - cost
-                if other > here and way >= 0:
-                    here, which = other, SUFFIX
-                if way == 0 and second[k] <= room - lefts[part]:
-                    other = interval + known - second[k] * cost
-                    if other > here:
-                        here, which = other, INTERVAL
-                if missing < 0.0:
-                    other = below - cost
-                    if other > here:
-                        here, which = other, KNOWN
+                start, way = offset[ordered[k]], directions[ordered[k]]
+                own = sums[part, start : start + sizes[ordered[k]]]
+                known = own[0] if own[0] > 0.0 and unknown[ordered[k]] == 0 else 0.0
+                between = second[k] * cost if way == 0 and second[k] <= room - lefts[part] else np.inf
+                here, which = _best_cut(own, way, known, cost, between)
                 if here > most:
                     most, most_place, most_kind = here, ordered[k], which
             if most > max(value, least):
@@ -250,3 +178,7 @@ def best_change(
         if value > best:
             best, found, found_place, found_kind = value, part, place, kind
     return found, found_place, found_kind, best
+
+
+best_change = compiled_unless(_best_change)(_best_change)
+"""The interpreter runs it as it is until compiling pays."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.rules.clause_search import ClauseSearch
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

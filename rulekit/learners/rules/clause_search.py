@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.promises.allowed import Allowed, all_allowed
 from rulekit.learners.rules.clause_changes import add_by_failing, best_change, condition_of, mark_covered
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _ROUNDS = 30

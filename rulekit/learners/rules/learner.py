@@ -11,7 +11,6 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.ladder_models import RARE
-from rulekit.graph.nodes import Family
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants, setting
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
@@ -21,10 +20,10 @@ from rulekit.learners.models.rule_sets import clause_node
 from rulekit.learners.parameters import one_of, whole
 from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.promises.constraints import refuse_broken, required_of
-from rulekit.learners.promises.starts import WHERE, check_classes, clauses_of, given_rules, with_given
+from rulekit.learners.promises.starts import rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
-from rulekit.learners.rules.rule_paths import Guide, Rules, RuleSettings, few_columns, rule_path
+from rulekit.learners.rules.rule_paths import Guide, RuleSettings, few_columns, rule_path
 from rulekit.learners.rules.score_cards import Cards
 from rulekit.learners.settings import StartSettings
 from rulekit.schema import Schema
@@ -78,15 +77,7 @@ class PlainRules(RuleLearner):
         settings: RulesSettings = questions[0].settings
         self._cards = Cards.of(settings, data, classes)
         most = settings.max_rules if settings.max_clauses is None else min(settings.max_rules, settings.max_clauses)
-        known: Sequence[tuple[Rules, Rules]] = [((), ())] * len(questions)
-        if settings.start is not None:
-            check_classes(settings.start, classes, settings.ordered is not None)
-            if any(part.score.family is not Family.BOOLEAN for part in settings.start.decision.parts):
-                fix = "start from rules, or take the learner that made it (--learner)"
-                raise InputError("the start decides by a probability or a sum", where=WHERE, fix=fix)
-            rules = [clauses_of(part.score) for part in settings.start.decision.parts]
-            given = given_rules(settings.start, settings.freeze, classes, rules)
-            problem, known = with_given(problem, given, data.table)
+        problem, known = rules_of_start(settings, problem, data.table, classes, len(questions))
         rare = are_rare([question.problem.share for question in questions], settings.ordered is not None)
         guided = len(problem.labels) <= _GUIDED
         plans = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rulekit.arrays import Bools
 from rulekit.graph.nodes import TRUE, Hidden, Node, Or, Probability
 from rulekit.learners.contract import Candidate, Frame, Score
 from rulekit.learners.data.codes import Codes
@@ -13,7 +14,6 @@ from rulekit.learners.models.rule_sets import clause_node, covered, covered_by_s
 from rulekit.learners.rules.clause_search import clause_price
 from rulekit.learners.rules.rule_paths import Rules
 from rulekit.learners.rules.score_cards import RuleCard
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.numbers import short_probability, strength_of
 
 COST_OF_A_LITERAL = 0.00025

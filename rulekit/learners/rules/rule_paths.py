@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.rule_sets import Clause, covered, covered_by_some
 from rulekit.learners.promises.allowed import Allowed
 from rulekit.learners.rules.clause_growth import purest_cover
 from rulekit.learners.rules.clause_search import ClauseSearch
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit.tables.kinds.hints import steps_of
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rulekit.arrays import Floats
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.contract import NO_WATCH, Frame, Question, find_learner
 from rulekit.learners.data.binning import BinnedColumn
@@ -26,7 +27,6 @@ from rulekit.learners.models.additive import Summed, Terms, terms_of
 from rulekit.learners.models.rule_sets import Clause, clause_node, covered
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.rules.rule_paths import Rules, evenly_spread
-from rulekit.learners.sums_of_rows.histograms import Floats
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 
 _MOST, _MOST_OF_ALL = 12, 20

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from cnll_cases import with_numba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rulekit.learners.cnll import cell_counts
+from rulekit.learners.cnll.cell_counts import CellCounts
 from rulekit.learners.cnll.estimator import CNLLClassifier
-from rulekit.learners.cnll.formula import cell_counts
-from rulekit.learners.cnll.formula.cell_counts import CellCounts
-from rulekit.learners.cnll.formula.gradient_sums import FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.cnll.gradient_sums import FixedPoint, add_code_sums, fixed_lines
 from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Rows, count_dense
+from rulekit.learners.sums_of_rows.histograms import Rows
 
 N_CODES = [3, 5, 2]
 
@@ -79,34 +77,17 @@ def test_two_splits_without_a_count_between_are_not_followed() -> None:
     assert not kept.split(np.zeros(2, dtype=np.int64))
 
 
-def test_histograms_are_those_of_counting_the_rows() -> None:
-    rng = np.random.default_rng(1)
-    codes, labels = table_of(rng, 5000)
-    rows = rows_of(rng.integers(0, 7, 5000) ** 2 // 6, labels, 7)
-    kept = CellCounts.of(codes, N_CODES, rows, 2)
-    assert kept is not None
-    assert codes.matrix is not None
-    counts = kept.by_key(rows)
-    assert counts is not None
-    expected = count_dense(codes.matrix, np.arange(3), rows, max(N_CODES), 2 * rows.n_cells)
-    for actual, own, n_codes in zip(counts.histograms(np.arange(3)), expected, N_CODES, strict=True):
-        np.testing.assert_array_equal(actual.keys, own.keys)
-        np.testing.assert_array_equal(actual.weights, own.weights)
-        np.testing.assert_array_equal(actual.starts, own.starts[: n_codes + 1])
-
-
 def test_unequal_weights_are_not_kept() -> None:
     codes, labels = table_of(np.random.default_rng(2), 50)
     rows = Rows(np.zeros(50, dtype=np.int32), labels, np.arange(1, 51), 1)
     assert CellCounts.of(codes, N_CODES, rows, 1) is None
 
 
-@pytest.mark.parametrize("settings_of", [{}, {"algorithm": "II", "refit": 1, "backfit": 3, "max_bins": 16}])
-def test_the_model_is_that_of_counting_anew(settings_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_that_of_counting_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(1500, 6)).astype(np.float32)
     y = ((X[:, 0] > 0.3) & (X[:, 1] < 0.5)) | (X[:, 2] > 1.0) ^ (rng.random(1500) < 0.1)
-    learner = CNLLClassifier(9, stopping="none", **settings_of)
+    learner = CNLLClassifier(9, stopping="none")
     with_counts = str(learner.fit(X, y).rule_graph_)
     monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 1 << 40)
     assert str(learner.fit(X, y).rule_graph_) == with_counts

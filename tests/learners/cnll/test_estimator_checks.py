@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from rulekit import CNLLClassifier
 from rulekit.learners import rule_learner
+from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
 
 
 @pytest.mark.long
@@ -18,17 +19,11 @@ from rulekit.learners import rule_learner
     [
         (CNLLClassifier(), False),
         (CNLLClassifier(2, n_folds=2), True),
-        (
-            CNLLClassifier(
-                4, n_folds=2, algorithm="tree", objective="brier", ridge=1.0, refit=1, backfit=4, max_bins=32
-            ),
-            False,
-        ),
-        (CNLLClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
+        (CNLLPaperClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
     ],
-    ids=["default", "small", "tree", "one"],
+    ids=["default", "small", "paper"],
 )
-def test_check_estimator(estimator: CNLLClassifier, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_estimator(estimator: Any, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """first: of two classes the first in sorted order is the positive one, whatever they are called."""
     if first:
         monkeypatch.setattr(rule_learner, "class_order", _first_is_positive)

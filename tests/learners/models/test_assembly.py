@@ -56,11 +56,13 @@ def test_costs_move_the_decision_and_not_the_probability(learner: Learner) -> No
 
 
 def test_learning_goes_on_from_a_model_of_other_odds() -> None:
-    """The strengths of its report are found below the odds."""
+    """Its decisions stand, and what is reported is again of the rows as they are."""
     X, y = rows()
     priced = CNLLClassifier(8, class_weight={0: 1.0, 1: 10.0}, **QUICK).fit(infer(X), y).rule_graph_
     again = CNLLClassifier(9, class_weight={0: 1.0, 1: 10.0}, start=priced, stopping="none").fit(infer(X), y)
-    np.testing.assert_allclose(again.path_.graph_at(1).predict_proba(X), priced.predict_proba(X), rtol=1e-9)
+    begun = again.path_.graph_at(1)
+    assert np.all(begun.predict(X)[priced.predict(X) == 1] == 1)
+    assert abs(begun.predict_proba(X)[:, 1].mean() - y.mean()) < 0.03
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.graph.rules import counts, counts_by_class
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.cnll.formula.read_once import Move, ReadOnceTree, growth_moves
-from rulekit.learners.cnll.search.growth import allowed_moves
+from rulekit.learners.cnll.moves import allowed_moves, growth_moves
+from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
+from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
 from rulekit.learners.sizes.limits import SizeLimits
 from rulekit.learners.sizes.path import rule_count
 
@@ -21,8 +22,8 @@ SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)
 
 
-@example(0, 3, False, None, None, None, False, ("tree", "brier"), ("threshold", "or"))
-@example(0, 3, False, 2, 1, 2, True, None, ("threshold", "or"))
+@example(0, 3, False, None, None, None, False, CNLLClassifier)
+@example(0, 3, False, 2, 1, 2, True, RulesClassifier)
 @settings(max_examples=6, deadline=None)
 @given(
     SEEDS,
@@ -32,8 +33,7 @@ SIZES = st.none() | st.integers(1, 6)
     SIZES,
     SIZES,
     st.booleans(),
-    st.sampled_from([None, None, ("II", "error+brier"), ("tree", "brier"), ("I", "error")]),
-    st.sampled_from([("threshold", "or"), ("llr", "or"), ("threshold", "and")]),
+    st.sampled_from([RulesClassifier, CNLLClassifier, CNLLPaperClassifier]),
 )
 def test_the_limits_hold(
     seed: int,
@@ -43,19 +43,14 @@ def test_the_limits_hold(
     clauses: Any,
     literals: Any,
     total: bool,
-    kind: Any,
-    shape: Any,
+    learner: Any,
 ) -> None:
     X, y = small_table(seed, classes)
     sizes = {"clauses": clauses, "literals": literals}
     limits = {"max_features": features} | {f"max_{'total_' * total}{name}": most for name, most in sizes.items()}
     ranks = sorted(set(y)) if ordered else None
     shared = {"stopping": "none", "ordered": ranks, **limits}
-    if kind is None:
-        model: RuleClassifier = RulesClassifier(6, **shared).fit(X, y)
-    else:
-        how = dict(zip(("algorithm", "objective", "weak", "init"), kind + shape, strict=True))
-        model = CNLLClassifier(6, refit=1, backfit=3, **how, **shared).fit(X, y)
+    model: RuleClassifier = learner(6, **shared).fit(X, y)
     graph = model.rule_graph_
     each = [counts(graph)] if total else list(counts_by_class(graph).values())
     assert features is None or len(graph.used_features) <= features
@@ -111,10 +106,10 @@ def tree_of(*moves: Move) -> ReadOnceTree:
 
 def test_moves_beyond_a_limit_are_not_offered() -> None:
     pair = tree_of(Move("or", 0))
-    assert allowed_moves(SizeLimits(literals=2), pair, growth_moves(pair, "II")) == []
-    inside = allowed_moves(SizeLimits(clauses=2), pair, growth_moves(pair, "II"))
+    assert allowed_moves(SizeLimits(literals=2), pair, growth_moves(pair)) == []
+    inside = allowed_moves(SizeLimits(clauses=2), pair, growth_moves(pair))
     assert Move("or", pair.root) not in inside
     assert {move.operator for move in inside} == {"and"}
     conjunction = tree_of(Move("and", 0))
-    longer = allowed_moves(SizeLimits(clauses=1), conjunction, growth_moves(conjunction, "I"))
+    longer = allowed_moves(SizeLimits(clauses=1), conjunction, growth_moves(conjunction))
     assert longer == [Move("and", conjunction.root)]

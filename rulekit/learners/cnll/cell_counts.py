@@ -10,14 +10,15 @@ Shapes: C cells, d columns with `total` codes together, W numbers in a line of a
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.learners.data.codes import Codes, MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Histogram, Ints, Rows, dense_histogram
+from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 
 _ROWS_FOR_A_COUNT = 4
@@ -156,37 +157,6 @@ class CellCounts:
             )
 
         run_threads(task, itertools.pairwise(ends), self.threads)
-
-    def by_key(self, rows: Rows) -> KeyCounts | None:
-        """The counts of all cells, also the small ones; None where these are more than rows pay for."""
-        n_cells, total = rows.n_cells, int(self.offsets[-1])
-        if 2 * n_cells * total * _ROWS_FOR_A_COUNT > self.matrix.size:
-            return None
-        self.settle(rows)
-        every = np.zeros((n_cells, 2, total), dtype=np.uint32)
-        kept, small = np.flatnonzero(self.slot >= 0), np.flatnonzero(self.slot < 0)
-        every[kept] = self.counts[self.slot[kept]]
-        everywhere = replace(self, slot=np.arange(n_cells), counts=every)
-        everywhere._count(rows, small, small, 1)
-        return KeyCounts(every.reshape(2 * n_cells, total), self.offsets, int(rows.weights[0]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyCounts:
-    """Rows by key and code: counts [2C, total]; each row weighs the same."""
-
-    counts: npt.NDArray[np.uint32]
-    offsets: Ints
-    each: int
-
-    def histograms(self, columns: Ints) -> list[Histogram]:
-        """The histogram of each of these columns."""
-        n_keys = len(self.counts)
-        found = []
-        for start, end in zip(self.offsets[columns], self.offsets[columns + 1], strict=True):
-            own = self.counts[:, start:end].T.reshape(-1)
-            found.append(dense_histogram(own, int(end - start), n_keys, self.each))
-        return found
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Refitting the strengths of a formula whose conditions stay: each bit in turn gets its best ones.
 
 Shapes: C cells, T bits; p [nodes, C]: the probability of every node; holds [T, C]; counts [C, 2] by label; tree: a
-rulekit.learners.cnll.formula.read_once.FlatTree. Kernels over cells are written as loops: whole arrays take
-numba seconds to compile.
+rulekit.learners.cnll.moves.FlatTree. Kernels over cells are written as loops: whole arrays take numba seconds to
+compile.
 """
 
 from __future__ import annotations
@@ -11,29 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.learners.cnll.formula.noisy_formula import Formula
-from rulekit.learners.cnll.formula.objectives import allowed_strengths
-from rulekit.learners.cnll.formula.split_search import LEAST_STRENGTH
-from rulekit.learners.cnll.search.best_step import SearchSettings
+from rulekit.learners.cnll.formula_on_cells import Formula
+from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _FALL = 1e-12
 
 
-def sweep(formula: Formula, settings: SearchSettings) -> bool:
+def sweep(formula: Formula, ridge: float) -> bool:
     """Give every free bit in turn its best strengths, the others staying; says whether anything changed."""
-    if all(bit.frozen for bit in formula.bits):
+    fixed = np.array([bit.frozen for bit in formula.bits], dtype=np.bool_)
+    if fixed.all():
         return False
     alpha, beta = formula.strengths()
     p, holds = formula.node_probabilities(), np.ascontiguousarray(formula.pattern.T)
-    by_kind = _sweep_errors if settings.objective.error else _sweep_squares
-    changed = by_kind(formula, settings, alpha, beta, holds, p)
+    slack = _FALL * (1.0 + formula.measure(ridge)[0])
+    rest = np.array([bit.rest for bit in formula.bits])
+    how = formula.problem.weight_unit, ridge, slack
+    changed = bool(sweep_squares(formula.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
     if changed:
         formula.set_strengths(alpha, beta, p)
     return changed
 
 
-# Shared by the kernels ------------------------------------------------------------------------------------------------
+def sweeps(formula: Formula, ridge: float, most: int) -> bool:
+    """At most so many sweeps over all strengths, until none helps; says whether one did."""
+    done = 0
+    while done < most and sweep(formula, ridge):
+        done += 1
+    return done > 0
 
 
 def _slope_of_bit(tree: Any, leaf: int, p: Any) -> Any:
@@ -82,22 +88,6 @@ def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> No
                 product[c] = 1.0 - product[c]
 
 
-slope_of_bit = compiled(_slope_of_bit)
-give_strengths = compiled(_give)
-
-
-# The least squared error ----------------------------------------------------------------------------------------------
-
-
-def _sweep_squares(formula: Formula, settings: SearchSettings, alpha: Any, beta: Any, holds: Any, p: Any) -> bool:
-    objective, _ = formula.measure(settings.objective)
-    rest = np.array([bit.rest for bit in formula.bits])
-    fixed = np.array([bit.frozen for bit in formula.bits], dtype=np.bool_)
-    ridge, slack = settings.objective.ridge, _FALL * (1.0 + objective)
-    how = formula.problem.weight_unit, ridge, settings.zero_beta, slack
-    return bool(sweep_squares(formula.tree.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
-
-
 @compiled
 def sweep_squares(
     tree: Any,
@@ -109,7 +99,6 @@ def sweep_squares(
     counts: Any,
     unit: float,
     ridge: float,
-    zero_beta: bool,
     slack: float,
     p: Any,
 ) -> bool:
@@ -133,10 +122,8 @@ def sweep_squares(
             sums[side, 0] += v[c] * (positive * (1.0 - line) - negative * line)
             sums[side, 1] += v[c] * v[c] * (positive + negative)
         on, gain = _least_square(sums[0], alpha[t], rest[t], ridge)
-        off = 0.0
-        if not zero_beta:
-            off, more = _least_square(sums[1], beta[t], rest[t], ridge)
-            gain += more
+        off, more = _least_square(sums[1], beta[t], rest[t], ridge)
+        gain += more
         if gain > slack:
             changed = True
             alpha[t], beta[t] = on, off
@@ -149,42 +136,3 @@ def _least_square(sums: Any, old: float, rest: float, ridge: float) -> Any:
     aim, bend = sums[0] + ridge * rest, sums[1] + ridge
     best = min(max(aim / bend if bend > 0.0 else rest, LEAST_STRENGTH), 1.0 - LEAST_STRENGTH)
     return best, old * (bend * old - 2.0 * aim) - best * (bend * best - 2.0 * aim)
-
-
-# Where plain errors count ---------------------------------------------------------------------------------------------
-
-
-def _sweep_errors(formula: Formula, settings: SearchSettings, alpha: Any, beta: Any, holds: Any, p: Any) -> bool:
-    """Sums over cells are numpy's, which are the same compiled or not."""
-    objective, unit, flat, counts = settings.objective, formula.problem.weight_unit, formula.tree.flat, formula.counts
-    negative, positive = counts.T
-    strengths = list(zip(alpha.tolist(), beta.tolist(), strict=True))
-    at_ends = objective.brier == 0.0 and objective.ridge == 0.0
-    before, _ = formula.measure_of(p[flat.root], objective, strengths)
-    changed = False
-    for which, bit in enumerate(formula.bits):
-        if bit.frozen:
-            continue
-        on, leaf = holds[which], flat.leaf[which]
-        v = slope_of_bit(flat, leaf, p)
-        u = p[flat.root] - v * p[leaf]
-        low, high, bucket = allowed_strengths(u, v, at_ends, settings.zero_beta)
-        terms = v * (positive * (1.0 - u) - negative * u), v * v * (positive + negative)
-        found = []
-        for side, only in ((on, slice(int(settings.zero_beta), None)), (~on, slice(int(settings.zero_beta) or None))):
-            slope, curvature = (float(term[side].sum()) * unit * objective.brier for term in terms)
-            aim, bend = slope + objective.ridge * bit.rest, curvature + objective.ridge
-            top = aim / bend if bend > 0.0 else bit.rest
-            s = np.minimum(np.maximum(top, low[only]), high[only])
-            won = np.cumsum(np.bincount(bucket[side], (positive - negative)[side], len(low) + 1))[:-1]
-            errors = objective.error * unit * (positive[side].sum() - won[only])
-            found.append(float(s[np.argmin(errors + s * (bend * s - 2.0 * aim))]))
-        best = found[0], found[1]
-        others = [*strengths[:which], best, *strengths[which + 1 :]]
-        after, _ = formula.measure_of(u + v * np.where(on, *best), objective, others)
-        if after < before - _FALL * (1.0 + abs(before)):
-            changed = True
-            strengths[which] = alpha[which], beta[which] = best
-            give_strengths(flat, leaf, on, *best, p)
-            before, _ = formula.measure_of(p[flat.root], objective, strengths)
-    return changed

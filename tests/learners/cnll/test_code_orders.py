@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.cnll.formula.gradient_sums import CodeSums
-from rulekit.learners.cnll.formula.split_search import code_orders, complete, log_likelihood_ratios
+from rulekit.learners.cnll.gradient_sums import CodeSums
+from rulekit.learners.cnll.split_search import code_orders
 from rulekit.learners.data.binning import BinnedColumn, bin_column
+from rulekit.learners.models.noisy_formulas import completed
 from rulekit.schema import Feature
 
 
@@ -31,54 +32,47 @@ def masks(*texts: str) -> list[np.ndarray]:
 
 def test_absent_values_go_with_the_nearer_neighbour() -> None:
     x = column([np.nan, 0, 1, 4, 9, 10])
-    known, condition = complete(x, *masks("010001", "010000"))
+    known, condition = completed(x, *masks("010001", "010000"))
     assert known.tolist() == [False, True, True, True, True, True]
     assert condition.astype(int).tolist() == [0, 1, 1, 1, 0, 0]  # 0, 1 and 4 are nearer to 0 than to 10
-    _, turned = complete(x, *masks("010001", "000001"))
+    _, turned = completed(x, *masks("010001", "000001"))
     assert turned.astype(int).tolist() == [0, 0, 0, 0, 1, 1]
 
 
 def test_values_beyond_the_ends_and_infinities() -> None:
     x = column([-np.inf, 0, 1, np.inf])
-    assert complete(x, *masks("00110", "00100"))[1].astype(int).tolist() == [0, 1, 1, 0, 0]
-    assert complete(x, *masks("01001", "01000"))[1].astype(int).tolist() == [0, 1, 1, 1, 0]  # a tie goes below
+    assert completed(x, *masks("00110", "00100"))[1].astype(int).tolist() == [0, 1, 1, 0, 0]
+    assert completed(x, *masks("01001", "01000"))[1].astype(int).tolist() == [0, 1, 1, 1, 0]  # a tie goes below
 
 
 def test_missing_that_did_not_occur_stays_outside() -> None:
-    known, condition = complete(column([np.nan, 0, 1]), *masks("011", "010"))
+    known, condition = completed(column([np.nan, 0, 1]), *masks("011", "010"))
     assert (known[0], condition[0]) == (False, False)
 
 
 def test_levels_that_did_not_occur() -> None:
     ranks = column([2, 3, 4, 5], "categorical", ("a", "b", "c", "d"), ordered=True)
-    assert complete(ranks, *masks("001001", "000001"))[1].astype(int).tolist() == [0, 0, 0, 0, 1, 1]
+    assert completed(ranks, *masks("001001", "000001"))[1].astype(int).tolist() == [0, 0, 0, 0, 1, 1]
     names = column([2, 3, 4, 5], "categorical", ("a", "b", "c", "d"))
-    known, condition = complete(names, *masks("001001", "000001"))
+    known, condition = completed(names, *masks("001001", "000001"))
     assert known.astype(int).tolist() == [0, 0, 1, 0, 0, 1]
     assert condition.astype(int).tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def sums_of(codes: np.ndarray, labels: np.ndarray, slope: list[float], n_codes: int) -> CodeSums:
-    weight, positive = np.bincount(codes, minlength=n_codes), np.bincount(codes, labels, n_codes).astype(np.int64)
-    return CodeSums(np.array(slope)[:, None], np.ones((n_codes, 1)), weight, positive)
+def sums_of(codes: np.ndarray, slope: list[float], n_codes: int) -> CodeSums:
+    return CodeSums(np.array(slope)[:, None], np.ones((n_codes, 1)), np.bincount(codes, minlength=n_codes))
 
 
 def test_orders() -> None:
-    labels, slope, rest = np.array([1, 0, 1, 1, 0, 0]), [0.0, 1.0, 3.0, 2.0], np.zeros(1)
+    slope, rest = [0.0, 1.0, 3.0, 2.0], np.zeros(1)
     x, codes = column_and_codes([np.nan, 1, 2, 2, 3, 1])
-    sums = sums_of(codes, labels, slope, 4)
-    assert [o.tolist() for o in code_orders(x, "threshold", sums, rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
-    ratios = log_likelihood_ratios(sums)
-    assert ratios[0] > 0 > ratios[1]
-    assert ratios[2] > ratios[0]  # two positives of two beat one of one
-    assert [o.tolist() for o in code_orders(x, "llr", sums, rest)] == [[[2, 0, 3, 1]]]
+    assert [o.tolist() for o in code_orders(x, sums_of(codes, slope, 4), rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
     named, codes = column_and_codes([2, 3, 3, 2, 2, 3], "categorical", ("a", "b"))
-    orders = code_orders(named, "llr", sums_of(codes, labels, slope, 4), rest)
-    assert [o.tolist() for o in orders] == [[[2, 3]]]
+    assert [o.tolist() for o in code_orders(named, sums_of(codes, slope, 4), rest)] == [[[2, 3]]]
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0], [np.nan, np.nan]])
 def test_one_code_has_no_order(values: list[float]) -> None:
     x, codes = column_and_codes(values)
-    sums = sums_of(codes, np.array([0, 1]), [0.0] * x.n_codes, x.n_codes)
-    assert code_orders(x, "threshold", sums, np.zeros(1)) == []
+    sums = sums_of(codes, [0.0] * x.n_codes, x.n_codes)
+    assert code_orders(x, sums, np.zeros(1)) == []

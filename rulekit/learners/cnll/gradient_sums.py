@@ -14,20 +14,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints, Rows
+from rulekit.arrays import Array, Floats, Ints
+from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeSums:
-    """Per code of a column: slope and curvature [n_codes, M], weight and weight of the positive rows [n_codes]."""
+    """Per code of a column: slope and curvature [n_codes, M], and weight [n_codes]."""
 
     slope: Floats
     curvature: Floats
     weight: Ints
-    positive: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class FixedPoint:
 
 
 def add_code_sums(
-    sums: Ints, matrix: npt.NDArray[Any], columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
+    sums: Ints, matrix: Array, columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
 ) -> None:
     """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 
@@ -167,20 +166,3 @@ def _add_by_cell(
                 else:
                     for m in range(width):
                         into[m] += w * line[m]
-
-
-def sums_of_entries(keys: Ints, weights: Ints, starts: Ints, table: Ints, fixed: FixedPoint) -> Ints:
-    """The sums [n_codes, parts * 2M] of rows that are counted already, by code and key."""
-    sums, weights = np.zeros((len(starts) - 1, table.shape[1]), dtype=np.int64), weights // fixed.divisor
-    _sum_entries(keys, weights, starts, table, sums)
-    return sums
-
-
-@compiled
-def _sum_entries(keys: Any, weights: Any, starts: Any, table: Any, sums: Any) -> None:
-    for code in range(len(sums)):
-        into = sums[code]
-        for e in range(starts[code], starts[code + 1]):
-            line, w = table[keys[e]], weights[e]
-            for m in range(len(into)):
-                into[m] += w * line[m]

@@ -1,1 +1,0 @@
-"""The search for the next step of a formula, and the refits between steps."""

@@ -1,1 +1,0 @@
-"""Going on from known rules."""

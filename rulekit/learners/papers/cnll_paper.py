@@ -1,0 +1,308 @@
+"""The algorithms of Yuille & Zheng, Compositional Noisy-Logical Learning (ICML 2009), as the paper has them.
+
+Algorithm I joins each next bit to the whole formula, by and or by or (Fig. 3). Algorithm II joins it to one clause, to
+all clauses, or as a new clause (Fig. 4). The paper minimises the weighted errors; `brier` adds the squared error, which
+breaks the ties of plain errors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.errors import BudgetError
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
+from rulekit.graph.probability.circuit import Algebra, fold_circuit
+from rulekit.graph.probability.compilation import build_circuit
+from rulekit.learners.base import RuleClassifier
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
+from rulekit.learners.papers.cnll_search import (
+    ExhaustiveSearch,
+    FoundBit,
+    MoveLines,
+    SearchRule,
+    Weak,
+    best_prefix,
+    move_lines,
+)
+from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.settings import SizeSettings
+from rulekit.learners.sizes.path import ModelPath
+from rulekit.schema import Schema
+
+_FALL = 1e-9
+_MOST_CLAUSES, _MOST_LISTED = 10_000, 64
+
+
+@dataclass(frozen=True)
+class CNLLPaperSettings(SizeSettings):
+    """The choices that the paper leaves open."""
+
+    n_units: int = setting(20, whole(1), "most conditions in a formula")
+    algorithm: Literal["I", "II"] = setting("II", one_of("I", "II"), "where a condition may join (Fig. 3, Fig. 4)")
+    weak: Weak = setting(
+        "threshold", one_of("threshold", "llr", "pairs"), "conditions: one cut, unions of intervals, or pairs"
+    )
+    beta: Literal["free", "zero"] = setting("free", one_of("free", "zero"), "zero: no bit fires without its condition")
+    init: Literal["or", "and"] = setting("or", one_of("or", "and"), "clauses are joined by or, or by and")
+    brier: float = setting(0.0, number(0), "weight of the squared error beside the errors (0: plain errors)")
+    refit: int = setting(0, whole(0), "sweeps over all strengths after each step")
+
+
+@dataclass(slots=True)
+class ClauseFormula:
+    """A formula as it grows: its clauses (tree nodes), and the rows on which the condition of each bit holds [T, n].
+
+    inner joins the bits of a clause, outer the clauses; pattern [C, T]: which conditions hold in a cell; cell [n];
+    counts [C, 2]: by label.
+    """
+
+    problem: Problem
+    rule: SearchRule
+    inner: Operator
+    outer: Operator
+    tree: ReadOnceTree = field(default_factory=ReadOnceTree)
+    bits: list[NoisyBit] = field(default_factory=list)
+    clauses: list[int] = field(default_factory=list)
+    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
+    cell: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self._count([])
+
+    def _count(self, truths: list[Bools]) -> None:
+        """Part the rows into the cells on which all conditions agree."""
+        problem, n = self.problem, len(self.problem.labels)
+        seen = np.stack(truths, axis=1) if truths else np.zeros((n, 0), dtype=bool)
+        self.pattern, cell = np.unique(seen, axis=0, return_inverse=True) if truths else (seen[:1], np.zeros(n))
+        self.cell = cell.astype(np.int64).reshape(-1)
+        by_key = np.bincount(2 * self.cell + problem.labels, problem.weights, 2 * len(self.pattern))
+        self.counts = by_key.astype(np.int64).reshape(-1, 2)
+
+    def moves(self, algorithm: str) -> list[Move]:
+        """Where the algorithm may join the next bit, in the order in which ties are broken."""
+        root = self.tree.root
+        if root < 0:
+            return [FIRST]
+        if algorithm == "I":
+            return [Move("or", root), Move("and", root)]
+        whole_formula = [Move(self.inner, root)] if len(self.clauses) > 1 else []
+        return [*(Move(self.inner, clause) for clause in self.clauses), *whole_formula, Move(self.outer, root)]
+
+    def add(self, move: Move, bit: NoisyBit) -> int:
+        """Join a bit; the number of its clause from 1, 0 where it stands beside all of them."""
+        at_root = move.node == self.tree.root
+        gate = self.tree.join(move, len(self.bits))
+        self.bits.append(bit)
+        if not self.clauses or (at_root and move.operator == self.outer):
+            self.clauses.append(self.tree.node_of_bit(len(self.bits) - 1))
+        elif move.node in self.clauses:
+            self.clauses[self.clauses.index(move.node)] = gate
+        self._count([each.holds(self.problem.codes) for each in self.bits])
+        node = self.tree.node_of_bit(len(self.bits) - 1)
+        while node >= 0 and node not in self.clauses:
+            node = self.tree.parent[node]
+        return 0 if node < 0 else self.clauses.index(node) + 1
+
+    def probabilities(self) -> Floats:
+        """The probability [nodes, C] of every node in each cell."""
+        fires = [np.where(self.pattern[:, t], bit.alpha, bit.beta) for t, bit in enumerate(self.bits)]
+        return self.tree.probabilities(np.stack(fires))
+
+    def lines(self, moves: Sequence[Move]) -> list[MoveLines]:
+        """What each move does to the cells: the derivative by a node is the product of its siblings, up to the root."""
+        tree, n_cells = self.tree, len(self.pattern)
+        if tree.root < 0:
+            totals = self.counts.sum(axis=0)
+            share = float(totals[1]) / float(max(1, totals.sum()))
+            return [move_lines(np.zeros(n_cells), np.ones(n_cells), self.counts, share, self.rule)]
+        p = self.probabilities()
+        slope = np.ones_like(p)
+        for node in tree.order():
+            below = tree.children[node]
+            factors = p[below] if tree.operator[node] == "and" else 1.0 - p[below]
+            for i, child in enumerate(below):
+                slope[child] = slope[node] * np.prod(np.delete(factors, i, axis=0), axis=0)
+        found = []
+        for move in moves:
+            c, d = p[move.node], slope[move.node]
+            u = p[tree.root] if move.operator == "or" else p[tree.root] - d * c
+            v = d * (1.0 - c) if move.operator == "or" else d * c if move.operator == "and" else d
+            rest = self.bits[tree.bit[move.node]].rest if move.operator == "bit" else float(move.operator == "and")
+            found.append(move_lines(u, v, self.counts, rest, self.rule))
+        return found
+
+    def measured(self) -> tuple[float, float]:
+        """The objective, and the weighted training error, as the formula stands."""
+        (no, yes), p = self.counts.T, self.probabilities()[self.tree.root]
+        error = float(np.where(p > 0.5, no, yes).sum()) * self.rule.error
+        return error + self.rule.brier * float((yes * (1.0 - p) ** 2 + no * p**2).sum()), error
+
+    def refit(self) -> bool:
+        """Give each bit in turn its best strengths, the others staying; says whether that helped."""
+        changed = False
+        for t, bit in enumerate(self.bits):
+            before, _ = self.measured()
+            (lines,) = self.lines([Move("bit", self.tree.node_of_bit(t))])
+            halves = np.stack([self.counts * side[:, None] for side in (self.pattern[:, t], ~self.pattern[:, t])])
+            found = best_prefix(halves, self.counts, np.zeros_like(self.counts), lines, self.rule)
+            if found.objective < before - _FALL * (1.0 + before):
+                self.bits[t], changed = bit.with_strengths(found.left, found.right), True
+        return changed
+
+
+class CNLLPaperClassifier(RuleClassifier):
+    """A noisy-logical formula of at most `n_units` conditions, grown by algorithm I or II of Yuille and Zheng.
+
+    Each condition fires a hidden bit with probability alpha where it holds, else beta; the formula joins the bits by
+    and and or; the positive class is decided where the formula is more probable than 1/2.
+
+    Attributes
+    ----------
+    clauses_ : list of list of dict
+        By formula the statistics of its clauses (Table 4 of the paper).
+
+    """
+
+    word = "cnll-paper"
+    settings = CNLLPaperSettings
+    abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
+
+    def learn(self, question: Question) -> Learning:
+        """The formulas of 1, 2, ... bits, until no further one lowers the objective."""
+        settings, problem = question.settings, question.problem
+        unit = problem.weight_unit
+        least = max(1, math.ceil(1.0 / unit - 1e-9))
+        rule = SearchRule(unit, settings.brier * unit, least, settings.beta == "zero")
+        inner: Operator = "and" if settings.init == "or" else "or"
+        formula = ClauseFormula(problem, rule, inner, settings.init)
+        before = math.inf
+        while len(formula.bits) < settings.n_units:
+            question.watch.check()
+            moves = formula.moves(settings.algorithm)
+            lines = formula.lines(moves)
+            found = ExhaustiveSearch(problem, formula.cell, formula.counts, lines, rule, settings.weak).best()
+            if found is None or not _worth(found, before, settings.brier == 0.0):
+                return None
+            clause = formula.add(moves[found.move], found.bit)
+            for _ in range(settings.refit):
+                if not formula.refit():
+                    break
+            before, error = formula.measured()
+            model = NoisyFormula(formula.tree.copy(), tuple(formula.bits))
+            said = _said(problem, moves[found.move], found.bit, clause)
+            yield Candidate(len(formula.bits), before, error, model, said=said)
+        return None
+
+    def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
+        """Count what the clauses of the chosen formulas are worth on the training rows."""
+        self.clauses_ = [
+            _clause_records(run, run.grown[place - 1].model, "H" if len(runs) == 1 else f"H{k + 1}.") if place else []
+            for k, (run, place) in enumerate(zip(runs, path.chosen, strict=True))
+        ]
+
+
+def _worth(found: FoundBit, before: float, plain: bool) -> bool:
+    """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
+    slack = _FALL * (1.0 + before) if math.isfinite(before) else 0.0
+    if plain:
+        return found.objective <= before + slack and before > slack
+    return found.objective < before - slack
+
+
+def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:
+    """What `history_` says of a step."""
+    features = {column.feature.name: column.feature for column in problem.columns}
+    return {
+        "feature": problem.columns[bit.column].feature.name,
+        "condition": print_node(bit.node(problem.columns), Schema(tuple(features.values()))),
+        "move": move.operator,
+        "clause": clause,
+        "alpha": bit.alpha,
+        "beta": bit.beta,
+    }
+
+
+# Table 4 -------------------------------------------------------------------------------------------------------------
+
+
+def dnf(tree: ReadOnceTree) -> list[tuple[int, ...]]:
+    """The clauses of a formula, each the bits it joins by and; raises BudgetError beyond 10,000."""
+    made: dict[int, list[tuple[int, ...]]] = {}
+    for node in reversed(tree.order()):
+        if tree.bit[node] >= 0:
+            made[node] = [(tree.bit[node],)]
+            continue
+        parts = [made[child] for child in tree.children[node]]
+        if (math.prod if tree.operator[node] == "and" else sum)(map(len, parts)) > _MOST_CLAUSES:
+            raise BudgetError(f"the formula has more than {_MOST_CLAUSES} clauses", fix="keep the nested form")
+        clauses: list[tuple[int, ...]] = [clause for part in parts for clause in part]
+        if tree.operator[node] == "and":
+            clauses = [()]
+            for part in parts:
+                clauses = [tuple(sorted((*left, *right))) for left in clauses for right in part]
+        made[node] = clauses
+    return sorted(made[tree.root])
+
+
+def clause_rates(tree: ReadOnceTree, fires: Floats, counts: Ints) -> list[dict[str, Any]]:
+    """By clause its bits, the share of the positive rows that it decides, and of all rows that it decides wrongly.
+
+    Cumulative: joined with the clauses before it. fires [T, C]: the probability of each bit in each cell; counts
+    [C, 2]: weights by label. Raises BudgetError where the clauses are too many; 64 are listed.
+    """
+    no, yes = counts.T
+
+    def rates(p: Floats, name: str = "") -> dict[str, float]:
+        on = p > 0.5
+        right, wrong = float(yes[on].sum()), float(no[on].sum() + yes[~on].sum())
+        return {f"{name}true_positive": right / max(1, yes.sum()), f"{name}error": wrong / max(1, counts.sum())}
+
+    clauses = dnf(tree)[:_MOST_LISTED]
+    return [
+        {
+            "bits": clause,
+            **rates(np.prod(fires[list(clause)], axis=0)),
+            **rates(_some_clause(clauses[: i + 1], fires), "cumulative_"),
+        }
+        for i, clause in enumerate(clauses)
+    ]
+
+
+def _some_clause(clauses: Sequence[tuple[int, ...]], fires: Floats) -> Floats:
+    """P(at least one of the clauses) [C], exact though they share bits: the circuit of a stand-in formula."""
+    leaves = [IsTrue(f"bit {t}") for t in range(len(fires))]
+    hidden = [Hidden(leaf.feature, leaf, 1.0) for leaf in leaves]
+    place: dict[Node, int] = {leaf: t for t, leaf in enumerate(leaves)}
+    algebra: Algebra[Floats] = Algebra(
+        lambda cause, on, off: fires[place[cause]], lambda value: np.full(fires.shape[1], value)
+    )
+    return fold_circuit(build_circuit(Or([And([hidden[t] for t in clause]) for clause in clauses])).steps, algebra)
+
+
+def _clause_records(run: Run, model: Any, prefix: str) -> list[dict[str, Any]]:
+    """The rates of the clauses of a learned formula; empty where they are too many."""
+    problem = run.question.problem
+    truths = np.stack([bit.holds(problem.codes) for bit in model.bits], axis=1)
+    pattern, cell = np.unique(truths, axis=0, return_inverse=True)
+    counts = np.bincount(2 * cell.reshape(-1) + problem.labels, problem.weights, 2 * len(pattern)).reshape(-1, 2)
+    fires = np.stack([np.where(pattern[:, t], bit.alpha, bit.beta) for t, bit in enumerate(model.bits)])
+    try:
+        found = clause_rates(model.tree, fires, counts)
+    except BudgetError:
+        return []
+    names = [[f"{prefix}{bit + 1}" for bit in each["bits"]] for each in found]
+    return [
+        {"class": run.question.label, "clause": i, **each, "bits": named}
+        for i, (each, named) in enumerate(zip(found, names, strict=True), start=1)
+    ]
