@@ -30,6 +30,8 @@ QUICK = {
     "mada-winnow": ("n_networks=1", "n_passes=2"),
     "gramression": ("n_features=2", "feature_length=2"),
     "adaboost": ("stopping=none",),
+    "adaboost-paper": ("stopping=none",),
+    "boosted": ("stopping=none",),
     "mcmc": ("stopping=none", "n_literals=3"),
 }
 MODULES = re.findall(r"`python -m (benchmarks\.[\w.]+)", PAGE)

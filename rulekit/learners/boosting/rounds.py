@@ -37,7 +37,10 @@ _SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 def rounds(question: Question) -> Learning:
     """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
-    weights, votes = RowWeights(problem, question.n_threads), Votes(problem, bool(question.plan), question.n_threads)
+    weights, votes = (
+        BoostingWeights(problem, question.n_threads),
+        Votes(problem, bool(question.plan), question.n_threads),
+    )
     cuts, known, bounds = cuts_of(problem, settings.min_rows), known_codes(problem), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
@@ -70,7 +73,7 @@ def weight_of(problem: Problem, rows: Bools) -> float:
     return sum(int(problem.weights[part][rows[part]].sum()) for part in parts_of(len(rows))) * problem.weight_unit
 
 
-class RowWeights:
+class BoostingWeights:
     """The weights of the rows from round to round: rows [n], and a factor of each.
 
     What is computed of all rows goes where the last round's was: there is no further array of them.

@@ -54,28 +54,28 @@ class Judges:
     fit: FitRows
     held: FitRows
 
-    def judge(self, tree: LTUTree, training: TreeTraining) -> Candidate:
+    def judge(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
         """A tree with what it errs and how long it is."""
         yes = self.held.yes(tree)
         wrong = self.held.wrong(yes)
         of_all = wrong + self.fit.wrong(self.fit.yes(tree))
         length = description(tree, of_all, self.fit.total + self.held.total)
-        return Candidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
+        return TreeCandidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
 
-    def allowed(self, candidate: Candidate, best: Candidate, margin: float) -> bool:
+    def allowed(self, candidate: TreeCandidate, best: TreeCandidate, margin: float) -> bool:
         """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
         total = max(self.held.total, 1.0)
         differ = float(self.held.weights @ (candidate.yes != best.yes)) / total
         return Contest.of_decisions(candidate.error - best.error, differ, total).within(margin)
 
-    def chosen(self, candidates: Sequence[Candidate], margin: float) -> Candidate:
+    def chosen(self, candidates: Sequence[TreeCandidate], margin: float) -> TreeCandidate:
         """The one of the shortest description of those that are allowed beside the best."""
         best = best_of(candidates)
         return min((c for c in candidates if self.allowed(c, best, margin)), key=lambda c: (c.length, *c.size, c.error))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class TreeCandidate:
     """A tree and how it was trained.
 
     yes [n]: the held-out rows that it answers by yes; error: the share of them that it decides wrongly; wrong: how many
@@ -95,7 +95,7 @@ class Candidate:
         return self.tree.size, int(np.count_nonzero(self.tree.weights))
 
 
-def best_of(candidates: Iterable[Candidate]) -> Candidate:
+def best_of(candidates: Iterable[TreeCandidate]) -> TreeCandidate:
     """The one of the least error; of equal ones the smallest."""
     return min(candidates, key=lambda c: (c.error, *c.size))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
-from rulekit.learners.ltu.candidates import RIDGES, Candidate, FitOptions, Judges, best_of
+from rulekit.learners.ltu.candidates import RIDGES, FitOptions, Judges, TreeCandidate, best_of
 from rulekit.learners.ltu.chains import chains_of
 from rulekit.learners.ltu.growing import grown
 from rulekit.learners.ltu.loss import FitRows, TreeTraining, refined, softened
@@ -32,7 +32,7 @@ _FEWER_STEPS_ABOVE = 100_000
 """Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
 
 
-def linear(judges: Judges, check: Callable[[], None]) -> Candidate:
+def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
     """The sparsest unit whose log loss on held-out rows is the least."""
     rows, held = judges.fit, judges.held
     found = list[tuple[LTUTree, TreeTraining, Floats]]()
@@ -78,7 +78,7 @@ def sparser(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callabl
         yield tree
 
 
-def eliminated(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Candidate:
+def eliminated(candidate: TreeCandidate, judges: Judges, margin: float, check: Callable[[], None]) -> TreeCandidate:
     """Of ever sparser trees the one of the shortest description that is allowed beside the best on held-out rows."""
     path, least = [candidate], candidate
     for tree in sparser(candidate.tree, judges.fit, candidate.training, check):
@@ -92,7 +92,9 @@ def eliminated(candidate: Candidate, judges: Judges, margin: float, check: Calla
 _TRIED = 4
 
 
-def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[[], None]) -> Iterator[Candidate]:
+def pruned(
+    candidate: TreeCandidate, judges: Judges, margin: float, check: Callable[[], None]
+) -> Iterator[TreeCandidate]:
     """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good.
 
     Good is at most `margin` standard errors worse on the held-out rows than the best so far.
@@ -100,7 +102,7 @@ def pruned(candidate: Candidate, judges: Judges, margin: float, check: Callable[
     least, rows = candidate, judges.fit
     training = replace(candidate.training, steps=60, tolerance=1e-5)
     while candidate.tree.size > 1:
-        tried = list[Candidate]()
+        tried = list[TreeCandidate]()
         for tree in _changes(candidate.tree, rows)[:_TRIED]:
             tree = rows.without_idle(refined(softened(tree), rows, training, check))
             tried.append(judges.judge(tree, candidate.training))
@@ -144,10 +146,10 @@ class TreeSearch:
     judges: Judges
     options: FitOptions
     check: Callable[[], None]
-    found: list[Candidate] = field(default_factory=list)
-    linear: Candidate | None = None
+    found: list[TreeCandidate] = field(default_factory=list)
+    linear: TreeCandidate | None = None
 
-    def add(self, tree: LTUTree, training: TreeTraining) -> Candidate:
+    def add(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
         """Judge a tree over all inputs."""
         self.found.append(self.judges.judge(tree, training))
         return self.found[-1]
@@ -259,7 +261,7 @@ def _find(search: TreeSearch, rng: np.random.Generator) -> None:
         _extend(search, start)
 
 
-def _extend(search: TreeSearch, candidate: Candidate) -> None:
+def _extend(search: TreeSearch, candidate: TreeCandidate) -> None:
     """Judge trees with more units where a tree errs, as long as each is better than the last."""
     options, (rows, held) = search.options, (search.judges.fit, search.judges.held)
     training = TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
@@ -274,13 +276,13 @@ def _extend(search: TreeSearch, candidate: Candidate) -> None:
         candidate = better
 
 
-def _ladder(search: TreeSearch) -> list[Candidate]:
+def _ladder(search: TreeSearch) -> list[TreeCandidate]:
     """The chosen candidate last, and before it the best of each smaller number of units."""
     options, judges = search.options, search.judges
     for start in {judges.chosen(search.found, margin) for margin in (options.smaller, 0.0)}:
         search.found += pruned(start, judges, options.smaller, search.check)
     most = best_of(search.found).tree.size
-    by_units = dict[int, list[Candidate]]()
+    by_units = dict[int, list[TreeCandidate]]()
     for candidate in sorted(search.found, key=lambda c: (c.error, *c.size)):
         by_units.setdefault(candidate.tree.size, []).append(candidate)
     finalists = [c for units in sorted(by_units) if units <= most for c in by_units[units][:_FINALISTS]]
@@ -289,7 +291,7 @@ def _ladder(search: TreeSearch) -> list[Candidate]:
     if (plain := search.linear) is not None and judges.allowed(plain, chosen, _BEAT):
         better = chosen.size < plain.size and chosen.wrong == 0.0
         chosen = chosen if better else plain
-    best = dict[int, Candidate]()
+    best = dict[int, TreeCandidate]()
     for candidate in [*sparse, chosen]:
         units = candidate.tree.size
         if units < chosen.tree.size and (units not in best or candidate.error < best[units].error):
@@ -297,7 +299,7 @@ def _ladder(search: TreeSearch) -> list[Candidate]:
     return [*(best[units] for units in sorted(best)), chosen]
 
 
-def _refitted(candidate: Candidate, rows: FitRows) -> LTUTree:
+def _refitted(candidate: TreeCandidate, rows: FitRows) -> LTUTree:
     """The tree of a candidate with its weights fitted to all rows."""
     mask = candidate.tree.weights != 0.0
     if not mask.any():

@@ -19,8 +19,8 @@ from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, No
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.boosting.rounds import (
     LEAST_VOTE,
+    BoostingWeights,
     Bounds,
-    RowWeights,
     noted_rounds,
     vote_of,
     weight_of,
@@ -180,7 +180,7 @@ def learned_rounds(question: Question) -> Learning:
     """The votes after each round, until a model makes no error or is no better than guessing."""
     problem, settings, base = question.problem, question.settings, question.plan
     assert isinstance(base, BaseLearner)
-    weights, bounds, rng = RowWeights(problem), Bounds(), np.random.default_rng((question.seed, question.index))
+    weights, bounds, rng = BoostingWeights(problem), Bounds(), np.random.default_rng((question.seed, question.index))
     found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
     order = in_own_order(problem, question.seed)
     for size in range(1, int(settings.n_estimators) + 1):

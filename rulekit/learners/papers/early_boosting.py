@@ -20,8 +20,8 @@ from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.boosting.rounds import (
     LEAST_ERROR,
     LEAST_VOTE,
+    BoostingWeights,
     Bounds,
-    RowWeights,
     noted_rounds,
     vote_of,
     weight_of,
@@ -92,7 +92,7 @@ def early_rounds(question: Question) -> Learning:
     """A model after each round."""
     problem, settings = question.problem, question.settings
     weigh = {"adaboost": None, "multiplicative": math.log(settings.factor)}  # by what a wrong row's weight grows
-    weak, weights = _WeakLearner(question), RowWeights(problem, question.n_threads)
+    weak, weights = _WeakLearner(question), BoostingWeights(problem, question.n_threads)
     votes, stumps, bounds = Votes(problem, bool(question.plan), question.n_threads), tuple[Stump, ...](), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()

@@ -82,7 +82,7 @@ def test_a_learner_may_be_given_unfitted() -> None:
 def test_rules_vote_where_a_round_finds_none() -> None:
     """A round of drawn rows without a rule was asked for its probability on all rows, and failed."""
     X, y = np.repeat(np.eye(3), 50, axis=0), np.repeat(["a", "b", "c"], 50)
-    model = BoostedClassifier("rules(max_rules=2, size=1)", 3, draws=100, stopping="none", random_state=0)
+    model = BoostedClassifier("rules(max_rules=2, size=1)", n_estimators=3, draws=100, stopping="none", random_state=0)
     assert model.fit(X, y).score(X, y) > 0.6
 
 
