@@ -18,6 +18,8 @@ from rulekit.graph.files.writing import to_json
 from rulekit.graph.ladder_models import resized
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.learners.papers.boosted import BoostedClassifier
+from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.shown.boosting_rounds import rounds_tables
 from rulekit.shown.view import show
 from rulekit.work.reporting import ReportRequest, report
@@ -43,8 +45,13 @@ def rows_of(seed: int, n_classes: int, n: int = 60) -> tuple[dict[str, Any], Any
 @cache
 def fitted(seed: int = 0, kind: str = "two", **settings: Any) -> AdaBoostStumpClassifier:
     columns, labels, weights = rows_of(seed, 2 if kind == "two" else 3)
-    learner = AdaBoostStumpClassifier(**{"n_estimators": 8, "n_folds": 2, "min_rows": 1, **KINDS[kind], **settings})
-    return learner.fit(columns, labels, sample_weight=weights)
+    learner, own = AdaBoostStumpClassifier, {"min_rows": 1}
+    if "base" in settings:
+        learner, own = BoostedClassifier, {}
+    elif {"vote", "weak", "early_stop"} & settings.keys():
+        learner, own = PaperAdaBoostClassifier, {"min_rows": 1, "weak": "exact", "early_stop": True}
+    made = learner(**{"n_estimators": 8, "n_folds": 2, **own, **KINDS[kind], **settings})
+    return made.fit(columns, labels, sample_weight=weights)
 
 
 def rounds_of(graph: RuleGraph) -> list[Any]:

@@ -11,7 +11,6 @@ from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
 from rulekit.audit.checks.checking import check_model, unproved
 from rulekit.audit.threshold import with_threshold
 from rulekit.cells.totals import attainable_totals
-from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.calibration import Links, calibrated
 from rulekit.learners.models.integer_points import Parts, by_total, whole_points
@@ -140,11 +139,6 @@ def test_promises_are_proved_with_whole_points(learner, size, rows) -> None:  # 
 
     assert unproved(model.rule_graph_) == ()
     assert check_model(model.rule_graph_).verdicts
-
-
-def test_a_majority_vote_has_no_points() -> None:
-    with pytest.raises(InputError, match="count alike"):
-        AdaBoostStumpClassifier(points=True, vote="majority").fit([[0.0], [1.0]], [0, 1])
 
 
 @pytest.mark.parametrize(("learner", "size"), LEARNERS)
