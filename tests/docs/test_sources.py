@@ -20,6 +20,7 @@ COMMANDS = {
 # What makes a training short, where the command does not say otherwise.
 QUICK = {
     "cnll": ("stopping=none", "n_units=3"),
+    "cnll-paper": ("stopping=none", "n_units=3"),
     "noisy-or": ("n_folds=2", "max_causes=2"),
     "noisy-or-paper": ("n_folds=2", "max_causes=2"),
     "noisy-or-gated": ("n_folds=2", "max_causes=2"),
