@@ -54,7 +54,7 @@ def test_what_is_typed_is_scored_as_the_model_does(page: Page, address: str) -> 
         {"purpose": "gambling"},
         {"purpose": "(another level)", "income": ""},
     ]
-    fields = page.value("JSON.parse(document.getElementById('program').textContent).columns.map(c => c.name)")
+    fields = page.value("JSON.parse(document.getElementById('fields').textContent).columns.map(c => c.name)")
     for row in rows:
         page.value("document.getElementById('score-form').reset()")
         for k, name in enumerate(fields):
@@ -75,7 +75,7 @@ def test_what_is_typed_is_scored_as_the_model_does(page: Page, address: str) -> 
         "(() => { const field = document.getElementById('field-0'); field.value = 'many';"
         "field.dispatchEvent(new Event('input', {bubbles: true})); })()"
     )
-    assert page.value("document.getElementById('field-0-said').textContent") == "this is not a number"
+    assert page.value("document.getElementById('field-0-said').textContent") == '"many" is not a number'
     assert page.value("document.getElementById('field-0').getAttribute('aria-invalid')") == "true"
 
 

@@ -200,7 +200,7 @@ def grown(made: Crafting, steps: int) -> None:
             pair = [made.row(width), made.row(width) if made.rng.random() < 0.4 else made.number(width)]
             made.add(width, made.op(made.some(kinds), *(pair if made.rng.random() < 0.7 else pair[::-1])))
         elif draw == 5:
-            kinds = ["Round", "Neg", "Exp", "Tanh"] if width == "f8" else ["Round"]
+            kinds = ["Round", *(["Neg", "Exp", "Tanh"] if width == "f8" else ["Relu"])]
             made.add(width, made.op(made.some(kinds), made.row(width)))
         elif draw in (6, 7):
             kind = made.some(["Greater", "Less", "GreaterOrEqual", *(["Equal"] if width == "f8" else [])])

@@ -142,7 +142,11 @@ def exponentials(emitter: Emitter, node: Exponentials) -> Number:
 
 
 def _products(emitter: Emitter, nodes: Sequence[Strength]) -> list[str]:
-    """[1, N] doubles: the strengths of hidden bits, and of Boolean nodes the certain one, in any order; one product."""
+    """[1, N] doubles: the strengths of hidden bits, and of Boolean nodes the certain one, in any order, a product each.
+
+    One product for all, and a Gather for each, would be an operator more, and onnxruntime 1.18 gives two pairs of such
+    Gathers one name in files of opset 21, which it then refuses.
+    """
     builder = emitter.builder
     stacked = stack(emitter, [c for node in nodes for c, _, _ in node.terms if not isinstance(c, Constant)])
     weights = np.zeros((len(nodes), stacked.height))
@@ -157,8 +161,10 @@ def _products(emitter: Emitter, nodes: Sequence[Strength]) -> list[str]:
             weights[k, stacked.row[cause]] += high - low
             offsets[k] += low
     bits = builder.cast(stacked.rows, np.float64)
-    found = builder.operate("Gemm", builder.constant(weights), bits, builder.constant(offsets))
-    return [builder.picked(found, [k], len(nodes)) for k in range(len(nodes))]
+    return [
+        builder.operate("Gemm", builder.constant(own[None]), bits, builder.constant(offset[None]))
+        for own, offset in zip(weights, offsets, strict=True)
+    ]
 
 
 def _from_strength(emitter: Emitter, total: Number) -> Number:
