@@ -31,9 +31,4 @@ def module_of(graph: RuleGraph, folder: Path, name: str = "model", **options: bo
 
 def plain_columns(table: Any) -> list[list[Any]]:
     """The cells of an encoded table as Python values: doubles (NaN is missing), texts, None."""
-    return [
-        [float("nan") if c is None else float.fromhex(c) for c in cells_of(f, a)]
-        if f.kind != "categorical"
-        else cells_of(f, a)
-        for f, a in zip(table.features, table.arrays, strict=True)
-    ]
+    return [cells_of(feature, array) for feature, array in zip(table.features, table.arrays, strict=True)]

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from rulekit_exporters.onnx import emit, run, run_reference
+from rulekit_exporters.onnx import OnnxOptions, emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
 from rulekit_exporters.onnx.emission import build, formulations
 from rulekit_exporters.onnx.inputs import plan_inputs
-from rulekit_exporters.onnx.metadata import properties_of
-from rulekit_exporters.onnx.options import OnnxOptions, public_outputs
+from rulekit_exporters.onnx.metadata import properties_of, public_outputs
 from rulekit_exporters.onnx.running import run_runtime
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities

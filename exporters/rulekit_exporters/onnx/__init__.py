@@ -6,16 +6,55 @@ onnx and onnxruntime are imported when a function of the target is called, not w
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from rulekit.targets import Feed, Runtime, Target
-from rulekit_exporters.onnx.options import OnnxOptions
+from rulekit.errors import InputError
+from rulekit.targets import Feed, Runtime, Target, option
 
 if TYPE_CHECKING:
     from rulekit.graph.rule_graph import RuleGraph
+
+InputForm = Literal["tensor", "columns", "codes", "ids"]
+Optimize = Literal["throughput", "latency"]
+
+OLDEST_OPSET = 12
+LABEL, PROBABILITIES, FIRED = "label", "probabilities", "fired"
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxOptions:
+    """`input` is None where the graph's default form is wanted."""
+
+    input: InputForm | None = option(
+        None,
+        "tensor (one [N, d] of all columns), columns (one [N, 1] per used column), codes (columns, with integer "
+        "codes for categories) or ids (codes, with the ids of their words for texts); tensor where no used column is "
+        "categorical, else columns",
+        ("tensor", "columns", "codes", "ids"),
+    )
+    opset: int = option(OLDEST_OPSET, f"version of the default operator set, {OLDEST_OPSET} or later")
+    fired: bool = option(False, "a third output says which rules fired")
+    text: bool = option(True, "the metadata carry the rule text")
+    optimize: Optimize = option(
+        "throughput",
+        "throughput, or latency: least time for one row, as one tree operator where there is one",
+        ("throughput", "latency"),
+    )
+    frame: bool = option(
+        False,
+        "inputs of rank 1 and one output for the probability of each class, as mlflow.pyfunc feeds and reads them",
+    )
+
+    def __post_init__(self) -> None:
+        from onnx.defs import onnx_opset_version
+
+        newest = int(onnx_opset_version())
+        if not OLDEST_OPSET <= self.opset <= newest:
+            raise InputError(f"opset is {self.opset}", where="onnx", fix=f"an integer from {OLDEST_OPSET} to {newest}")
 
 
 def _late(module: str, name: str) -> Callable[..., Any]:

@@ -36,6 +36,7 @@ from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.traversal import topological
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact
+from rulekit_exporters.onnx import InputForm, OnnxOptions, Optimize
 from rulekit_exporters.onnx.builder import Contents, OperatorBuilder, Port, Truth, serialize
 from rulekit_exporters.onnx.conditions import NotOfBitsError, is_logical
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, ModelInputs, plan_inputs, plan_of_form
@@ -47,11 +48,11 @@ from rulekit_exporters.onnx.metadata import (
     kinds_of_outputs,
     label_texts,
     missing_numbers,
+    public_outputs,
     roles_of,
 )
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.nodes import LOGIC, NUMBERS, emit_outputs
-from rulekit_exporters.onnx.options import InputForm, OnnxOptions, Optimize, public_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
 from rulekit_exporters.onnx.tables import cell_table, counted_rules, emit_counted_rules, emit_table
 from rulekit_exporters.onnx.trees import emit_tree, tree_for

@@ -14,9 +14,9 @@ from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import encoded_dtype
+from rulekit_exporters.onnx import InputForm
 from rulekit_exporters.onnx.builder import ML_DOMAIN, OperatorBuilder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide
-from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
 
 TENSOR_NAME = "input"
@@ -193,10 +193,7 @@ class ModelInputs:
                 continue
             feature, cells = self._schema[column], name
             if feature.kind == "categorical" and self._plan.form == "columns":
-                keys, codes = list(feature.codes_of_texts), feature.codes_of_texts.values()
-                unseen = 0.0 if feature.unseen == "missing" else 1.0
-                attributes = {"keys_strings": keys, "values_floats": [float(c) for c in codes], "default_float": unseen}
-                cells = builder.operate("LabelEncoder", name, domain=ML_DOMAIN, **attributes)
+                cells = self._encoded(feature, name, "float", float)
             if clipped and feature.kind == "categorical" and self._plan.coded:
                 known = self.by_category(range(FIRST_LEVEL_CODE + len(feature.levels)))
                 cells = builder.operate("Gather", builder.constant(known, width), self._clipped(feature, name), axis=0)
@@ -214,21 +211,19 @@ class ModelInputs:
 
     def category(self, column: str) -> str:
         """[1, N] int64: index into a table of `category_table`."""
-        builder, feature = self._builder, self._schema[column]
-        cells = self._plan.names[self._plan.columns.index(column)]
+        feature, cells = self._schema[column], self._plan.names[self._plan.columns.index(column)]
         if self._plan.coded:
             return self._flat(self._clipped(feature, cells))
-        table = feature.codes_of_texts
-        unseen = 0 if feature.unseen == "missing" else 1
-        codes = builder.operate(
-            "LabelEncoder",
-            cells,
-            domain=ML_DOMAIN,
-            keys_strings=list(table),
-            values_int64s=list(table.values()),
-            default_int64=unseen,
+        return self._flat(self._encoded(feature, cells, "int64", int))
+
+    def _encoded(self, feature: Feature, cells: str, kind: str, number: type) -> str:
+        """The codes of texts, as numbers of a kind of ONNX."""
+        codes = feature.codes_of_texts
+        given = {f"values_{kind}s": list(map(number, codes.values()))}
+        default = {f"default_{kind}": number(feature.unseen != "missing")}
+        return self._builder.operate(
+            "LabelEncoder", cells, domain=ML_DOMAIN, keys_strings=list(codes), **given, **default
         )
-        return self._flat(codes)
 
     def _clipped(self, feature: Feature, cells: str) -> str:
         """Codes, of which one out of range takes the last entry of a table, which is that of the unseen."""
@@ -257,13 +252,15 @@ class ModelInputs:
         if distinct and (len(distinct) if self._plan.form == "tensor" else mentions) >= MANY_LITERALS:
             self._block, order = self.large_block(distinct)
         elif self._plan.form == "tensor":
-            narrow = [b for b in distinct if isinstance(b, StrictCondition) and not is_wide(self._schema[b.feature])]
-            if narrow:
+            if narrow := self._narrow(distinct):
                 self._block, found = self.block(narrow)
                 order.extend(found)
         elif words := [bit for bit in distinct if bit.feature in self._word_places]:
             self._block, order = self.large_block(words)
         self._block_rows = {bit: i for i, bit in enumerate(order)}
+
+    def _narrow(self, bits: Sequence[Bit]) -> list[StrictCondition]:
+        return [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self._schema[bit.feature])]
 
     def large_block(self, bits: Sequence[Bit]) -> tuple[str, list[Bit]]:
         """The block of many leaves: a column against all its bounds at once, which copies no column.
@@ -274,11 +271,10 @@ class ModelInputs:
         builder = self._builder
         groups: dict[tuple[str, str], list[Bit]] = {}
         for bit in bits:
-            kind: str = bit.relation if isinstance(bit, StrictCondition) else "member"
-            if bit.feature in self._word_places and kind == ">":
-                groups.setdefault((self._word_places[bit.feature][0], "words"), []).append(bit)
-                continue
-            groups.setdefault((bit.feature, kind), []).append(bit)
+            key = bit.feature, str(bit.relation) if isinstance(bit, StrictCondition) else "member"
+            if bit.feature in self._word_places and key[1] == ">":
+                key = self._word_places[bit.feature][0], "words"
+            groups.setdefault(key, []).append(bit)
         single: list[StrictCondition] = []
         parts: list[str] = []
         order: list[Bit] = []
@@ -294,10 +290,7 @@ class ModelInputs:
                 continue
             order.extend(group)
             if kind == "member":
-                tables = np.array([self.by_category(bit.table) for bit in group if isinstance(bit, Membership)])
-                stacked = builder.operate("Gather", builder.constant(tables), self.category(feature), axis=1)
-                shape = builder.constant([len(group), -1], np.int64)
-                parts.append(builder.operate("Reshape", stacked, shape))
+                parts.append(self._tables(feature, [bit.table for bit in group if isinstance(bit, Membership)], bool))
             elif kind == "missing":
                 parts.append(builder.operate("IsNaN", self.row(feature)))
             else:
@@ -310,17 +303,13 @@ class ModelInputs:
             order.extend(found)
         return builder.joined(parts), order
 
-    @property
-    def block_size(self) -> int:
-        return len(self._block_rows)
-
     def block_row(self, bit: Bit) -> int | None:
         """The row of a leaf in the prepared block."""
         return self._block_rows.get(bit)
 
     def block_rows(self, rows: Sequence[int]) -> str:
         """[len(rows), N] bool: rows of the prepared block."""
-        return self._builder.picked(self._block, rows, self.block_size)
+        return self._builder.picked(self._block, rows, len(self._block_rows))
 
     def block(self, conditions: Sequence[StrictCondition]) -> tuple[str, list[StrictCondition]]:
         """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
@@ -344,7 +333,7 @@ class ModelInputs:
         if bits and all(bit in self._block_rows for bit in bits):
             order = sorted(bits, key=self._block_rows.__getitem__)
             return self.block_rows([self._block_rows[bit] for bit in order]), order
-        narrow = [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self._schema[bit.feature])]
+        narrow = self._narrow(bits)
         worded = any(bit.feature in self._word_places for bit in bits)
         if len(narrow) == len(bits) < MANY_LITERALS and not worded:
             return self.block(narrow)
@@ -352,10 +341,12 @@ class ModelInputs:
 
     def points(self, column: str, tables: Sequence[Sequence[float]], width: Any) -> str:
         """[len(tables), N]: what each table holds for the code of a category (missing, unseen, the levels)."""
-        if len(tables) == 1:
-            return self.looked_up(column, tables[0], width)
-        builder, entries = self._builder, np.array([self.by_category(table) for table in tables], dtype=width)
-        found = builder.operate("Gather", builder.constant(entries), self.category(column), axis=1)
+        return self.looked_up(column, tables[0], width) if len(tables) == 1 else self._tables(column, tables, width)
+
+    def _tables(self, column: str, tables: Sequence[Sequence[Any]], dtype: Any) -> str:
+        builder = self._builder
+        entries = builder.constant([self.by_category(table) for table in tables], dtype)
+        found = builder.operate("Gather", entries, self.category(column), axis=1)
         return builder.operate("Reshape", found, builder.constant([len(tables), -1], np.int64))
 
     def columns(self, names: list[str]) -> str:

@@ -21,9 +21,9 @@ from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.score_cards.totals import total_table
+from rulekit_exporters.onnx import FIRED, LABEL, PROBABILITIES, OnnxOptions
 from rulekit_exporters.onnx.builder import Port
 from rulekit_exporters.onnx.inputs import InputPlan
-from rulekit_exporters.onnx.options import FIRED, LABEL, PROBABILITIES, OnnxOptions
 
 
 def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
@@ -55,6 +55,17 @@ def roles_of(graph: RuleGraph, frame: bool, fired: bool) -> tuple[str, ...]:
     """The outputs: the label, the probabilities (frame: an output for each class), and which rules fired."""
     shares = [f"probability_{text}" for text in label_texts(graph)] if frame else [PROBABILITIES]
     return LABEL, *shares, *([FIRED] if fired else [])
+
+
+def public_outputs(inputs: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """The public name of each output: its role, with underscores where an input or another role has that name."""
+    names: dict[str, str] = {}
+    for role in roles:
+        name = role
+        while name in inputs or (name != role and name in roles) or name in names.values():
+            name += "_"
+        names[role] = name
+    return names
 
 
 def kinds_of_outputs(graph: RuleGraph, roles: Iterable[str]) -> list[tuple[int, tuple[int | str, ...]]]:

@@ -31,10 +31,10 @@ from rulekit.tables.table import Table, encoded_dtype
 from rulekit.targets import Answer, Outcome, answers
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.rows.fed import Columns
+from rulekit_exporters.onnx import InputForm
 from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.metadata import integer_labels, is_by_class, label_texts, model_of, properties_of
-from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 
 CHUNK = 8192
@@ -163,26 +163,36 @@ def _declared_form(ports: Sequence[Port], graph: RuleGraph) -> InputForm:
     return "codes" if any(port.element == TensorProto.INT64 for port in ports) else "columns"
 
 
+def _fed(
+    plan: InputPlan,
+    schema: Schema,
+    cells: Callable[[Feature], Array],
+    words: Callable[[Sequence[str]], Array] | None = None,
+) -> dict[str, Array]:
+    """The inputs of a plan: cells gives those [n] of a column, words the ids of a text with these columns of words."""
+    with np.errstate(over="ignore"):  # an unused wide column in a float tensor
+        if plan.form == "tensor":
+            columns = [cells(feature) for feature in schema]
+            return {TENSOR_NAME: np.column_stack(columns).astype(np.float64 if plan.wide else np.float32)}
+        return {
+            name: words(plan.texts[column]) if words and column in plan.texts else plan.fed(cells(schema[column]))
+            for column, name in zip(plan.columns, plan.names, strict=True)
+        }
+
+
 def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array]:
     """The arrays that a model is fed: encoded columns, categories as text or codes; unknown columns are NaN."""
     arrays = dict(zip(table.names, table.arrays, strict=True))
-    if plan.form == "tensor":
-        width = np.float64 if plan.wide else np.float32
-        tensor = np.full((table.n_rows, len(graph.schema)), np.nan, dtype=width)
-        for j, feature in enumerate(graph.schema):
-            if feature.name in arrays and feature.kind != "categorical":
-                with np.errstate(over="ignore"):  # an unused wide column in a float tensor
-                    tensor[:, j] = arrays[feature.name]
-        return {TENSOR_NAME: tensor}
-    feeds = {}
-    for column, name in zip(plan.columns, plan.names, strict=True):
-        if column in plan.texts:
-            feeds[name] = ids_of_columns([arrays[word] > 0.5 for word in plan.texts[column]])
-            continue
-        if column not in arrays:
-            raise InputError(f"no column {column!r}", where=table.source or "table")
-        feeds[name] = plan.fed(column_feed(graph.schema[column], arrays[column], plan.coded))
-    return feeds
+
+    def cells(feature: Feature) -> Array:
+        known = feature.name in arrays
+        if plan.form == "tensor" and (not known or feature.kind == "categorical"):
+            return np.full(table.n_rows, np.nan)
+        if not known:
+            raise InputError(f"no column {feature.name!r}", where=table.source or "table")
+        return column_feed(feature, arrays[feature.name], plan.coded)
+
+    return _fed(plan, graph.schema, cells, lambda own: ids_of_columns([arrays[word] > 0.5 for word in own]))
 
 
 def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
@@ -196,25 +206,21 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
     """The arrays that an application feeds: numbers cast once, no other rounding; empty text for a missing category."""
     n_rows = max(map(len, columns.values()), default=0)
     numbers, nothing = np.full(n_rows, np.nan), np.full(n_rows, None)
-    with np.errstate(over="ignore"):
-        if plan.form == "tensor":
-            tensor = np.empty((n_rows, len(graph.schema)), dtype=np.float64 if plan.wide else np.float32)
-            for j, feature in enumerate(graph.schema):
-                known = feature.name in columns and feature.kind != "categorical"
-                # the place of a column that no rule reads may hold anything of its kind
-                anything = np.resize(np.roll(ANY_TRUTH if feature.kind == "boolean" else ANYTHING, j), n_rows)
-                tensor[:, j] = _numbers(feature, columns[feature.name]) if known else anything
-            return {TENSOR_NAME: tensor}
-        feeds = {}
-        for column, name in zip(plan.columns, plan.names, strict=True):
-            if column in plan.texts:
-                held = [columns.get(word, numbers) > 0.5 for word in plan.texts[column]]
-                feeds[name] = disturbed(ids_of_columns(held), len(held))
-                continue
-            feature = graph.schema[column]
-            cells = columns.get(column, nothing if feature.kind == "categorical" else numbers)  # no rule reads it
-            feeds[name] = plan.fed(_raw_feed(feature, cells, plan.coded))
-    return feeds
+
+    def cells(feature: Feature) -> Array:
+        category = feature.kind == "categorical"
+        if plan.form != "tensor":
+            return _raw_feed(feature, columns.get(feature.name, nothing if category else numbers), plan.coded)
+        if feature.name in columns and not category:
+            return _numbers(feature, columns[feature.name])
+        # the place of a column that no rule reads may hold anything of its kind
+        kinds = ANY_TRUTH if feature.kind == "boolean" else ANYTHING
+        return np.resize(np.roll(kinds, graph.schema.positions[feature.name]), n_rows)
+
+    def words(own: Sequence[str]) -> Array:
+        return disturbed(ids_of_columns([columns.get(word, numbers) > 0.5 for word in own]), len(own))
+
+    return _fed(plan, graph.schema, cells, words)
 
 
 def _raw_feed(feature: Feature, cells: Array, codes: bool) -> Array:
@@ -253,9 +259,8 @@ def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
 
 def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
     """Class index [n] of label values; raises FormatError for a label that is no class."""
-    known: Mapping[Any, int]
     integers = integer_labels(graph.classes)
-    known = {label: k for k, label in enumerate(label_texts(graph) if integers is None else integers)}
+    known: dict[Any, int] = {label: k for k, label in enumerate(label_texts(graph) if integers is None else integers)}
     distinct, inverse = np.unique(labels, return_inverse=True)
     unknown = [value for value in distinct.tolist() if value not in known]
     if unknown:
@@ -273,9 +278,8 @@ def run_encoded(
 
     def decide(table: Columns) -> Any:
         encoded = graph.table(table)
-        return outcome(
-            apart, in_chunks(session, feeds_of(plan, apart, words.table(encoded) if words else encoded))
-        ).labels
+        feeds = feeds_of(plan, apart, words.table(encoded) if words else encoded)
+        return outcome(apart, in_chunks(session, feeds)).labels
 
     return answers(decide, tables)
 
@@ -285,27 +289,23 @@ def run_arrays(
 ) -> list[Answer]:
     """What an application does: an input for each column, of the declared type and shape, whatever its length."""
     session, plan = session_of(artifact), plan_of(artifact, graph)
-    return answers(lambda table: outcome(graph, in_chunks(session, _feeds(plan, graph.schema, table))).labels, tables)
+
+    def decide(table: Columns) -> Any:
+        feeds = _fed(plan, graph.schema, lambda feature: _cells(feature, table[feature.name], plan.coded))
+        return outcome(graph, in_chunks(session, feeds)).labels
+
+    return answers(decide, tables)
 
 
-def _feeds(plan: InputPlan, schema: Schema, table: Columns) -> dict[str, Any]:
-    inputs = {name: _input(schema[name], table[name], plan.coded) for name in plan.columns}
-    if plan.form == "tensor":
-        width = np.float64 if plan.wide else np.float32
-        return {TENSOR_NAME: np.concatenate([column.astype(width) for column in inputs.values()], axis=1)}
-    return {name: plan.fed(inputs[column]) for column, name in zip(plan.columns, plan.names, strict=True)}
-
-
-def _input(feature: Feature, cells: Sequence[Any], coded: bool) -> Any:
+def _cells(feature: Feature, given: Sequence[Any], coded: bool) -> Array:
+    """Cells of any type in the declared type of their input."""
     if feature.kind == "categorical":
         if coded:
-            codes = encode({feature.name: list(cells)}, Schema((feature,))).arrays[0]
-            return codes.astype(np.int64).reshape(-1, 1)
-        texts = np.array(["" if cell is None else str.__str__(cell) for cell in cells], dtype=object)
-        return texts.reshape(-1, 1)
-    with np.errstate(over="ignore"):
-        numbers = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
-        return numbers.astype(encoded_dtype(feature)).reshape(-1, 1)
+            return encode({feature.name: list(given)}, Schema((feature,))).arrays[0].astype(np.int64)
+        return np.array(["" if cell is None else str.__str__(cell) for cell in given], dtype=object)
+    return np.array([np.nan if cell is None else cell for cell in given], dtype=np.float64).astype(
+        encoded_dtype(feature)
+    )
 
 
 def holds_encoded(feature: Feature, cell: Any) -> str:
@@ -320,9 +320,8 @@ def holds_arrays(feature: Feature, cell: Any) -> str:
     if feature.kind == "categorical":
         fits = cell is None or (isinstance(cell, str) and not cell.endswith("\0"))
         return holds_encoded(feature, cell) if fits else "an input of texts holds no such cell"
-    if not (cell is None or isinstance(cell, bool | int | float | np.integer | np.floating | np.bool_)):
-        return "an input of numbers holds no such cell"
-    if isinstance(cell, np.timedelta64):
+    number = cell is None or isinstance(cell, bool | int | float | np.integer | np.floating | np.bool_)
+    if not number or isinstance(cell, np.timedelta64):
         return "an input of numbers holds no such cell"
     if isinstance(cell, int | np.integer) and abs(int(cell)) > 2**53:
         return "the application rounds an integer beyond 2^53"

@@ -161,13 +161,6 @@ MOST_EDGES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class TreeLeaf:
-    """An outcome: index of a label and its probabilities in the tree's table of outcomes."""
-
-    outcome: int
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
     """A test, and the places in the tree's list of its branches."""
 
@@ -178,12 +171,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class DecisionTree:
-    """nodes: each after its branches, equal parts once, the last the root; labels [outcomes], float32 probabilities.
+    """nodes: each after its branches, equal parts once, the last the root; a leaf is the place of its outcome.
 
-    leaves: of the tree with every part as often as it is reached.
+    labels [outcomes], float32 probabilities; leaves: of the tree with every part as often as it is reached.
     """
 
-    nodes: tuple[TreeLeaf | Split, ...]
+    nodes: tuple[int | Split, ...]
     labels: Array
     probabilities: Array
     leaves: int
@@ -316,13 +309,13 @@ def _joined(
     table = Table(tuple(features), arrays, len(boxes))
     labels, chances = decide(graph, table), probabilities(graph, table).astype(np.float32)
     distinct, outcome = np.unique(np.column_stack([labels, chances]), axis=0, return_inverse=True)
-    places: dict[TreeLeaf | Split, int] = {}
+    places: dict[int | Split, int] = {}
     sizes: list[int] = []
     place_of = [0] * len(splits)
     for i in range(len(splits) - 1, -1, -1):
         split = splits[i]
         if isinstance(split, int):
-            node: TreeLeaf | Split = TreeLeaf(int(outcome[split]))
+            node: int | Split = int(outcome[split])
         else:
             node = Split(split[0], place_of[split[1]], place_of[split[2]])
             if node.yes == node.no:
@@ -330,7 +323,7 @@ def _joined(
                 continue
         if node not in places:
             places[node] = len(places)
-            sizes.append(1 if isinstance(node, TreeLeaf) else sizes[node.yes] + sizes[node.no])
+            sizes.append(1 if isinstance(node, int) else sizes[node.yes] + sizes[node.no])
         place_of[i] = places[node]
     leaves = sizes[place_of[0]]
     if leaves > MOST_LEAVES:
@@ -353,7 +346,7 @@ def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
             raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
     tree = decision_tree(graph, coded=plan.coded)
     for node in tree.nodes:
-        if not isinstance(node, TreeLeaf) and float32(node.test.bound) != node.test.bound:
+        if isinstance(node, Split) and float32(node.test.bound) != node.test.bound:
             raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
     return tree
 
@@ -385,44 +378,27 @@ def label_follows(graph: RuleGraph, tree: DecisionTree) -> bool:
 
 def _nodes(tree: DecisionTree, places: dict[str, int], weights: Array) -> dict[str, Any]:
     """The attributes of nodes and leaves, in the order in which a walk meets them, where a test holds first."""
-    columns: list[int] = []
-    bounds: list[float] = []
-    modes: list[str] = []
-    missing: list[int] = []
-    yes: list[int] = []
-    no: list[int] = []
+    rows: list[list[Any]] = []
     leaves: list[tuple[int, int]] = []
     waiting = [(len(tree.nodes) - 1, -1, False)]
     while waiting:
         place, parent, holds = waiting.pop()
-        number = len(modes)
+        number, node = len(rows), tree.nodes[place]
         if parent >= 0:
-            (yes if holds else no)[parent] = number
-        node = tree.nodes[place]
-        yes.append(0)
-        no.append(0)
-        if isinstance(node, TreeLeaf):
-            leaves.append((number, node.outcome))
-            columns.append(0)
-            bounds.append(0.0)
-            modes.append("LEAF")
-            missing.append(0)
+            rows[parent][4 if holds else 5] = number
+        if isinstance(node, int):
+            leaves.append((number, node))
+            rows.append([0, 0.0, "LEAF", 0, 0, 0])
         else:
-            columns.append(places[node.test.feature])
-            bounds.append(node.test.bound)
-            modes.append("BRANCH_GT")
-            missing.append(int(node.test.missing))
+            test = node.test
+            rows.append([places[test.feature], test.bound, "BRANCH_GT", int(test.missing), 0, 0])
             waiting += [(node.no, number, False), (node.yes, number, True)]
+    names = "featureids", "values", "modes", "missing_value_tracks_true", "truenodeids", "falsenodeids"
     n_weights = weights.shape[1]
     return {
-        "nodes_treeids": [0] * len(modes),
-        "nodes_nodeids": list(range(len(modes))),
-        "nodes_featureids": columns,
-        "nodes_modes": modes,
-        "nodes_values": bounds,
-        "nodes_truenodeids": yes,
-        "nodes_falsenodeids": no,
-        "nodes_missing_value_tracks_true": missing,
+        "nodes_treeids": [0] * len(rows),
+        "nodes_nodeids": list(range(len(rows))),
+        **{f"nodes_{name}": list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)},
         "class_treeids": [0] * (len(leaves) * n_weights),
         "class_nodeids": [number for number, _ in leaves for _ in range(n_weights)],
         "class_ids": list(range(n_weights)) * len(leaves),

@@ -6,13 +6,12 @@ In the process cells and results travel as text, never as pickle.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -44,7 +43,7 @@ from rulekit.verification.rows.fed import (
     rows_by_name,
     rows_by_place,
 )
-from rulekit_exporters.python.worker import Kept
+from rulekit_exporters.python.worker import Kept, imported
 
 
 def _run(
@@ -54,11 +53,7 @@ def _run(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "artifact.py")
         path.write_bytes(artifact)
-        spec = importlib.util.spec_from_file_location("artifact", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = imported(str(path))
     index = {repr(label): k for k, label in enumerate(module.CLASSES)}
     return answers(lambda table: [index[repr(label)] for label in decide(module, table)], tables)
 
@@ -121,7 +116,6 @@ class ModuleRows:
     cells: list[list[Any]]
     n_rows: int
     right: Callable[[], Labels]
-    typed: bool = False
 
 
 def _encoded(graph: RuleGraph, table: Table) -> ModuleRows:
@@ -135,22 +129,12 @@ def _encoded(graph: RuleGraph, table: Table) -> ModuleRows:
     return ModuleRows(cells, table.n_rows, lambda: decide(graph, table))
 
 
-def _raw(graph: RuleGraph, columns: Mapping[str, Array]) -> ModuleRows:
-    cells = []
-    for name in graph.used_features:
-        values = columns[name].tolist()
-        cells.append(values if graph.schema[name].has_text_cells else [_exact(value) for value in values])
-    n_rows = max((len(column) for column in columns.values()), default=0)
-    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
-
-
-def _typed(graph: RuleGraph, columns: Mapping[str, list[Any]]) -> ModuleRows:
-    cells = [
-        [[value.hex()] if isinstance(value, float) else value for value in columns[name]]
-        for name in graph.used_features
-    ]
+def _given(graph: RuleGraph, columns: Columns) -> ModuleRows:
+    """Cells as a user holds them: doubles that were not rounded, texts, None; or of any type."""
+    used = (columns[name] for name in graph.used_features)
+    cells = [column.tolist() if isinstance(column, np.ndarray) else column for column in used]
     n_rows = max(map(len, columns.values()), default=0)
-    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))), typed=True)
+    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
 
 
 def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seconds: float = SECONDS) -> Outcome:
@@ -167,15 +151,14 @@ def run(artifact: bytes, graph: RuleGraph, table: Table, mode: str = "all", seco
 
 
 def _runtime(mode: str) -> Runtime:
-    """A way to run a module. Raw cells are cells as a user holds them: doubles that were not rounded, texts, None."""
     return Runtime(
         f"python, {mode}",
         partial(run, mode=mode),
-        lambda artifact, graph, columns: _execute(artifact, graph, [_raw(graph, columns)], mode)[0],
+        lambda artifact, graph, columns: _execute(artifact, graph, [_given(graph, columns)], mode)[0],
         lambda artifact, graph, table, columns: _execute(
-            artifact, graph, [_encoded(graph, table), _raw(graph, columns)], mode, 2 * SECONDS
+            artifact, graph, [_encoded(graph, table), _given(graph, columns)], mode, 2 * SECONDS
         ),
-        lambda artifact, graph, tables: _execute(artifact, graph, [_typed(graph, table) for table in tables], mode),
+        lambda artifact, graph, tables: _execute(artifact, graph, [_given(graph, table) for table in tables], mode),
         feeds=FEEDS if mode == "all" else (),
     )
 
@@ -203,14 +186,12 @@ def _execute(
 
 
 def _lines(graph: RuleGraph, tables: Sequence[ModuleRows]) -> Iterator[str]:
-    """A header, then a JSON line of the used columns for each block of rows: exact doubles, texts, null for missing."""
-    typed = any(table.typed for table in tables)
+    """A header, then a JSON line of the used columns for each block of rows; JSON writes doubles exactly."""
     yield json.dumps(
         {
             "names": list(graph.schema.names),
             "classes": [repr(label) for label in graph.classes],
             "used": [graph.schema.positions[name] for name in graph.used_features],
-            "kinds": ["typed" if typed else graph.schema[name].kind for name in graph.used_features],
         }
     )
     for table in tables:
@@ -220,7 +201,7 @@ def _lines(graph: RuleGraph, tables: Sequence[ModuleRows]) -> Iterator[str]:
 
 
 def cells_of(feature: Feature, encoded: Array) -> list[Any]:
-    """The encoded cells of a column as JSON values: exact doubles as hexadecimal text, levels as text.
+    """The encoded cells of a column: doubles, levels as text.
 
     An encoded number is there: one that would mean missing stands for the double beside it that rounds to it.
     """
@@ -228,26 +209,22 @@ def cells_of(feature: Feature, encoded: Array) -> list[Any]:
         values = encoded.astype(np.float64)
         taken = np.isin(values, feature.missing_numbers) & (feature.kind == "numeric")
         beside = np.nextafter(values, np.where(values == 0.0, 1.0, 0.0))
-        return [_exact(value) for value in np.where(taken, beside, values).tolist()]
+        cells: list[Any] = np.where(taken, beside, values).tolist()
+        return cells
     texts = texts_of_codes(feature)
     return [texts[code] for code in encoded.tolist()]
 
 
 def _missing_by_turns(feature: Feature, cells: list[Any]) -> list[Any]:
-    """The cells of a column of numbers where each missing one is None or a number that means missing, by turns.
+    """The cells of a column of numbers where each missing one is NaN or a number that means missing, by turns.
 
     Raw rows hold every text that means missing, but no such number: most targets take those for what they are.
     """
     numbers = () if feature.has_text_cells else feature.missing_numbers
     if not numbers:
         return cells
-    turns = itertools.cycle((None, *map(_exact, numbers)))
-    return [next(turns) if cell is None else cell for cell in cells]
-
-
-def _exact(value: float) -> str | None:
-    """A double as hexadecimal text, None for missing."""
-    return None if value != value else float(value).hex()
+    turns = itertools.cycle((np.nan, *numbers))
+    return [next(turns) if cell != cell else cell for cell in cells]
 
 
 def _outcome(text: str, graph: RuleGraph, tables: Sequence[ModuleRows]) -> Outcome:
@@ -257,8 +234,7 @@ def _outcome(text: str, graph: RuleGraph, tables: Sequence[ModuleRows]) -> Outco
         answer = json.loads(text)
         labels = np.array(answer["labels"], dtype=np.int64)
         others = [np.array(answer.get(way, answer["labels"]), dtype=np.int64) for way in ("sequences", "many")]
-        flat = [float.fromhex(value) for value in answer["probabilities"]]
-        probabilities = np.array(flat, dtype=np.float64).reshape(n_rows, k)
+        probabilities = np.array(answer["probabilities"], dtype=np.float64).reshape(n_rows, k)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise FormatError(f"the module's answer is not {k} numbers for each row ({error})") from None
     for found in (labels, *others):

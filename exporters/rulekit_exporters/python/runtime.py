@@ -1,6 +1,6 @@
 """Run-time helpers of generated modules: reading cells, the vocabulary's arithmetic.
 
-The functions that a module needs are copied from this file, word for word (rulekit_exporters.python.assembly), so
+The functions that a module needs are copied from this file, word for word (rulekit_exporters.python), so
 what is tested here is what is shipped. They use the standard library alone. A cell that is missing is NaN for numbers
 and Booleans and None (or one of the column's missing tokens) for categories.
 """

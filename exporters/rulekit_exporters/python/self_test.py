@@ -36,14 +36,6 @@ MOST_CHARACTERS = 200
 MAX_CELLS = 10_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class SelfTest:
-    """Constants of the module by name, as text, and its function `self_test`."""
-
-    constants: tuple[str, ...]
-    function: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
     """The cells of one column that rows are made of, each once, and the index [n] of the cell of each candidate."""
@@ -52,8 +44,8 @@ class _Cells:
     index: npt.NDArray[np.intp]
 
 
-def self_test(graph: RuleGraph) -> SelfTest:
-    """Rows as constants, with the class and the probabilities that the graph gives each.
+def self_test(graph: RuleGraph) -> str:
+    """Rows as constants, with class and probabilities by the graph, and the function that scores them.
 
     There are ROWS of them, more where the leaves need more, and fewer where their text is longer than MAX_TEXT.
     """
@@ -76,15 +68,15 @@ def self_test(graph: RuleGraph) -> SelfTest:
             break
     cells = [[columns[name].values[i] for i in own] for name, own in zip(names, kept, strict=True)]
     used = chances[: 1 + max(chances.index(chance) for chance in reported[: len(items)])]
-    return SelfTest(
+    return "\n\n".join(
         (
             "# Of each column of USED the cells that the rows are made of.\n" + _tuple("TEST_CELLS", "Any", cells, 1),
             f"TEST_CLASSES = {literal(graph.classes)}",
             "# Probabilities of the classes.\n" + _tuple("TEST_CHANCES", "float", used),
             "# Rows: the number of the class, of its probabilities, and of each cell.\n"
             + _tuple("TEST_ROWS", "int", items),
-        ),
-        _FUNCTION,
+            _FUNCTION,
+        )
     )
 
 
@@ -101,7 +93,8 @@ def _pieces(item: tuple[Any, ...]) -> list[str]:
     return [whole] if len(whole) < 112 else [f" ({literal(item[0])},", *(f" {literal(v)}," for v in item[1:]), " ),"]
 
 
-_FUNCTION = '''def self_test() -> int:
+_FUNCTION = '''
+def self_test() -> int:
     """Score the rows above in every form of input; returns 0 where all answers are the model's, else 1."""
     rows = test_rows(TEST_CELLS, TEST_CHANCES, TEST_ROWS)
     ways = {"predict": predict, "predict_proba": predict_proba, "predict_many": predict_many}
@@ -173,8 +166,7 @@ def _numbers(feature: Feature, given: npt.NDArray[Any], nodes: Sequence[Node]) -
 
 def _chosen(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, ...]]:
     """Rows as the index of the cell of each used column, the most telling first."""
-    names = graph.used_features
-    matrix = np.stack([columns[name].index for name in names], axis=1)
+    matrix = np.stack([columns[name].index for name in graph.used_features], axis=1)
     found = dict.fromkeys(tuple(row) for row in _uniform(graph, columns))
     edges = _edges(graph, columns)
     pairs = np.tile(matrix, (len(edges), 2, 1, 1))
@@ -260,9 +252,6 @@ def _table(graph: RuleGraph, columns: Mapping[str, _Cells], rows: npt.NDArray[np
         values = np.empty(len(own), dtype=object if graph.schema[name].has_text_cells else np.float64)
         values[:] = own
         data[name] = values[places]
-    return encode(data, graph.schema, used=data) if data else _empty(graph, len(rows))
-
-
-def _empty(graph: RuleGraph, n_rows: int) -> Table:
-    """A table for a graph that reads no column."""
-    return Table(graph.schema.features, tuple(missing_cells(f, n_rows) for f in graph.schema), n_rows)
+    if data:
+        return encode(data, graph.schema, used=data)
+    return Table(graph.schema.features, tuple(missing_cells(feature, len(rows)) for feature in graph.schema), len(rows))

@@ -8,21 +8,18 @@ import io
 import json
 import runpy
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 
-def number(cell: str | None) -> float:
-    """A double from its hexadecimal text; NaN for null."""
-    return float("nan") if cell is None else float.fromhex(cell)
-
-
-def typed(cell: Any) -> Any:
-    """A cell of any type; a double is a list of its hexadecimal text."""
-    return float.fromhex(cell[0]) if isinstance(cell, list) else cell
-
-
-READ: dict[str, Callable[[Any], Any]] = {"numeric": number, "boolean": number, "typed": typed}
+def imported(path: str) -> Any:
+    """The module of a file."""
+    spec = importlib.util.spec_from_file_location("artifact", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def blocks(rows_path: str) -> Iterator[tuple[list[str], list[list[Any]]]]:
@@ -31,24 +28,20 @@ def blocks(rows_path: str) -> Iterator[tuple[list[str], list[list[Any]]]]:
         header = json.loads(next(lines))
         yield header["names"], [header["classes"]]
         for line in lines:
-            n_rows, encoded = json.loads(line)
+            n_rows, given = json.loads(line)
             columns: list[Any] = [[None] * n_rows] * len(header["names"])
-            for position, column, kind in zip(header["used"], encoded, header["kinds"], strict=True):
-                columns[position] = list(map(READ[kind], column)) if kind in READ else column
+            for position, column in zip(header["used"], given, strict=True):
+                columns[position] = column
             yield header["names"], columns
 
 
 def answers_of(module_path: str, rows_path: str, mode: str) -> dict[str, Any]:
-    """Class indices and probabilities (as hexadecimal text) of all rows.
+    """Class indices and probabilities of all rows.
 
     mode "all": a row goes in as a mapping ("labels"), as a sequence ("sequences") and in columns ("many"), because each
     has code of its own; `predict_proba` gets the one or the other, row by row in turn. "columns": `predict_many` alone.
     """
-    spec = importlib.util.spec_from_file_location("artifact", module_path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = imported(module_path)
     index = {repr(label): k for k, label in enumerate(module.CLASSES)}
     found: dict[str, list[Any]] = {"labels": [], "sequences": [], "many": [], "probabilities": []}
     parts = blocks(rows_path)
@@ -63,7 +56,7 @@ def answers_of(module_path: str, rows_path: str, mode: str) -> dict[str, Any]:
                 found["labels"].append(index[repr(module.predict(mapping))])
                 found["sequences"].append(index[repr(module.predict(cells))])
             given: Any = cells if len(found["labels"]) % 2 else mapping
-            found["probabilities"] += [float(p).hex() for p in module.predict_proba(given)]
+            found["probabilities"] += map(float, module.predict_proba(given))
     return found if mode == "all" else {"labels": found["many"], "probabilities": found["probabilities"]}
 
 
@@ -101,7 +94,7 @@ def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
         raise ValueError(f"{len(index)} classes, the model has {len(classes)}")
     return {
         "labels": [index[row[0]] for row in rows],
-        "probabilities": [float(p).hex() for row in rows for p in row[1:]],
+        "probabilities": [float(p) for row in rows for p in row[1:]],
     }
 
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from onnx import ModelProto, TensorProto, helper, numpy_helper, shape_inference
 from onnx.defs import onnx_opset_version
 
+from rulekit_exporters.onnx import OLDEST_OPSET
 from rulekit_exporters.onnx.builder import FORMS, GRAPH_NAME, INFINITE, ML_DOMAIN, Contents, Operation, port_of
 from rulekit_exporters.onnx.inspection.values import UnreadableError
-from rulekit_exporters.onnx.options import OLDEST_OPSET
 
 MOST_OPERATORS = 50_000
 MOST_CONSTANTS = 1 << 23  # bytes

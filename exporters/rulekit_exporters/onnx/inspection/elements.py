@@ -71,8 +71,6 @@ def times(a: Element, b: Element, width: str) -> Element:
 
 
 def over(a: Element, b: Element, width: str) -> Element:
-    if isinstance(a, Cleaned) and is_constant(b) and is_power_of_two(abs(float(b))):
-        return _scaled(a, 1.0 / float(b))
     if is_constant(b) and is_power_of_two(abs(float(b))):
         return times(a, 1.0 / float(b), width)
     return opaque("/", a, b)
@@ -111,10 +109,8 @@ def _clipped(value: GivenNumber | Cleaned, limit: float, upper: bool) -> Cleaned
     cleaned = value if isinstance(value, Cleaned) else Cleaned(value, -math.inf, math.inf)
     if cleaned.rounded or cleaned.scale != 1.0 or cleaned.given.sign < 0:
         raise UnreadableError(refusal(cleaned))
-    # clipping to [low, high]: the upper bound counts last
-    if upper:
-        return replace(cleaned, low=min(cleaned.low, limit), high=min(cleaned.high, limit))
-    return replace(cleaned, low=max(cleaned.low, limit), high=max(cleaned.high, limit))
+    nearer = min if upper else max  # clipping to [low, high]: the upper bound counts last
+    return replace(cleaned, low=nearer(cleaned.low, limit), high=nearer(cleaned.high, limit))
 
 
 def rounded(a: Element, width: str) -> Element:
@@ -131,18 +127,15 @@ def logical_not(a: Element, width: str) -> Element:
     return node.children[0] if isinstance(node, Not) else Not(node)
 
 
-def logical_and(a: Element, b: Element, width: str = "bool") -> Node:
+def _connected(connective: type[And | Or], a: Element, b: Element, width: str = "bool") -> Node:
     one, other = truth(a), truth(b)
-    if FALSE in (one, other):
-        return FALSE
-    return other if one == TRUE else one if other == TRUE else And((one, other))
+    neutral, decisive = (TRUE, FALSE) if connective is And else (FALSE, TRUE)
+    if decisive in (one, other):
+        return decisive
+    return other if one == neutral else one if other == neutral else connective((one, other))
 
 
-def logical_or(a: Element, b: Element, width: str = "bool") -> Node:
-    one, other = truth(a), truth(b)
-    if TRUE in (one, other):
-        return TRUE
-    return other if one == FALSE else one if other == FALSE else Or((one, other))
+logical_and, logical_or = partial(_connected, And), partial(_connected, Or)
 
 
 def logical_xor(a: Element, b: Element, width: str) -> Element:
@@ -156,26 +149,14 @@ def logical_xor(a: Element, b: Element, width: str) -> Element:
 # Comparisons ---------------------------------------------------------------------------------------------------------
 
 
-def greater(a: Element, b: Element, width: str) -> Element:
-    return _compare(a, b, or_equal=False)
-
-
-def greater_or_equal(a: Element, b: Element, width: str) -> Element:
-    return _compare(a, b, or_equal=True)
-
-
-def equal(a: Element, b: Element, width: str) -> Element:
-    at_least, at_most = greater_or_equal(a, b, width), greater_or_equal(b, a, width)
-    return logical_and(at_least, at_most, width)
-
-
-def _compare(a: Element, b: Element, or_equal: bool) -> Element:
+def compared(a: Element, b: Element, or_equal: bool = False) -> Element:
+    """Whether a > b, or a >= b."""
     if isinstance(a, GivenNumber) and is_constant(b):
         return above(a, float(b), or_equal)
     if isinstance(b, GivenNumber) and is_constant(a):  # a > b is -b > -a
         return above(replace(b, sign=-b.sign), -float(a), or_equal)
     if isinstance(a, Category) and is_constant(b):
-        return _by_code(a, lambda value: value >= b if or_equal else value > b)
+        return Category(a.feature, tuple(bool(value >= b if or_equal else value > b) for value in a.values))
     if isinstance(a, Picked) and is_constant(b):
         return Picked(tuple(bool(value >= b if or_equal else value > b) for value in a.values), a.index)
     one, other = exact(a), exact(b)
@@ -188,10 +169,6 @@ def _compare(a: Element, b: Element, or_equal: bool) -> Element:
     return Greater(opaque("at least", a, b), Number(0.5))
 
 
-def _by_code(category: Category, holds: Callable[[Any], bool]) -> Category:
-    return Category(category.feature, tuple(bool(holds(value)) for value in category.values))
-
-
 def is_nan(a: Element, width: str) -> Element:
     if isinstance(a, GivenNumber):
         return Missing(a.feature.name)
@@ -201,7 +178,7 @@ def is_nan(a: Element, width: str) -> Element:
 # Choices and types ----------------------------------------------------------------------------------------------------
 
 
-def chosen(condition: Element, a: Element, b: Element, width: str) -> Element:
+def chosen(condition: Element, a: Element, b: Element) -> Element:
     """A where the condition holds, else b."""
     if condition in (True, False) and isinstance(condition, bool):
         return a if condition else b
@@ -322,10 +299,10 @@ BINARY: dict[str, Callable[[Element, Element, str], Element]] = {
     "And": logical_and,
     "Or": logical_or,
     "Xor": logical_xor,
-    "Greater": greater,
-    "Less": lambda a, b, width: greater(b, a, width),
-    "GreaterOrEqual": greater_or_equal,
-    "Equal": equal,
+    "Greater": lambda a, b, width: compared(a, b),
+    "Less": lambda a, b, width: compared(b, a),
+    "GreaterOrEqual": lambda a, b, width: compared(a, b, or_equal=True),
+    "Equal": lambda a, b, width: logical_and(compared(a, b, or_equal=True), compared(b, a, or_equal=True)),
     "Add": partial(linear, "+"),
     "Sub": partial(linear, "-"),
     "Mul": times,

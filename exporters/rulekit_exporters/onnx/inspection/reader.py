@@ -24,6 +24,7 @@ from rulekit.program.nodes import Greater, Labels, Number, Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
 from rulekit.verification.proof.prove import leaves_below
+from rulekit_exporters.onnx import FIRED, InputForm
 from rulekit_exporters.onnx.builder import Contents, Operation, Port, form_of
 from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
@@ -63,9 +64,9 @@ from rulekit_exporters.onnx.metadata import (
     label_texts,
     misstated,
     model_of,
+    public_outputs,
     roles_of,
 )
-from rulekit_exporters.onnx.options import FIRED, InputForm, public_outputs
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 _WIDTHS = {

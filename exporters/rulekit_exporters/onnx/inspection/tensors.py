@@ -119,12 +119,6 @@ def constant(value: Value) -> npt.NDArray[Any]:
     return value
 
 
-def width_of(array: npt.NDArray[Any]) -> str:
-    if array.dtype.kind in "OUS":
-        return "text"
-    return {"b": "bool"}.get(array.dtype.kind, f"{array.dtype.kind}{array.dtype.itemsize}")
-
-
 def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same array with Python's own numbers, texts and truth values."""
     result = np.empty(array.shape, dtype=object)
@@ -169,7 +163,8 @@ def elementwise(
 def type_of(value: Value) -> str:
     """The element type of an operand, as `rulekit_exporters.onnx.builder` has it."""
     if isinstance(value, np.ndarray):
-        return width_of(value)
+        kind = value.dtype.kind
+        return "text" if kind in "OUS" else "bool" if kind == "b" else f"{kind}{value.dtype.itemsize}"
     return value.width if isinstance(value, RowTensor) else "bool" if isinstance(value, TrueOfEach) else "i8"
 
 
@@ -204,8 +199,7 @@ def unary(kind: str) -> Reader:
 
 
 def where(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    width = type_of(inputs[1])
-    return elementwise(reach, lambda c, x, y: chosen(c, x, y, width), inputs, width)
+    return elementwise(reach, chosen, inputs, type_of(inputs[1]))
 
 
 def clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
@@ -292,8 +286,9 @@ def expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) 
     axis = target.sizes.index(None)
     sizes = tuple(1 if size is None else size for size in target.sizes)
     reach.spend(math.prod(sizes))
-    elements, width = plain(constant(value)), width_of(constant(value))
-    return RowTensor(np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes)).copy(), axis, width)
+    elements = plain(constant(value))
+    spread = np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes))
+    return RowTensor(spread.copy(), axis, type_of(value))
 
 
 def pad(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
@@ -337,7 +332,7 @@ def gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) 
     before, after = table.shape[:axis], table.shape[axis + 1 :]
     shaped = found.reshape(*before, *after, *places.elements.shape)
     order = [*range(axis), *range(table.ndim - 1, shaped.ndim), *range(axis, table.ndim - 1)]
-    return RowTensor(shaped.transpose(order).reshape(sizes), axis + places.axis, width_of(table))
+    return RowTensor(shaped.transpose(order).reshape(sizes), axis + places.axis, type_of(table))
 
 
 def argmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
@@ -368,7 +363,7 @@ def softmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes)
 
 def matmul(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     weights = constant(inputs[0])
-    product = _product(reach, weights[None, :] if weights.ndim == 1 else weights, rows(inputs[1]))
+    product = _product(reach, np.atleast_2d(weights), rows(inputs[1]))
     return RowTensor(product.elements[0], 0, product.width) if weights.ndim == 1 else product
 
 

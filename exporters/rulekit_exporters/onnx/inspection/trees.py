@@ -15,7 +15,7 @@ import numpy as np
 
 from rulekit.graph.nodes import FALSE, TRUE, And, Missing, Node, Not, Or
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
-from rulekit_exporters.onnx.inspection.elements import as_truth, greater, logical_and, logical_or
+from rulekit_exporters.onnx.inspection.elements import as_truth, compared, logical_and, logical_or
 from rulekit_exporters.onnx.inspection.tensors import Attributes, ReadingCost, RowTensor, Value, rows
 from rulekit_exporters.onnx.inspection.values import (
     Category,
@@ -183,7 +183,7 @@ def test_of(element: Element, mode: str, bound: float, passes: int) -> Node:
         if not 0 <= bound < 1:
             raise UnreadableError("a tree with a test that a truth value does not decide")
         return as_truth(element)
-    passed = truth(greater(element, bound, "f4"))
+    passed = truth(compared(element, bound))
     return Or((passed, Missing(element.feature.name))) if passes and isinstance(element, GivenNumber) else passed
 
 

@@ -16,7 +16,6 @@ from rulekit_exporters.onnx.inspection.tensors import (
     Attributes,
     Ids,
     IdsShape,
-    Reader,
     ReadingCost,
     RowShape,
     RowTensor,
@@ -32,71 +31,34 @@ ANOTHER_WAY = "ids of words are used in another way than rulekit writes"
 
 def read_ids(kind: str, reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
     """The output of an operator one of whose operands is of ids; raises UnreadableError for any other use."""
-    if kind not in READERS:
-        raise UnreadableError(ANOTHER_WAY)
-    return READERS[kind](reach, inputs, attributes)
+    first, *rest = inputs
+    match kind, first:
+        case "Transpose", Ids() if list(attributes["perm"]) == [1, 0]:
+            return replace(first, turned=not first.turned)
+        case "Clip", Ids():
+            low, high = map(constant, rest)
+            if low.ndim == high.ndim == 0 and (int(low), int(high)) == (-1, len(first.columns)):
+                return replace(first, clipped=True)
+        case "Shape", Ids():
+            return IdsShape(first)
+        case "Gather", IdsShape() if constant(rest[0]).tolist() == [int(first.of.turned)]:
+            return RowShape((None,))  # the number of rows
+        case "Expand", np.ndarray() if isinstance(shape := rest[0], IdsShape):
+            if first.dtype == np.bool_ and first.ndim == 0 and first:
+                return TrueOfEach(shape.of)
+        case "ScatterElements", RowTensor() if isinstance(ids := rest[0], Ids) and attributes["axis"] == 0:
+            if ids.turned and ids.clipped and rest[1] == TrueOfEach(ids):
+                return _held(reach, rows(first), ids)
+    raise UnreadableError(ANOTHER_WAY)
 
 
-def _transpose(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    ids = _ids(inputs[0])
-    if list(attributes["perm"]) != [1, 0]:
-        raise UnreadableError(ANOTHER_WAY)
-    return replace(ids, turned=not ids.turned)
-
-
-def _clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    ids = _ids(inputs[0])
-    low, high = constant(inputs[1]), constant(inputs[2])
-    if low.ndim or high.ndim or (int(low), int(high)) != (-1, len(ids.columns)):
-        raise UnreadableError(ANOTHER_WAY)
-    return replace(ids, clipped=True)
-
-
-def _shape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    return IdsShape(_ids(inputs[0]))
-
-
-def _gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """The number of rows, of a shape."""
-    shape, index = inputs
-    if not isinstance(shape, IdsShape) or constant(index).tolist() != [int(shape.of.turned)]:
-        raise UnreadableError(ANOTHER_WAY)
-    return RowShape((None,))
-
-
-def _expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value, shape = constant(inputs[0]), inputs[1]
-    if not isinstance(shape, IdsShape) or value.dtype != np.bool_ or value.ndim or not value:
-        raise UnreadableError(ANOTHER_WAY)
-    return TrueOfEach(shape.of)
-
-
-def _scatter(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    nowhere, ids, each = rows(inputs[0]), _ids(inputs[1]), inputs[2]
+def _held(reach: ReadingCost, nowhere: RowTensor, ids: Ids) -> RowTensor:
+    """[words + 1, N]: which words a text has; the last row takes what is no id of a word."""
     size = len(ids.columns)
-    laid = ids.turned and ids.clipped and attributes["axis"] == 0 and each == TrueOfEach(ids)
-    if not laid or nowhere.elements.shape != (size + 1, 1) or nowhere.axis != 1:
-        raise UnreadableError(ANOTHER_WAY)
-    if any(element is not False for element in nowhere.elements.reshape(-1)):
+    every = nowhere.elements.shape == (size + 1, 1) and nowhere.axis == 1
+    if not every or any(element is not False for element in nowhere.elements.reshape(-1)):
         raise UnreadableError(ANOTHER_WAY)
     reach.spend(size + 1)
     held = np.empty((size + 1, 1), dtype=object)
-    held[:size, 0] = [IsTrue(column) for column in ids.columns]
-    held[size, 0] = Unused("what is no id of a word is read")
+    held[:, 0] = [*map(IsTrue, ids.columns), Unused("what is no id of a word is read")]
     return RowTensor(held, 1, "bool")
-
-
-def _ids(value: Value) -> Ids:
-    if not isinstance(value, Ids):
-        raise UnreadableError(ANOTHER_WAY)
-    return value
-
-
-READERS: dict[str, Reader] = {
-    "Transpose": _transpose,
-    "Clip": _clip,
-    "Shape": _shape,
-    "Gather": _gather,
-    "Expand": _expand,
-    "ScatterElements": _scatter,
-}
