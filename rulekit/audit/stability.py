@@ -52,7 +52,7 @@ class Recurrence:
         return self.found / self.of
 
     def as_dict(self) -> dict[str, Any]:
-        found = {"text": self.text, "class": self.label, "found": self.found, "share": self.share}
+        found: dict[str, Any] = {"text": self.text, "class": self.label, "found": self.found, "share": self.share}
         found = {**given({"id": self.id}), **found, **given({"rows_decided_alike": self.decided})}
         if self.weights is not None:
             found |= {"weight": self.own, "weights": dict(zip(("low", "middle", "high"), self.weights, strict=True))}
@@ -78,7 +78,11 @@ class _Learned:
         """For each column that rules of the model read in how many others a rule for the same class does."""
         names = self.schema.names
         for column, side in dict.fromkeys((c, rule.side) for rule in self.own for c in names if c in rule.columns):
-            yield self._found(name(column), side, lambda rule, column=column: column in rule.columns)
+
+            def reads(rule: RuleParts, column: str = column) -> bool:
+                return column in rule.columns
+
+            yield self._found(name(column), side, reads)
 
     def conditions(self) -> Iterator[Recurrence]:
         """For each condition of the model in how many others some rule for the same class has one that is alike."""

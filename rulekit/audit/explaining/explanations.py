@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.arrays import Ints
-from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, has_conditions, noisy_formulas, together
+from rulekit.audit.explaining.noisy_formulas import (
+    conditions_of_rows,
+    has_conditions,
+    noisy_formulas,
+    together,
+    without_strengths,
+)
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.language.text import print_node
-from rulekit.graph.nodes import And, Hidden, Node, Not, Or, with_children
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
-from rulekit.graph.traversal import fold
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.search.moves import ANY, Wishes
@@ -131,7 +135,11 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
         phrases = Phrases(beneath, table)
         near = nearest_rules(beneath, table, own, phrases, asked.deadline)
         _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
-        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked))
+        _add(
+            "sentences",
+            rows,
+            sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY, asked.deadline),
+        )
     return rows
 
 
@@ -279,24 +287,6 @@ def meanings_of(graph: RuleGraph) -> tuple[RuleMeaning, ...]:
         )
         for rule in rules_of(graph)
     )
-
-
-def without_strengths(rule: Node) -> Node:
-    """The conditions of a random rule as plain logic: each hidden bit by what makes it more probable.
-
-    That is its cause, or the contrary of its cause where the bit fires less often with it than without. Bits of one
-    cause, whose strengths alone tell them apart, are one condition then.
-    """
-
-    def plain(node: Node, children: tuple[Node, ...]) -> Node:
-        if isinstance(node, Hidden):
-            return children[0] if node.on >= node.off else Not(children[0])
-        if isinstance(node, And | Or):
-            children = tuple(dict.fromkeys(children))
-            return children[0] if len(children) == 1 else with_children(node, children)
-        return with_children(node, children)
-
-    return fold([rule], plain)[rule]
 
 
 def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.explaining.explanations import ExplainOptions, without_strengths
-from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas
+from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas, without_strengths
 from rulekit.audit.explaining.phrases import Phrases, conditions, unknown
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.quantified import sentence_of
@@ -22,7 +21,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import column_title, printable
-from rulekit.search.moves import ANY
 from rulekit.search.nearest import ColumnChange, NearestChange
 from rulekit.shown.score_cards.cards import Card, card_of
 from rulekit.shown.score_cards.row_points import has_scores, sum_of, threshold_words
@@ -279,21 +277,22 @@ def sentences_of_rows(
     rows: Sequence[Mapping[str, Any]],
     near: Sequence[tuple[NearRule, ...]],
     changes: Sequence[NearestChange] | None,
-    asked: ExplainOptions,
+    wished: bool,
+    deadline: Deadline,
 ) -> list[list[str]]:
     """The sentences of each row [n], of what `explain` found of it."""
     why = Why.of(graph.underlying, phrases)
     classes = {repr(label): k for k, label in enumerate(graph.classes)}
     found = []
     for i, row in enumerate(rows):
-        if i >= SURELY and asked.deadline.over:
-            found.append([f"This row has no sentences: {asked.deadline.reason}."])
+        if i >= SURELY and deadline.over:
+            found.append([f"This row has no sentences: {deadline.reason}."])
             continue
-        asked.deadline.tell("sentences", i / len(rows))
+        deadline.tell("sentences", i / len(rows))
         said = [_decision(graph, row, classes[repr(row["label"])])]
         said += _sentences(why, row, classes[repr(row.get("beneath", row["label"]))], near[i], i)
         if changes is not None:
-            said.append(change_sentence(graph, changes[i], asked.wishes != ANY))
+            said.append(change_sentence(graph, changes[i], wished))
         if "reasons" in row:
             said += _reasons(row)
         found.append([printable(sentence) for sentence in said])
