@@ -27,7 +27,7 @@ from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.view import show
 from rulekit.targets import option
 from rulekit.verification.proof.respelling import text_target
-from rulekit_exporters.python.functions import body_of, function, functions, reader
+from rulekit_exporters.python.functions import body_of, function, functions_of, reader
 from rulekit_exporters.python.running import RUNTIMES
 from rulekit_exporters.python.self_test import self_test
 from rulekit_exporters.python.spelling import TAKEN, collection, filled, literal
@@ -45,7 +45,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
     """The Python text of a graph, without the rules as data."""
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
     counting = counting_functions(graph, context) if with_counts else []
-    body = ["\n".join(lines) for lines in (*functions(graph, context, _label_type(graph)), *counting)]
+    body = ["\n".join(lines) for lines in (*functions_of(graph, context, _label_type(graph)), *counting)]
     constants = [
         *_tables(graph),
         *(_counted(graph) if with_counts else []),

@@ -38,7 +38,7 @@ def body_of(context: Context, roots: Iterable[Node], comments: Mapping[Node, str
     return body
 
 
-def functions(graph: RuleGraph, context: Context, label: str) -> list[list[str]]:
+def functions_of(graph: RuleGraph, context: Context, label: str) -> list[list[str]]:
     """The lines of each function; label: the annotation of a label."""
     program, columns = context.program, list(context.columns.values())
     tree = tree_of(program.label)

@@ -93,3 +93,17 @@ def test_texts_come_and_go_as_they_are() -> None:
     for content in (b"", b"[1]", b'[["a", "O", [1], 8]]\n12345678', b'[["a", "text", [1], 3]]\n[3]'):
         with pytest.raises(FormatError):
             running._unpacked(content)
+
+
+def test_a_gemm_that_an_optimiser_has_fused_is_bounded_and_tested() -> None:
+    """A Relu of what is 0 and 1 changes nothing; the operator is not read, but runs unasked in a bounded process."""
+    artifact = TARGET.emit(GRAPH, {}).main
+    model = onnx.ModelProto.FromString(artifact)
+    last = [node for node in model.graph.node if node.op_type == "Gemm"][-1]
+    last.op_type, last.domain = "FusedGemm", "com.microsoft"
+    last.attribute.append(helper.make_attribute("activation", "Relu"))
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    report = verify(GRAPH, model.SerializeToString(), target=TARGET, rows=50)
+    assert report.ok, report
+    assert (report.proof, report.raw_rows >= 50) == ("tested", True), report
+    assert "the operator com.microsoft.FusedGemm is not read" in str(report)
