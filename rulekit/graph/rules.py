@@ -43,9 +43,10 @@ from rulekit.graph.nodes import (
     Sided,
     Step,
     Strength,
+    short_ids,
+    topological,
 )
-from rulekit.graph.probability.gated_deciding import gated_parts
-from rulekit.graph.traversal import short_ids, topological
+from rulekit.graph.probability.deciding import gated_parts
 from rulekit.tables.table import Table
 
 INHIBITS = "inhibits"
@@ -285,7 +286,6 @@ def disjuncts(formula: Node) -> tuple[Node, ...]:
 
 
 def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
-    """The weighted terms of a Real score; nothing for other nodes."""
     if isinstance(score, Logistic | Rescaled | Difference):
         return tuple(term for child in score.children for term in _terms(child))
     if isinstance(score, Linear):

@@ -23,11 +23,9 @@ from rulekit.graph.rules import fired
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Target, find_target, find_target_for
-from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
-from rulekit.verification.guarantee import guarantee
-from rulekit.verification.proof.prove import Proof, columns_read, prove, read_artifact
+from rulekit.verification.proof.prove import Proof, columns_read, guarantee, prove, read_artifact
 from rulekit.verification.proof.thresholds import threshold_differences
-from rulekit.verification.report import MAX_GAP, CounterExample, Report
+from rulekit.verification.report import MAX_GAP, CounterExample, Report, digest_of_labels, digest_of_rows, versions
 from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 _LOG = logging.getLogger(__name__)
@@ -411,7 +409,6 @@ def _dictionaries(graph: RuleGraph, columns: Columns, n_rows: int) -> Iterator[d
 
 
 def _cell(value: Any) -> Any:
-    """A Python value; None for NaN."""
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and plain != plain else plain
 

@@ -12,7 +12,7 @@ import pytest
 
 from rulekit.conformance.models import NODES
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.files.schema_format import write_schema
+from rulekit.graph.files.fields import write_schema
 from rulekit.graph.language.parsing import parse_condition
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode

@@ -26,7 +26,7 @@ from rulekit.target_kit import (
     rows_by_name,
     run_bounded,
 )
-from rulekit.verification.rows.fed import BY_ROW, Columns
+from rulekit.targets import BY_ROW, Columns
 
 MEMORY = 1 << 40  # of address space, which Node.js reserves without using it
 LARGEST_ANSWER = 1 << 28

@@ -13,8 +13,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import encoded_dtype
-from rulekit.targets import Answer, answers
-from rulekit.verification.rows.fed import Columns
+from rulekit.targets import Answer, Columns, answers
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan
 from rulekit_exporters.onnx.running import SessionOf, feeds_of, in_chunks, outcome, plan_of, runtime_session
 

@@ -14,7 +14,7 @@ from onnx import ModelProto
 import rulekit
 from rulekit.cells.words import taken_apart
 from rulekit.errors import FormatError, NoModelError, RulekitError
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

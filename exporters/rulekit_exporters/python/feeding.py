@@ -15,11 +15,13 @@ from typing import Any
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.targets import Answer, Feed, answers
-from rulekit.verification.rows.fed import (
+from rulekit.targets import (
     BY_PLACE,
     BY_ROW,
+    Answer,
     Columns,
+    Feed,
+    answers,
     arrays,
     holds_array,
     holds_text,

@@ -9,10 +9,10 @@ from rulekit.dates import is_dated
 from rulekit.graph.nodes import Constant, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.body import Body
-from rulekit.program.expressions import Expression, atom, layout
 from rulekit.program.lower import texts_of_levels
 from rulekit.program.naming import Context
 from rulekit.program.nodes import Choice, Greater, cases, index_of
+from rulekit.program.spelling import Expression, atom, layout
 from rulekit.schema import Feature
 from rulekit_exporters.python.names import FROZENSET, collection, filled, literal
 from rulekit_exporters.python.paths import Branch, say_tree, tests_of, tree_of

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 
 from rulekit import tokens
-from rulekit.program.expressions import ATOM, Expression, atom, bracketed
+from rulekit.program.spelling import ATOM, Expression, atom, bracketed
 from rulekit_exporters.python import command_line, runtime
 
 TAKEN = (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rulekit.graph.nodes import And, Constant, Node, Not, Or
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import And, Constant, Node, Not, Or, topological
 from rulekit.program.body import Body
-from rulekit.program.expressions import Expression
 from rulekit.program.nodes import Greater, Sum, cases, index_of
+from rulekit.program.spelling import Expression
 
 # A formula of more parts is not searched; one that would say its tests more often than this is not written as a tree.
 MOST_PARTS = 2000

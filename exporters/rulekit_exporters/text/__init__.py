@@ -7,8 +7,8 @@ from functools import lru_cache
 from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.parsing import parse_graph
-from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_graph
+from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.view import show
 from rulekit.tables.table import Table

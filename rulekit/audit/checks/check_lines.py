@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from rulekit.audit.checks.checking import Checked
 from rulekit.audit.checks.findings import Finding, FindingKind, Open
-from rulekit.graph.language.readable import counted, listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, listed, name, quoted
 
 T = TypeVar("T")
 Said = tuple[str, str]

@@ -12,9 +12,9 @@ from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.leaves import readers
-from rulekit.graph.overriding import over_anything
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import columns_of
+from rulekit.graph.variants import over_anything
 from rulekit.search.row_search import Claim, Label, RowSearch, Sought
 from rulekit.shown.promises import Promise, promises
 

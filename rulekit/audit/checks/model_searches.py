@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from rulekit.audit.checks.findings import FindingKind, Open
 from rulekit.graph.decisions import Decision, Part
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, rules_of, rules_of_parts

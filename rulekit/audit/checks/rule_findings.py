@@ -12,7 +12,7 @@ from rulekit.audit.zero_one import tendencies
 from rulekit.graph.decisions import Decision
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
-from rulekit.graph.overriding import with_overrides
+from rulekit.graph.variants import with_overrides
 from rulekit.search.row_search import Claim, Sought
 
 

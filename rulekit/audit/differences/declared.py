@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rulekit.graph.language.readable import counted, weight
-from rulekit.graph.language.words import label, quoted
+from rulekit.graph.language.words import counted, label, quoted, weight
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Family, Hidden, Linear, Node
+from rulekit.graph.nodes import Family, Hidden, Linear, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
 from rulekit.shown.promises import promises
 

@@ -11,8 +11,7 @@ from rulekit.audit.differences.declared import Declared
 from rulekit.audit.differences.region_words import Region
 from rulekit.audit.differences.row_flips import GroupFlips, RowFlips
 from rulekit.audit.differences.rule_changes import RuleChange, RuleChanges, SaidRule
-from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, name, percent, quoted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.audit.explaining.noisy_formulas import has_conditions
-from rulekit.graph.nodes import And, Hidden, Node, Not, Or, with_children
+from rulekit.graph.nodes import And, Hidden, Node, Not, Or, fold, with_children
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import CONTRARY, rules_of
-from rulekit.graph.traversal import fold
 from rulekit.names import label_text, printable
 from rulekit.shown.score_cards.row_points import has_scores
 

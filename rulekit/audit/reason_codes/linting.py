@@ -25,8 +25,7 @@ from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason, faul
 from rulekit.audit.reason_codes.covering import BoundedSearch, covered_where, lint_search
 from rulekit.audit.reason_codes.giving import applies
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline

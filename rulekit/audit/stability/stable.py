@@ -24,8 +24,7 @@ from rulekit.audit.stability.recurrence import (
     rules_found,
 )
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, percent, quoted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.tables.table import Table
 

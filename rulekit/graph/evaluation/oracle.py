@@ -43,10 +43,21 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, random_nodes
+from rulekit.graph.probability.circuits import (
+    Bit,
+    Circuit,
+    Complement,
+    Fixed,
+    Given,
+    Mix,
+    Product,
+    build_circuit,
+    hidden_bits,
+    inputs,
+    random_nodes,
+)
+from rulekit.graph.probability.diagrams import is_random_logic
 from rulekit.graph.probability.exponentials import Exponentials
-from rulekit.graph.probability.regions import is_random_logic
 from rulekit.numbers import contrary_strength, float32, probability_of
 from rulekit.schema import Feature, Schema
 from rulekit.tokens import tokens

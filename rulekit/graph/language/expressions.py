@@ -144,7 +144,6 @@ def _marked(condition: MarkedLeaf, *marks: Any) -> Node | TwoBounds:
 
 
 def _probable(token: Any) -> float:
-    """The strength of a probability."""
     p = real(token)
     if not 0 <= p <= 1:
         raise FormatError(f"a probability lies between 0 and 1, unlike {token}")
@@ -152,12 +151,10 @@ def _probable(token: Any) -> float:
 
 
 def _odds(scale: Any, token: Any) -> float:
-    """The strength of a hidden bit."""
     return real(token) if scale.type == "STRENGTH" else _probable(token)
 
 
 def _otherwise(*words: Any) -> float:
-    """The strength of a hidden bit where its cause does not hold."""
     return real(words[1]) if len(words) == 2 else _probable(words[0])
 
 
@@ -272,21 +269,8 @@ JOINS_BOUNDS = frozenset({"conjunction", "all_of"})
 # The place of the column's name among the parts of what reads a column.
 READS_COLUMN = dict.fromkeys(
     (
-        "is_true",
-        "is_false",
-        "compare",
-        "equal",
-        "among",
-        "not_among",
-        "contains",
-        "contains_any",
-        "lacks",
-        "lacks_all",
-        "is_missing",
-        "is_known",
-        "step",
-        "points",
-        "clip",
+        *("is_true", "is_false", "compare", "equal", "among", "not_among", "contains", "contains_any"),
+        *("lacks", "lacks_all", "is_missing", "is_known", "step", "points", "clip"),
     ),
     0,
 )

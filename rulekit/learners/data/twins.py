@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from rulekit.arrays import Ints
-from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import listed
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.disk_codes import DiskCodes

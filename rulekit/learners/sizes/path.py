@@ -13,11 +13,11 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
-from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import rung_of
-from rulekit.graph.language.readable import counted, listed
+from rulekit.graph.language.words import counted, listed
+from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import FALSE, Node, Or
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.variants import rung_of
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.models.assembly import default_of, graph_of
 from rulekit.learners.promises.constraints import unproved

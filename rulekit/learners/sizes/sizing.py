@@ -10,8 +10,8 @@ import numpy as np
 from rulekit.arrays import Ints
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
-from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.leaves import readers
+from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import Candidate, Frame
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem

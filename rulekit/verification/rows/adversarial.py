@@ -1,14 +1,15 @@
 """Adversarial rows: a test table aimed at every threshold, level and rule of one graph.
 
-A row starts from values that satisfy (or break) a chosen part of the graph; then one cell is moved to a boundary. Every
-boundary value of every used column is visited in turn, and some rows are moved onto exact ties of sums. The same graph,
-number of rows and seed give the same rows.
+A row starts from values that satisfy (or break) a chosen part of the graph, its goal; then one cell is moved to a
+boundary. Random cells almost never satisfy a conjunction of several literals; rows that do, with one cell moved, are
+where a wrong artifact shows. Every boundary value of every used column is visited in turn, and some rows are moved onto
+exact ties of sums. The same graph, number of rows and seed give the same rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,25 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import cuts_of, texts_of_codes
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import LEAVES, Above, Column, Compare, Linear, LinearThreshold, Node, Step
+from rulekit.graph.nodes import (
+    LEAVES,
+    Above,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Family,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    Step,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature
@@ -27,7 +46,79 @@ from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
 from rulekit.tables.text.token_sets import TokenSets
 from rulekit.verification.rows.boundaries import Pool, pool_of, thresholds_of, words_met
-from rulekit.verification.rows.goals import Goal, Mask, draw_goals
+
+Mask = npt.NDArray[np.bool_]
+Goal = dict[str, Mask]
+
+MAX_STEPS = 2_000  # of one goal, so that a huge graph costs no more than a large one
+
+
+def draw_goals(graph: RuleGraph, truth: Mapping[Node, Mask], count: int, rng: np.random.Generator) -> tuple[Goal, ...]:
+    """`count` goals: per column name the pool values that are allowed.
+
+    truth: for every leaf its value on the pool of its column.
+    """
+    nodes = [node for node in graph.nodes() if node.family in (Family.BOOLEAN, Family.RANDOM)]
+    if not nodes:
+        return tuple(_goal(graph.roots[0], True, truth, rng) for _ in range(count))
+    # Rules stand near the roots, which come last; every node has its turn now and then.
+    picks = np.where(rng.random(count) < 0.5, rng.integers(len(nodes), size=count), -1)
+    wants = rng.random(count) < 0.75
+    roots = graph.roots
+    return tuple(
+        _goal(roots[i % len(roots)] if pick < 0 else nodes[pick], bool(want), truth, rng)
+        for i, (pick, want) in enumerate(zip(picks.tolist(), wants.tolist(), strict=True))
+    )
+
+
+def _goal(root: Node, want: bool, truth: Mapping[Node, Mask], rng: np.random.Generator) -> Goal:
+    goal: Goal = {}
+    stack = [(root, want)]
+    for _ in range(MAX_STEPS):
+        if not stack:
+            break
+        node, wanted = stack.pop()
+        if isinstance(node, LEAVES):
+            _restrict(goal, node.feature, truth[node] == wanted)
+        else:
+            stack.extend(_subgoals(node, wanted, rng))
+    return goal
+
+
+def _restrict(goal: Goal, feature: str, allowed: Mask) -> None:
+    """A condition that contradicts an earlier one is left out."""
+    both = allowed & goal[feature] if feature in goal else allowed
+    if both.any():
+        goal[feature] = both
+
+
+def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[Node, bool]]:
+    children = node.children
+    if not children:
+        return []
+    if isinstance(node, Not):
+        return [(children[0], not wanted)]
+    if isinstance(node, Linear | LinearThreshold):
+        pairs = zip(node.weights, children, strict=True)
+        return [(child, (weight > 0) == wanted) for weight, child in pairs if rng.random() < 0.7]
+    if isinstance(node, Hidden | Probability | Logistic):
+        return [(children[0], wanted)]
+    if isinstance(node, Odd):
+        truths = rng.random(len(children)) < 0.5
+        truths[0] ^= bool(truths.sum() % 2) != wanted
+        return list(zip(children, truths.tolist(), strict=True))
+    if isinstance(node, And | Or | AtLeast):
+        needed = _needed(node, wanted)
+        chosen = rng.permutation(len(children))[: max(0, min(needed, len(children)))]
+        return [(children[i], wanted) for i in chosen.tolist()]
+    return [(child, wanted) for child in children]
+
+
+def _needed(node: And | Or | AtLeast, wanted: bool) -> int:
+    n = len(node.children)
+    k = node.k if isinstance(node, AtLeast) else n if isinstance(node, And) else 1
+    return k if wanted else n - k + 1
+
 
 Columns = dict[str, npt.NDArray[Any]]
 ForeignCuts = tuple[tuple[str, tuple[float, ...]], ...]
@@ -118,7 +209,6 @@ def _tested_features(graph: RuleGraph, n_rows: int) -> list[Feature]:
 
 
 def _truth_on_pools(graph: RuleGraph, pools: dict[str, Pool]) -> dict[Node, Mask]:
-    """For every leaf its value on each value of its column's pool."""
     leaves = [node for node in graph.nodes() if isinstance(node, LEAVES)]
     if not leaves:
         return {}
@@ -215,7 +305,6 @@ def move_to_ties(graph: RuleGraph, columns: dict[str, npt.NDArray[Any]], rng: np
 
 
 def _sums(graph: RuleGraph) -> list[tuple[Linear | LinearThreshold, float]]:
-    """Every linear sum that is compared with a number, and that number."""
     found: list[tuple[Linear | LinearThreshold, float]] = [
         (node, 0.0) for node in graph.nodes() if isinstance(node, LinearThreshold)
     ]

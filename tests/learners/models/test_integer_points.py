@@ -16,7 +16,7 @@ from rulekit.learners.models.calibration import Links, calibrated
 from rulekit.learners.models.integer_points import Parts, by_total, whole_points
 from rulekit.shown.score_cards.totals import score_table, total_of
 from rulekit.synthetic import loans
-from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof.prove import guarantee
 
 
 def _random_parts(seed: int) -> Parts:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rulekit.graph.leaves import by_code
-from rulekit.graph.nodes import Column, Family, LevelPoints, Node, Step, is_logic
+from rulekit.graph.nodes import Column, Family, LevelPoints, Node, Step, fold, is_logic
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide, next_above
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rulekit.graph.leaves import column_of, truth_by_code
-from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Odd, Or, is_logic
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import LEAVES, And, AtLeast, Constant, Node, Not, Odd, Or, is_logic, topological
 from rulekit.schema import MISSING_CODE, Schema
 from rulekit_exporters.onnx.conditions import Bit, StrictCondition, bit_of, contrary_of
 
