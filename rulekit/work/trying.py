@@ -25,8 +25,7 @@ from rulekit.graph.rules import counts
 from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.learners.data.binning import bin_table
-from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.folds import InOrder, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed

@@ -443,7 +443,7 @@ def _reachable(steps: list[CircuitStep], root: int) -> Circuit:
     kept = needed_by(steps, root)
     place = {i: j for j, i in enumerate(kept)}
 
-    def renumbered(step: Any) -> CircuitStep:
+    def renumbered(step: Any) -> Any:
         below = operands(step)
         return type(step)(*map(place.__getitem__, below)) if below else step
 

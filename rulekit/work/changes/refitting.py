@@ -18,7 +18,7 @@ from rulekit.graph.nodes import Family, Hidden, Linear, Logistic, Node, Probabil
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
 from rulekit.graph.variants import with_overrides
-from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
