@@ -400,9 +400,8 @@ def rows_by_place(table: Columns) -> list[list[Any]]:
 
 def objects(table: Columns) -> dict[str, Any]:
     """The columns of a table as arrays of objects, which keep each cell as it is."""
-    found = {}
+    found = {name: np.empty(len(cells), dtype=object) for name, cells in table.items()}
     for name, cells in table.items():
-        found[name] = np.empty(len(cells), dtype=object)
         for row, cell in enumerate(cells):
             found[name][row] = cell
     return found

@@ -257,12 +257,9 @@ def _parts(score: Node) -> list[_Part]:
         return [*(_Part(bit, connective) for bit in gated[0]), *(_Part(bit, INHIBITS) for bit in gated[1])]
     if isinstance(formula, Or):
         return [_Part(child, "or") for child in disjuncts(formula)]
-    if formula.family is Family.RANDOM and isinstance(formula, And):
-        return [_Part(child, "and") for child in formula.children]
-    if formula.family is Family.RANDOM and isinstance(formula, AtLeast):
-        return [_Part(child, f"at least {formula.k}") for child in formula.children]
-    if formula.family is Family.RANDOM and isinstance(formula, Odd):
-        return [_Part(child, "odd") for child in formula.children]
+    if formula.family is Family.RANDOM and isinstance(formula, And | AtLeast | Odd):
+        word = "and" if isinstance(formula, And) else "odd" if isinstance(formula, Odd) else f"at least {formula.k}"
+        return [_Part(child, word) for child in formula.children]
     return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
 
 

@@ -194,21 +194,13 @@ def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> 
     The report's target is "oracle". Decisions must be equal; the oracle takes a reported probability of few hidden bits
     from its definition, a sum over their states, so a gap of some 1e-16 is no fault.
     """
-
-    def run(columns: Columns) -> Outcome:
-        labels, probabilities = [], []
-        for row in _dictionaries(graph, columns, rows):
-            label, values = evaluate_row(graph, row)
-            labels.append(label)
-            probabilities.append(values)
-        shape = (len(labels), len(graph.classes))
-        return Outcome(np.array(labels, dtype=np.int64), np.array(probabilities, dtype=np.float64).reshape(shape))
-
-    made = adversarial_rows(graph, rows, seed)
+    table = adversarial_rows(graph, rows, seed).table
+    columns = raw_columns(table)
+    answers = [evaluate_row(graph, row) for row in _dictionaries(graph, columns, rows)]
+    labels = np.array([label for label, _ in answers], dtype=np.int64)
+    reported = np.array([values for _, values in answers], dtype=np.float64).reshape(rows, len(graph.classes))
     comparison = _Comparison(graph)
-    expected = comparison.expected(made.table)
-    columns = raw_columns(made.table)
-    comparison.compare(expected, run(columns), lambda: columns, encoded=True)
+    comparison.compare(comparison.expected(table), Outcome(labels, reported), lambda: columns, encoded=True)
     return comparison.report(
         Proof(reason=SKIPPED),
         target="oracle",

@@ -316,14 +316,6 @@ def _digest(value: Any) -> bool:
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
-def _digest_or_none(value: Any) -> bool:
-    return value == "" or _digest(value)
-
-
-def _versions(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) <= 100 and all(_text(item) for item in value.values())
-
-
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "ok": (lambda value: isinstance(value, bool), "true or false"),
     "target": (_text, "a text"),
@@ -334,11 +326,14 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "given_rows": (_count(2**53), "a number of rows"),
     "seed": (_count(2**64), "a seed"),
     "different_decisions": (_count(2**53), "a count"),
-    "rows_sha256": (_digest_or_none, "a digest of 64 hex digits"),
-    "decisions_sha256": (_digest_or_none, "a digest of 64 hex digits"),
+    "rows_sha256": (lambda value: value == "" or _digest(value), "a digest of 64 hex digits"),
+    "decisions_sha256": (lambda value: value == "" or _digest(value), "a digest of 64 hex digits"),
     "proof": (lambda value: value in ("proved", "tested"), "proved or tested"),
     "version": (_text, "a text"),
-    "versions": (_versions, "versions by name"),
+    "versions": (
+        lambda value: isinstance(value, dict) and len(value) <= 100 and all(map(_text, value.values())),
+        "versions by name",
+    ),
 }
 
 

@@ -98,33 +98,48 @@ def entries(value: object) -> list[Mapping[str, Any]]:
 _RATES = ("coverage", "precision", "true_positive", "error", "cumulative_true_positive", "cumulative_error")
 
 
+_HOLDS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "a number": lambda value: number(value) is not None,
+    "a whole number": lambda value: count(value) is not None,
+    "a whole number, or a list of them": lambda value: (
+        None not in map(count, value if isinstance(value, list | tuple) else [value])
+    ),
+    "a share from 0 to 1": lambda value: share(value) is not None,
+    "a list": lambda value: isinstance(value, list | tuple),
+    "an object": lambda value: isinstance(value, Mapping),
+    "a list of objects": lambda value: isinstance(value, list | tuple) and len(entries(value)) == len(value),
+}
+"""By the words for what a value is read as, whether it is that."""
+
+
 def check_notes(provenance: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
     """Raises FormatError, with the place, for a value that is not what it is read as."""
-    for key, holds, words in (
-        ("threshold", _is_number, "a number"),
-        ("stopped", _is_text, "text"),
-        ("units", _is_counts, "a whole number, or a list of them"),
-        ("parameters", _is_mapping, "an object"),
-        ("row_hashes", _is_mapping, "an object"),
-        ("edits", _are_mappings, "a list of objects"),
+    for key, words in (
+        ("threshold", "a number"),
+        ("stopped", "text"),
+        ("units", "a whole number, or a list of them"),
+        ("parameters", "an object"),
+        ("row_hashes", "an object"),
+        ("edits", "a list of objects"),
     ):
-        _check(provenance.get(key), holds, f"provenance, {key}", words)
+        _check(provenance.get(key), f"provenance, {key}", words)
     for title, block in {"": statistics, **statistics}.items():
         rules = block.get("rules") if isinstance(block, Mapping) else None
         where = f"statistics{', ' * bool(title)}{title}, rules"
-        _check(rules, lambda value: isinstance(value, list | tuple), where, "a list")
+        _check(rules, where, "a list")
         for k, entry in enumerate(rules or (), start=1):
             place = f"{where}, entry {k}"
-            _check(entry, _is_mapping, place, "an object", optional=False)
-            _check(entry.get("id"), _is_text, f"{place}, id", "text")
-            _check(entry.get("n"), _is_count, f"{place}, n", "a whole number")
+            _check(entry, place, "an object", optional=False)
+            _check(entry.get("id"), f"{place}, id", "text")
+            _check(entry.get("n"), f"{place}, n", "a whole number")
             for key in _RATES:
-                _check(entry.get(key), _is_rate, f"{place}, {key}", "a share from 0 to 1")
+                _check(entry.get(key), f"{place}, {key}", "a share from 0 to 1")
 
 
 def read_rate(value: object) -> float:
     """A share from 0 to 1; raises FormatError for anything else."""
-    _check(value, _is_rate, "a rate", "a share from 0 to 1", optional=False)
+    _check(value, "a rate", "a share from 0 to 1", optional=False)
     return float(value)  # type: ignore[arg-type]
 
 
@@ -133,59 +148,32 @@ def without_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any
 
     Both may have blocks of further rows (`held_out`), of which each has columns of its own.
     """
-    result = dict(statistics)
-    for key, value in statistics.items():
-        theirs = known.get(key)
-        if isinstance(value, Mapping) and isinstance(theirs, Mapping):
-            if key == "columns":
-                result[key] = {name: entry for name, entry in value.items() if theirs.get(name) != entry}
-            else:
-                result[key] = without_known_columns(value, theirs)
-    return result
+
+    def differing(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: entry for name, entry in own.items() if theirs.get(name) != entry}
+
+    return _with_columns(statistics, known, differing)
 
 
 def with_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any], used: Sequence[str]) -> dict[str, Any]:
     """The statistics that `without_known_columns` shortened; used: the columns of the model, in schema order."""
-    result = dict(statistics)
-    for key, value in statistics.items():
+
+    def completed(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        both = {**theirs, **own}
+        return {name: both[name] for name in used if name in both}
+
+    return _with_columns(statistics, known, completed)
+
+
+def _with_columns(own: Mapping[str, Any], known: Mapping[str, Any], columns: Callable[..., Any]) -> dict[str, Any]:
+    result = dict(own)
+    for key, value in own.items():
         theirs = known.get(key)
         if isinstance(value, Mapping) and isinstance(theirs, Mapping):
-            if key == "columns":
-                both = {**theirs, **value}
-                result[key] = {name: both[name] for name in used if name in both}
-            else:
-                result[key] = with_known_columns(value, theirs, used)
+            result[key] = columns(value, theirs) if key == "columns" else _with_columns(value, theirs, columns)
     return result
 
 
-def _check(value: Any, holds: Callable[[Any], bool], where: str, words: str, *, optional: bool = True) -> None:
-    if not (value is None and optional) and not holds(value):
+def _check(value: Any, where: str, words: str, *, optional: bool = True) -> None:
+    if not (value is None and optional) and not _HOLDS[words](value):
         raise FormatError(f"this is not {words}", where=where)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _are_mappings(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(map(_is_mapping, value))
-
-
-def _is_number(value: Any) -> bool:
-    return number(value) is not None
-
-
-def _is_rate(value: Any) -> bool:
-    return share(value) is not None
-
-
-def _is_count(value: Any) -> bool:
-    return count(value) is not None
-
-
-def _is_counts(value: Any) -> bool:
-    return all(map(_is_count, value)) if isinstance(value, list | tuple) else _is_count(value)

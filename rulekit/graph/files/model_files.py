@@ -146,15 +146,8 @@ def _read_overrides(value: object, nodes: Nodes) -> tuple[Override, ...]:
 
 def _read_override(value: object, nodes: Nodes) -> Override:
     data = _object(value, "it", _OVERRIDE, optional=("expires",))
-    return Override(
-        id=read_text(data["id"]),
-        class_index=read_count(data["class"]),
-        condition=read_node(data["condition"], nodes),
-        author=read_text(data["author"]),
-        date=read_text(data["date"]),
-        reason=read_text(data["reason"]),
-        expires=read_text(data["expires"]) if "expires" in data else None,
-    )
+    said = {name: read_text(data[name]) for name in ("id", "author", "date", "reason", "expires") if name in data}
+    return Override(class_index=read_count(data["class"]), condition=read_node(data["condition"], nodes), **said)
 
 
 def _read_ladder(value: object, graph: RuleGraph, nodes: Nodes, verify: bool) -> Ladder:

@@ -150,19 +150,6 @@ def _probable(token: Any) -> float:
     return strength_of(p)
 
 
-def _odds(scale: Any, token: Any) -> float:
-    return real(token) if scale.type == "STRENGTH" else _probable(token)
-
-
-def _otherwise(*words: Any) -> float:
-    return real(words[1]) if len(words) == 2 else _probable(words[0])
-
-
-def _hidden(name: str, on: float, *rest: Any) -> Node:
-    off = rest[0] if len(rest) == 2 else 0.0
-    return Hidden(name, rest[-1], on, off)
-
-
 class DecidedClass(Enum):
     """What stands for the condition that a class is decided while it is not yet known which class."""
 
@@ -243,9 +230,9 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "any_of": lambda *nodes: Or(nodes),
     "at_least": lambda k, *nodes: AtLeast(integer(k), nodes),
     "odd_of": lambda *nodes: Odd(nodes),
-    "odds": _odds,
-    "otherwise": _otherwise,
-    "hidden": _hidden,
+    "odds": lambda scale, token: real(token) if scale.type == "STRENGTH" else _probable(token),
+    "otherwise": lambda *words: real(words[1]) if len(words) == 2 else _probable(words[0]),
+    "hidden": lambda name, on, *rest: Hidden(name, rest[-1], on, rest[0] if len(rest) == 2 else 0.0),
     "linear": lambda bias, *terms: Linear(terms, real(bias)),
     "weighted": lambda weight, node: (real(weight), node),
     "conditional": lambda weight, node: (real(weight), node),

@@ -77,19 +77,13 @@ class Guarantee:
 
 def guarantee(graph: RuleGraph) -> Guarantee:
     """The weakest basis of any part of the decision of `graph`."""
-    found = [_basis_of_node(node) for node in topological(graph.decision.roots)]
-    found += _basis_of_decision(graph.decision)
+    found = [_basis_of(node) for node in topological(graph.decision.roots)]
+    if any(root.family is not Family.BOOLEAN for root in graph.decision.roots):
+        found.append(Guarantee("grid sum", "an arg-max of scores"))
     return max(found, key=lambda item: _RANK.index(item.basis), default=Guarantee("Boolean", "constants"))
 
 
-def _basis_of_decision(decision: Decision) -> list[Guarantee]:
-    """What a decision does itself with the numbers of its roots."""
-    if any(root.family is not Family.BOOLEAN for root in decision.roots):
-        return [Guarantee("grid sum", "an arg-max of scores")]
-    return []
-
-
-def _basis_of_node(node: Node) -> Guarantee:
+def _basis_of(node: Node) -> Guarantee:
     name = type(node).__name__
     if isinstance(node, Column) and node.step == 0.0:
         return Guarantee("tested", f"{name} {node.feature!r} is not rounded to a grid")

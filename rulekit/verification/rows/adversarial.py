@@ -79,17 +79,13 @@ def _goal(root: Node, want: bool, truth: Mapping[Node, Mask], rng: np.random.Gen
             break
         node, wanted = stack.pop()
         if isinstance(node, LEAVES):
-            _restrict(goal, node.feature, truth[node] == wanted)
+            allowed = truth[node] == wanted
+            both = allowed & goal[node.feature] if node.feature in goal else allowed
+            if both.any():  # a condition that contradicts an earlier one is left out
+                goal[node.feature] = both
         else:
             stack.extend(_subgoals(node, wanted, rng))
     return goal
-
-
-def _restrict(goal: Goal, feature: str, allowed: Mask) -> None:
-    """A condition that contradicts an earlier one is left out."""
-    both = allowed & goal[feature] if feature in goal else allowed
-    if both.any():
-        goal[feature] = both
 
 
 def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[Node, bool]]:
@@ -108,16 +104,12 @@ def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[
         truths[0] ^= bool(truths.sum() % 2) != wanted
         return list(zip(children, truths.tolist(), strict=True))
     if isinstance(node, And | Or | AtLeast):
-        needed = _needed(node, wanted)
+        n = len(children)
+        k = node.k if isinstance(node, AtLeast) else n if isinstance(node, And) else 1
+        needed = k if wanted else n - k + 1
         chosen = rng.permutation(len(children))[: max(0, min(needed, len(children)))]
         return [(children[i], wanted) for i in chosen.tolist()]
     return [(child, wanted) for child in children]
-
-
-def _needed(node: And | Or | AtLeast, wanted: bool) -> int:
-    n = len(node.children)
-    k = node.k if isinstance(node, AtLeast) else n if isinstance(node, And) else 1
-    return k if wanted else n - k + 1
 
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -229,7 +221,9 @@ def _draw_cells(
     owner = rng.permutation(np.arange(followers) % len(goals))
     rows_of = np.split(np.argsort(owner, kind="stable"), np.searchsorted(np.sort(owner), np.arange(1, len(goals))))
     for goal, rows in zip(goals, rows_of, strict=True):
-        _follow(goal, rows, cells, rng)
+        for name, allowed in goal.items():
+            places = np.flatnonzero(allowed)
+            cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
     _perturb(graph, pools, cells, n_rows, rng)
     return cells
 
@@ -238,14 +232,6 @@ def _any_value(pool: Pool, n_rows: int, rng: np.random.Generator) -> npt.NDArray
     """Half from the sharp values of the pool, half from all of it."""
     sharp = rng.integers(max(1, pool.sharp), size=n_rows)
     return np.where(rng.random(n_rows) < 0.5, sharp, rng.integers(len(pool), size=n_rows))
-
-
-def _follow(
-    goal: Goal, rows: npt.NDArray[np.intp], cells: dict[str, npt.NDArray[np.intp]], rng: np.random.Generator
-) -> None:
-    for name, allowed in goal.items():
-        places = np.flatnonzero(allowed)
-        cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
 
 
 def _perturb(
@@ -309,8 +295,4 @@ def _sums(graph: RuleGraph) -> list[tuple[Linear | LinearThreshold, float]]:
         (node, 0.0) for node in graph.nodes() if isinstance(node, LinearThreshold)
     ]
     found += [(n.score, n.threshold) for n in graph.nodes() if isinstance(n, Above) and isinstance(n.score, Linear)]
-    return [pair for pair in found if _reads_a_column(pair[0])]
-
-
-def _reads_a_column(node: Node) -> bool:
-    return any(isinstance(child, Column) for child in node.children)
+    return [pair for pair in found if any(isinstance(child, Column) for child in pair[0].children)]

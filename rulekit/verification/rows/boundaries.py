@@ -113,10 +113,7 @@ def categorical_pool(feature: Feature) -> Pool:
         for token in feature.missing_tokens[:64]:
             alike.extend((f"{token}.0", token.upper(), token.title()))
         alike.extend(UNSEEN_TEXTS)
-    texts = dict.fromkeys([*nothing, *feature.levels, *(text for text in alike if text not in known)])
-    values = np.empty(len(texts), dtype=object)
-    values[:] = list(texts)
-    return Pool(values, len(values))
+    return _text_pool([*nothing, *feature.levels, *(text for text in alike if text not in known)])
 
 
 def text_pool(feature: Feature, wanted: Iterable[Collection[str]] = ()) -> Pool:
@@ -140,8 +137,11 @@ def text_pool(feature: Feature, wanted: Iterable[Collection[str]] = ()) -> Pool:
         texts.append(word.replace("k", "\u212a").replace("s", "\u017f").replace("i", "\u0130"))
     for token in feature.missing_tokens[:64]:
         texts += [f" {token}", token.upper(), f"{token} {token}"]
-    values = np.empty(len(found := dict.fromkeys(texts)), dtype=object)
-    values[:] = list(found)
+    return _text_pool(texts)
+
+
+def _text_pool(texts: Iterable[str | None]) -> Pool:
+    values = np.array(list(dict.fromkeys(texts)), dtype=object)
     return Pool(values, len(values))
 
 
