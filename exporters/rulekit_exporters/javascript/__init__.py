@@ -56,7 +56,7 @@ from rulekit.target_kit import (
     run_bounded,
     text_target,
 )
-from rulekit.verification.rows.fed import BY_ROW, Columns
+from rulekit.targets import BY_ROW, Columns
 
 MAX_INLINE = 8
 
