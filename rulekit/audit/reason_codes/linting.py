@@ -25,8 +25,7 @@ from rulekit.audit.reason_codes.catalogue import Catalogue, CatalogueFinding, Re
 from rulekit.audit.reason_codes.giving import BoundedSearch, applies, covered_where, lint_search
 from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Missing
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
