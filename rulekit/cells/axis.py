@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
@@ -152,7 +152,6 @@ class Cells:
         return np.array(values, dtype=dtype)
 
     def _subsets(self) -> TokenSets:
-        """A row for each set of the named tokens, then a missing one."""
         place = {token: number for number, token in enumerate(self.feature.levels)}
         missing = np.arange(len(self)) == len(self) - 1
         bits = np.arange(len(self))[:, None] >> np.arange(len(self.levels)) & 1
@@ -193,7 +192,6 @@ class Cells:
 
     @cached_property
     def _codes(self) -> list[int]:
-        """A code of each cell of a category."""
         places = {level: code for code, level in enumerate(self.feature.levels, start=FIRST_LEVEL_CODE)}
         own = [places[level] for level in self.levels]
         return [*own, places[self.others[0]] if self.others else UNSEEN_CODE, UNSEEN_CODE, MISSING_CODE]
@@ -272,7 +270,6 @@ def _not_missing(feature: Feature, low: float, high: float, values: list[float])
 
 
 def _shown_truths(truth: float) -> Iterator[float]:
-    """A truth value, then other numbers that mean it."""
     yield truth
     for k in count(3):
         yield truth + 2.0**-k
@@ -340,10 +337,9 @@ def texts_of_codes(feature: Feature) -> list[str | None]:
     return [None, unseen_text(feature), *levels]
 
 
-def fresh_text(text: str, taken: Iterable[str]) -> str:
+def fresh_text(text: str, taken: Collection[str]) -> str:
     """The text, with as many full stops behind it as make it none of those that are taken."""
-    known = set(taken)
-    while text in known:
+    while text in taken:
         text += "."
     return text
 
@@ -491,14 +487,12 @@ def _joined(readings: Mapping[Node, Array], cells: Sequence[int], apart: Sequenc
 
 
 def _few(values: list[Any]) -> list[Any]:
-    """At most `MOST_SHOWN` values, from all over the list."""
     if len(values) <= MOST_SHOWN:
         return values
     return [values[i * (len(values) - 1) // (MOST_SHOWN - 1)] for i in range(MOST_SHOWN)]
 
 
 def _padded(rows: list[list[Any]], dtype: Any) -> npt.NDArray[Any]:
-    """[cells, shown]: each row repeated to the length of the longest."""
     width = math.lcm(*{len(row) for row in rows}) if rows else 1
     table = np.empty((len(rows), width), dtype=dtype)
     for i, row in enumerate(rows):

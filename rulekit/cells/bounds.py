@@ -156,7 +156,6 @@ class BoxBounds:
         return self._place[next(iter(reads))]
 
     def _use(self, node: Node) -> None:
-        """Have a node looked up, where it reads one column."""
         column = self._single(node) if node in self._reads else None
         if column is None or node in self._row or node in self._looked_up:
             return
@@ -188,7 +187,6 @@ class BoxBounds:
         layer.others.append((node, self._step(node)))
 
     def _joined(self, node: And | Or) -> list[int]:
-        """The rows of the children, those that read one column joined."""
         by_column: dict[int, list[Node]] = {}
         rows = []
         for child in node.children:
@@ -316,7 +314,6 @@ class BoxBounds:
 
 
 def _operands(node: Node) -> tuple[Node, ...]:
-    """The nodes whose values make that of a node."""
     if isinstance(node, Probability):
         return build_circuit(node.formula).causes
     return inputs(node) if isinstance(node, Strength) else node.children

@@ -72,7 +72,6 @@ def grown(where: Field, axes: Sequence[Axis], most: int) -> BoxCover:
 
 
 def _orders(axes: Sequence[Axis]) -> list[list[int]]:
-    """The axes in schema order, from behind, and those of few cells first; each once."""
     n = list(range(len(axes)))
     few = sorted(n, key=lambda j: len(axes[j]))
     return [list(order) for order in dict.fromkeys((tuple(n), tuple(n[::-1]), tuple(few)))]

@@ -13,13 +13,7 @@ from rulekit.graph.probability.circuit import Mix
 from rulekit.graph.probability.compilation import build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.traversal import topological
-from rulekit.logic.prime_implicants import (
-    Doubles,
-    Group,
-    along,
-    probability_on_patterns,
-    reachable_patterns,
-)
+from rulekit.logic.prime_implicants import Doubles, Group, along, probability_on_patterns, reachable_patterns
 from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17
@@ -41,7 +35,6 @@ def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
 
 
 def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
-    """Whether two roots have the same value on every pattern of the causes."""
     above = old if isinstance(old, Above) else None
     if above is not None:
         if not isinstance(new, Above) or new.threshold != above.threshold:
@@ -61,12 +54,10 @@ def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) ->
 
 
 def _uncertain(root: Node) -> frozenset[Node]:
-    """The probabilities and strengths below a node."""
     return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
 
 
 def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
-    """Two probabilities or strengths on every pattern of their causes; BudgetError where the patterns are too many."""
     causes = tuple(dict.fromkeys((*inputs(old), *inputs(new))))
     groups = reachable_patterns(causes, schema)
     if math.prod(len(group.patterns) for group in groups) > MAX_PATTERNS:
@@ -78,7 +69,6 @@ def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
 
 
 def _mixes(formula: Node) -> bool:
-    """Whether the circuit of a formula mixes; one that is too large for a circuit may."""
     try:
         return any(isinstance(step, Mix) for step in build_circuit(formula).steps)
     except BudgetError:
@@ -86,7 +76,6 @@ def _mixes(formula: Node) -> bool:
 
 
 def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
-    """The sum of strengths, in double from left to right, on every combination of patterns."""
     total: Doubles = np.zeros([1] * len(groups))
     for cause, on, off in node.terms:
         total = total + np.where(along(cause, groups), on, off)
