@@ -10,7 +10,7 @@ known there nothing is. No row of a box has a value that is ruled out here; one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -55,12 +55,7 @@ class Boxes:
     @staticmethod
     def joined(parts: Sequence[Boxes]) -> Boxes:
         """The boxes of several batches."""
-        return Boxes(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.lows for part in parts]),
-            np.concatenate([part.highs for part in parts]),
-            np.concatenate([part.missing for part in parts]),
-        )
+        return Boxes(*(np.concatenate([getattr(part, own.name) for part in parts]) for own in fields(Boxes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools
-from rulekit.cells.axis import Axis
+from rulekit.cells.space import Axis
 from rulekit.limits import NO_LIMIT, Deadline
 
 Cells = tuple[int, ...]

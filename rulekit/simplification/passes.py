@@ -203,7 +203,7 @@ def simplify(
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     """The simplified graph, and which law fired where, in order of application."""
     simpler, changes = _simplified_beneath(graph)
-    return simpler, [_worded(law, change) for law, change in changes]
+    return simpler, [Applied(law, _words(change.before), _words(change.after)) for law, change in changes]
 
 
 def _simplified_beneath(
@@ -367,10 +367,6 @@ def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGr
 
     result: dict[str, Any] = kept(statistics)
     return result
-
-
-def _worded(law: str, change: Rewriting) -> Applied:
-    return Applied(law, _words(change.before), _words(change.after))
 
 
 def _words(node: Node) -> str:

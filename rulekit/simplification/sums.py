@@ -66,16 +66,10 @@ def dead_terms(node: Node, context: PassContext) -> Node:
 def _constant_value(node: Node, context: PassContext) -> float | None:
     if isinstance(node, Constant):
         return float(node.value)
-    if isinstance(node, Step) and len(set(node.values) | {node.missing}) == 1:
-        return node.missing
-    if isinstance(node, LevelPoints) and len(values := _values(node, context)) == 1:
-        return values.pop()
-    if isinstance(node, Column) and node.low == node.high == node.missing:
-        rounded = float(np.rint(node.low / node.step) * node.step) if node.step else node.low
-        return rounded if rounded == node.missing else None
-    if isinstance(node, Linear) and not node.children:
-        return node.bias
-    return None
+    if isinstance(node, Linear):
+        return None if node.children else node.bias
+    values = _values(node, context) if isinstance(node, LevelPoints) else set(_ends(node) or ())
+    return values.pop() if len(values) == 1 else None
 
 
 def _values(node: LevelPoints, context: PassContext) -> set[float]:
