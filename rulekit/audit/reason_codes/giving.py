@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.reason_codes.catalogue import ResolvedReason
-from rulekit.cells.axis import Axis
+from rulekit.cells.space import Axis
 from rulekit.cells.words import words_apart
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.words import counted
