@@ -27,8 +27,7 @@ from rulekit.graph.evaluation.structures import Structures, random_structures, u
 from rulekit.graph.language.sentences import Sentence, negation, sentence
 from rulekit.learners.gramression.descent import Course, Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, Grammar, Language
-from rulekit.learners.gramression.search import Search
-from rulekit.learners.gramression.sparse import Counts
+from rulekit.learners.gramression.search import Counts, Search
 from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.synthetic import structures
 

@@ -17,12 +17,10 @@ from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Quest
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.gramression.atoms import Atoms
 from rulekit.learners.gramression.descent import Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
-from rulekit.learners.gramression.search import Chosen, Search
-from rulekit.learners.gramression.sparse import Counts, Fitted
-from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
+from rulekit.learners.gramression.search import Chosen, Counts, Fitted, Search
+from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Atoms, Vocabulary, literals_of
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, number, one_of, whole

@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
 from rulekit.learners.data.binning import BinnedColumn
@@ -54,6 +54,32 @@ class UnitTerm:
         return Column(columns[self.column].feature.name, *self.number)
 
 
+def sums_of(unit: Unit | RealUnit, codes: Codes | ComingRows, n_rows: int) -> Floats:
+    """The sums [n] of a unit."""
+    total = np.full(n_rows, unit.bias)
+    for term in unit.terms:
+        total += (term.weight * term.values)[codes[term.column]]
+    return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComingRows:
+    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
+
+    codes: Codes
+    n: int
+    which: Ints | None = None
+
+    def __getitem__(self, column: int) -> Ints:
+        """Their codes [n] in a column."""
+        own = self.codes[column]
+        return np.asarray(own if self.which is None else own[self.which])
+
+    def take(self, rows: Ints) -> ComingRows:
+        """Some of them, by their numbers."""
+        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
     """Fires where bias + the sum of its terms is at least 0."""
@@ -63,10 +89,7 @@ class Unit:
 
     def sums(self, codes: Codes, n_rows: int) -> Floats:
         """The sums of rows [n]."""
-        total = np.full(n_rows, self.bias)
-        for term in self.terms:
-            total += (term.weight * term.values)[codes[term.column]]
-        return total
+        return sums_of(self, codes, n_rows)
 
     def node(self, columns: Sequence[BinnedColumn]) -> LinearThreshold:
         """The unit as a node of the rule graph; columns: of the problem."""

@@ -17,7 +17,18 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.ltu.exact_terms import COARSEST, FINEST, RealTerm, RealUnit, Seen, Unit, UnitTerm, real_unit
+from rulekit.learners.ltu.exact_terms import (
+    COARSEST,
+    FINEST,
+    ComingRows,
+    RealTerm,
+    RealUnit,
+    Seen,
+    Unit,
+    UnitTerm,
+    real_unit,
+    sums_of,
+)
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree
 from rulekit.schema import MISSING_CODE
@@ -46,7 +57,7 @@ def exact_units(
         children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
         if children == (NONE, NONE):
             continue
-        fires = rows.sums(unit) >= 0.0
+        fires = sums_of(unit, rows, rows.n) >= 0.0
         for child, side in zip(children, (~fires, fires), strict=True):
             if child != NONE:
                 coming[child] = rows.take(np.flatnonzero(side))
@@ -167,31 +178,6 @@ _NEAREST, _ADDED = 2048, 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComingRows:
-    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
-
-    codes: Codes
-    n: int
-    which: Ints | None = None
-
-    def column(self, column: int) -> Ints:
-        """Their codes [n] in a column."""
-        own = self.codes[column]
-        return np.asarray(own if self.which is None else own[self.which])
-
-    def take(self, rows: Ints) -> ComingRows:
-        """Some of them, by their numbers."""
-        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
-
-    def sums(self, unit: Unit | RealUnit) -> Floats:
-        """The sums [n] of a unit."""
-        total = np.full(self.n, unit.bias)
-        for term in unit.terms:
-            total += (term.weight * term.values)[self.column(term.column)]
-        return total
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class NearRows:
     """Rows near to a plane: on which [n] the unit fires, its conditions hold [k, n]; values [n] of its numbers."""
 
@@ -202,8 +188,8 @@ class NearRows:
     @classmethod
     def of(cls, unit: RealUnit, rows: ComingRows, fires: Bools) -> NearRows:
         """Of rows on which the unit fires as said [n]."""
-        held = [term.values[rows.column(term.column)] for term in unit.terms[: unit.n_conditions]]
-        numbers = [(term, rows.column(term.column)) for term in unit.terms[unit.n_conditions :]]
+        held = [term.values[rows[term.column]] for term in unit.terms[: unit.n_conditions]]
+        numbers = [(term, rows[term.column]) for term in unit.terms[unit.n_conditions :]]
         known = [(term, term.values[codes], codes == MISSING_CODE) for term, codes in numbers]
         return cls(fires, np.array(held).reshape(len(held), rows.n), known)
 
@@ -236,7 +222,7 @@ def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit |
     that a few rows do not make it another one. Sums fit the 24 bits of a single where they can, else the 53 of a
     double. None where no such grid parts the rows.
     """
-    margins = rows.sums(unit)
+    margins = sums_of(unit, rows, rows.n)
     if doubt > 0.0:
         kept = np.flatnonzero(np.abs(margins) > doubt)
         rows, margins = rows.take(kept), margins[kept]
@@ -252,7 +238,7 @@ def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit |
             terms = grid.terms(places)
             if not Unit(terms, 0.0).fits(DOUBLE_BITS if best is None else SINGLE_BITS):
                 break
-            sums = rows.sums(Unit(terms, 0.0))
+            sums = sums_of(Unit(terms, 0.0), rows, rows.n)
             low, high = gap(sums, fires)
             if low >= high:
                 close = np.unique(np.concatenate([close, *_crossing(sums, fires)]))

@@ -13,8 +13,8 @@ from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.ltu.candidates import FitOptions, description
-from rulekit.learners.ltu.fit import FitResult, fit_tree
+from rulekit.learners.ltu.fit import FitResult, description, fit_tree
+from rulekit.learners.ltu.growing import FitOptions
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.models import candidate_of, compare_units
 from rulekit.learners.parameters import number, one_of, whole

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
@@ -135,11 +135,11 @@ class UnitTree:
             return Score(rule, rule, silent=silent, precedence=self.precedence)
         paths = [*zip(self.shape.gates, self.yes, strict=True), *zip(self.shape.contrary_gates, self.no, strict=True)]
         if self.compared is not None:
-            terms = [(float(_odds(np.array([share]))[0]), _path(gate.tolist(), nodes)) for gate, share in paths]
+            terms = [(float(_odds(np.array([share]))[0]), path_node(gate, nodes)) for gate, share in paths]
             total = Linear(terms, 0.0)
             return Score(total, probability=Logistic(total))
         bits = [
-            Hidden(f"{prefix}{k}", _path(gate.tolist(), nodes), strength_of(short_probability(float(share))))
+            Hidden(f"{prefix}{k}", path_node(gate, nodes), strength_of(short_probability(float(share))))
             for k, (gate, share) in enumerate(paths, start=1)
         ]
         return Score(Or(bits), rule, silent=silent, sided=frame.kind != "ranked", precedence=self.precedence)
@@ -155,9 +155,9 @@ def _odds(shares: Floats) -> Floats:
     return np.asarray(np.rint((np.log(shares) - np.log1p(-shares)) / _GRID) * _GRID)
 
 
-def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:
-    """The conjunction of what a path asks of units."""
-    parts = [node if sign > 0 else Not(node) for sign, node in zip(gate, nodes, strict=True) if sign]
+def path_node(gate: Ints, nodes: Sequence[Node]) -> Node:
+    """The conjunction of what a path asks of units; gate [m]: 1 of a unit that must fire, -1 of one that must not."""
+    parts = [node if sign > 0 else Not(node) for sign, node in zip(gate.tolist(), nodes, strict=True) if sign]
     return parts[0] if len(parts) == 1 else And(parts)
 
 

@@ -9,7 +9,7 @@ itself (section 4, Figures 1 to 4). The paper has one for each unit "without two
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -208,3 +208,34 @@ class LTUTree:
         weights = np.zeros((self.size, n_inputs))
         weights[:, inputs] = self.weights
         return replace(self, weights=weights)
+
+
+@dataclass(slots=True, eq=False)
+class GrowingTree:
+    """A tree that is being grown: its units, weights [d] and the bias behind them, and their children."""
+
+    units: list[Floats] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, tree: LTUTree) -> GrowingTree:
+        """One that goes on from a tree."""
+        units = np.hstack([tree.weights, tree.biases[:, None]])
+        return cls(list(units), tree.shape.left.tolist(), tree.shape.right.tolist())
+
+    @property
+    def tree(self) -> LTUTree:
+        """The tree as it is, of one unit at least."""
+        found = np.array(self.units)
+        return LTUTree(Shape.of(self.left, self.right), found[:, :-1], found[:, -1])
+
+    def add(self, unit: Floats, parent: int, right: bool) -> int:
+        """A unit at the right or the left of its parent, NONE for the root; its number."""
+        number = len(self.units)
+        self.units.append(unit)
+        self.left.append(NONE)
+        self.right.append(NONE)
+        if parent != NONE:
+            (self.right if right else self.left)[parent] = number
+        return number

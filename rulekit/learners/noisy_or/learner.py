@@ -25,12 +25,13 @@ from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_columns
 from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.noisy_or.causes import Causes, causes_of
+from rulekit.learners.noisy_or.causes import Breadth, Causes, causes_of
 from rulekit.learners.noisy_or.growth import FittedCauses, JointSearch, grown
-from rulekit.learners.noisy_or.joint_causes import Breadth
-from rulekit.learners.noisy_or.model import HALF, CausePart, NoisyOr
-from rulekit.learners.noisy_or.paths import (
+from rulekit.learners.noisy_or.model import (
+    HALF,
+    CausePart,
     LearnedCauses,
+    NoisyOr,
     NoisyOrPlan,
     fingerprint,
     flipped_labels,

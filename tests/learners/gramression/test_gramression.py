@@ -18,8 +18,7 @@ from rulekit.graph.language.sentences import Sentence, atom, sentence
 from rulekit.learners.contract import OutOfTimeError
 from rulekit.learners.gramression import learner
 from rulekit.learners.gramression.grammar import STRUCTURES, Grammar, Language, closed, opened
-from rulekit.learners.gramression.search import Search
-from rulekit.learners.gramression.sparse import Counts, at, solve
+from rulekit.learners.gramression.search import Counts, Search, at, solve
 from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.synthetic import structures
 

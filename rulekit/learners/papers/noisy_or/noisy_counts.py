@@ -13,10 +13,10 @@ from rulekit.learners.contract import Candidate, Kind, Question, Variants, setti
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.paths import LearnedCauses, NoisyOrPlan, fingerprint
-from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearch
+from rulekit.learners.noisy_or.growth import HeldRows
+from rulekit.learners.noisy_or.model import LearnedCauses, NoisyOrPlan, fingerprint
+from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearch, NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
-from rulekit.learners.papers.noisy_or.noisy_add import NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.noisy_parity import NoisyParity, grown_parities
 from rulekit.learners.parameters import number, whole
 from rulekit.learners.settings import SizeSettings
@@ -93,7 +93,7 @@ class NoisyCounts(TunedNoisyOrs):
         """The models of 1, 2, ... causes."""
         if question.plan.kind == "two":
             total = question.problem.total
-            for found in grown_parities(question.problem, self._search(question)):
+            for found in grown_parities(self._search(question)):
                 model = NoisyParity.of(found, total)
                 yield LearnedCauses(model, len(model.causes), found.likelihood, found.objective)
         else:
@@ -108,16 +108,18 @@ class NoisyCounts(TunedNoisyOrs):
         settings: CountSettings = question.settings
         problem, check = question.problem, question.watch.check
         causes = self.conditions(question, problem, "add", missing=True)
-        return CountedSearch(causes, settings, least_side(problem.total), question.seed, check)
+        return CountedSearch(HeldRows(problem), causes, settings, least_side(problem.total), question.seed, check)
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan, problem, known = question.plan, question.problem, question.plan.known
+        plan: CountingPlan = question.plan
+        problem, known = question.problem, plan.known
         key = fingerprint(problem, -1)
         if key not in known:
             counts = np.array(plan.counts)[problem.codes[plan.columns]]
-            known[key] = list(grown_counts(problem, counts, plan.counts[-1], self._search(question)))
-        return list(known[key])
+            grown = grown_counts(counts, plan.counts[-1], self._search(question))
+            known[key] = [replace(found, seen=np.zeros(0)) for found in grown]  # it is kept without the rows
+        return known[key]
 
     def _asked(self, question: Question, found: CountedCauses) -> LearnedCauses:
         """A model that says whether the count is that of the question's class, or more."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,18 +26,14 @@ from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause
-from rulekit.learners.noisy_or.growth import LEAST_GAIN
-from rulekit.learners.noisy_or.likelihood import exact_gains
+from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.model import HALF, StrongCauses, bits_of, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
     CountedRows,
     CountedSearch,
     Expected,
-    FittedChances,
-    em_of_chances,
     weight_by_code,
-    worths,
 )
 from rulekit.numbers import probability_of
 
@@ -68,111 +64,66 @@ def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expec
     return Expected(chances * acted[:, :-1] * rows.held, leak * acted[:, -1], 0.5 * likely)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _FittedParity:
-    """Causes, and D [n] of the rows of the table."""
-
-    found: CountedCauses
-    product: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ParityRows:
-    """The rows of a problem, which conditions may be causes, and the fits of sets of causes."""
-
-    problem: Problem
-    search: CountedSearch
-    holding: dict[int, tuple[Cause, Bools]] = field(default_factory=dict)
-
-    def holds(self, cause: Cause) -> Bools:
-        if id(cause) not in self.holding:
-            self.holding[id(cause)] = cause, cause.holds(self.problem.codes)
-        return self.holding[id(cause)][1]
-
-    def fitted(self, causes: Sequence[Cause], start: Iterable[float], leak: float) -> _FittedParity:
-        """The fit from a start, without causes that never act."""
-        problem, settings = self.problem, self.search.settings
-        rows = CountedRows.of([*map(self.holds, causes)], problem.labels, problem.weights, problem.weight_unit)
-        begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
-        more = {"prior": settings.lam, "iterations": settings.n_iter, "check": self.search.check}
-        fit: FittedChances = em_of_chances(rows, parity_expectation, begin, leak, **more)
-        return _FittedParity(fit.kept(causes)[1], products(rows, fit.chances, fit.leak)[1][rows.place])
-
-    def conditions(self) -> list[Cause]:
-        """The possible causes without the contraries of others, which a parity with a leak does not need."""
-        found, problem = [], self.problem
-        for causes in self.search.causes:
-            held = causes.sums(weight_by_code(problem, causes))[:, 0]
-            n = max(0, causes.n_codes - causes.first - int(causes.ordered))
-            second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
-            for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
-                if min(held[place], problem.total - held[place]) >= self.search.least:
-                    found.append(causes.cause(place))
-        return found
+def _fitted(search: CountedSearch, causes: Sequence[Cause], start: Iterable[float], leak: float) -> CountedCauses:
+    """The fit from a start, without causes that never act."""
+    rows = search.counted(causes, search.rows.problem.labels)
+    begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
+    fit = search.fit(rows, parity_expectation, [(begin, leak)])
+    return fit.of(causes, products(rows, fit.chances, fit.leak)[1][rows.place])
 
 
-def grown_parities(problem: Problem, search: CountedSearch) -> list[CountedCauses]:
+def _conditions(search: CountedSearch) -> list[Cause]:
+    """The possible causes without the contraries of others, which a parity with a leak does not need."""
+    found, problem = [], search.rows.problem
+    for causes in search.causes:
+        held = causes.sums(weight_by_code(problem, causes))[:, 0]
+        n = max(0, causes.n_codes - causes.first - int(causes.ordered))
+        second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
+        for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
+            if min(held[place], problem.total - held[place]) >= search.least:
+                found.append(causes.cause(place))
+    return found
+
+
+def grown_parities(search: CountedSearch) -> Iterator[CountedCauses]:
     """The best causes of the odd rows, of ever larger sizes."""
+    problem, most = search.rows.problem, search.settings.max_causes
     if not 0.0 < problem.positive < problem.total:
-        return []
-    rows, most, path = _ParityRows(problem, search), search.settings.max_causes, list[CountedCauses]()
-    conditions = rows.conditions()
+        return
+    conditions = _conditions(search)
     turns = {causes.column: causes.first for causes in search.causes if causes.contraries}
-    state, signs = rows.fitted((), (), rows.problem.share), _signs(rows, conditions)
-    while len(state.found.causes) < most:
-        search.check()
-        found = state.found
-        tried: list[tuple[float, _FittedParity]] = []
-        single = _best(rows, state)
+    signs = _signs(search.rows, conditions)
+
+    def longer(fit: CountedCauses) -> CountedCauses | None:
+        tried: list[tuple[float, CountedCauses]] = []
+        sd = (1.0 - 2.0 * problem.labels) * fit.seen
+        ratio = np.maximum(1.0 + sd[:, None] * (1.0 - 2.0 * TRIED), 1e-9) / np.maximum(1.0 + sd, 1e-9)[:, None]
+        single = search.best(np.log(ratio), TRIED)
         if single is not None:
             cause, chance = single
             for first in sorted({_FIRST, chance}):
-                further = rows.fitted((*found.causes, cause), (*found.chances, first), found.leak)
+                further = _fitted(search, (*fit.causes, cause), (*fit.chances, first), fit.leak)
                 tried.append((LEAST_GAIN, further))
-        for chosen, correlation, looked in _sets(rows, state, signs, most - len(found.causes)):
+        for chosen, correlation, looked in _sets(problem, fit, signs, most - fit.size):
             more = [conditions[j] for j in chosen]
             turned = next((k for k, cause in enumerate(more) if cause.column in turns), None)
             if correlation < 0.0 and turned is not None:  # else the leak would have to act nearly always
-                more[turned], correlation = _contrary(more[turned], turns[more[turned].column]), -correlation
+                more[turned], correlation = more[turned].contrary(turns[more[turned].column]), -correlation
             # what the set does not explain is the leak's at first
-            leak = 0.5 * (1.0 - correlation * (1.0 - 2.0 * found.leak if found.causes else 1.0))
-            further = rows.fitted((*found.causes, *more), (*found.chances, *[_SURE] * len(more)), leak)
+            leak = 0.5 * (1.0 - correlation * (1.0 - 2.0 * fit.leak if fit.causes else 1.0))
+            further = _fitted(search, (*fit.causes, *more), (*fit.chances, *[_SURE] * len(more)), leak)
             tried.append((math.log(looked), further))
-        gains = [each.found.objective - found.objective - least for least, each in tried]
+        gains = [each.objective - fit.objective - least for least, each in tried]
         best = int(np.argmax(gains)) if gains else -1
-        if best < 0 or gains[best] <= 0.0:
-            break
-        state = tried[best][1]
-        if not path or len(state.found.causes) > len(path[-1].causes):
-            path.append(state.found)
-    return path
+        return tried[best][1] if best >= 0 and gains[best] > 0.0 else None
 
-
-def _contrary(cause: Cause, first: int) -> Cause:
-    """The cause that holds where a known cell does not fulfil the condition; first: the first code of a known value."""
-    condition = ~cause.condition
-    condition[:first] = False
-    return Cause(cause.column, condition)
-
-
-def _best(rows: _ParityRows, state: _FittedParity) -> tuple[Cause, float] | None:
-    """The one cause that gains most likelihood, and the probability that it was tried with."""
-    problem = rows.problem
-    sd = (1.0 - 2.0 * problem.labels) * state.product
-    ratio = np.maximum(1.0 + sd[:, None] * (1.0 - 2.0 * TRIED), 1e-9) / np.maximum(1.0 + sd, 1e-9)[:, None]
-    each = exact_gains(np.log(ratio), np.asarray(problem.weights * problem.weight_unit, dtype=np.float64))
-    best, found = LEAST_GAIN, None
-    for causes, worth in worths(problem, rows.search, each, TRIED):
-        place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
-        if worth[place, chance] > best:
-            best, found = float(worth[place, chance]), (causes.cause(int(place)), float(TRIED[chance]))
-    return found
+    yield from ever_longer(_fitted(search, (), (), problem.share), longer, most, search.check, least=0.0)
 
 
 # Sets of causes ------------------------------------------------------------------------------------------------------
 
 
-def _signs(rows: _ParityRows, conditions: Sequence[Cause]) -> Floats:
+def _signs(rows: HeldRows, conditions: Sequence[Cause]) -> Floats:
     """1 - 2 c of each condition [n, m]; without conditions where the pairs would be too much work."""
     n, m = len(rows.problem.labels), len(conditions)
     if not m or n * m**2 > _MOST_WORK or n * m > _MOST_SIGNS:
@@ -180,14 +131,12 @@ def _signs(rows: _ParityRows, conditions: Sequence[Cause]) -> Floats:
     return np.stack([1.0 - 2.0 * rows.holds(cause) for cause in conditions], axis=1)
 
 
-def _sets(
-    rows: _ParityRows, state: _FittedParity, signs: Floats, room: int
-) -> list[tuple[tuple[int, ...], float, int]]:
+def _sets(problem: Problem, fit: CountedCauses, signs: Floats, room: int) -> list[tuple[tuple[int, ...], float, int]]:
     """The sets whose product has the largest correlation with s D, with that, and how many were looked at."""
-    problem, m = rows.problem, signs.shape[1]
+    m = signs.shape[1]
     if room < 2 or m < 2:
         return []
-    d = state.product if state.found.causes else np.ones(len(problem.labels))
+    d = fit.seen if fit.causes else np.ones(len(problem.labels))
     target = (1.0 - 2.0 * problem.labels) * d / max(float(np.abs(d).max()), 1e-300)
     target = np.rint(target * _FINE) * problem.weights  # whole numbers: their sums are exact, in any order
     total = float(np.abs(target).sum())

@@ -15,19 +15,19 @@ import numpy as np
 from rulekit.arrays import Bools, Floats
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.causes import Cause, Causes
+from rulekit.learners.noisy_or.causes import TRIED, AnyCause, Cause, Causes, add_by_code, gains
 from rulekit.learners.noisy_or.growth import (
     LEAST_GAIN,
     NOTHING_KNOWN,
     Descent,
     FittedCauses,
     HeldRows,
+    ever_longer,
     has_both_classes,
 )
-from rulekit.learners.noisy_or.joint_causes import TRIED, JointCause, add_by_code, gains
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, exact_gains, log_positive
 from rulekit.learners.noisy_or.model import CausePart, shortened
-from rulekit.learners.papers.noisy_or.summed_out import Unknown, summed_out
+from rulekit.learners.papers.noisy_or.em import Unknown, summed_out
 from rulekit.learners.sums_of_rows.information import information_gain
 from rulekit.schema import MISSING_CODE
 
@@ -68,22 +68,16 @@ class SummedCauses(FittedCauses):
 
 
 def grown_singly(problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> Iterator[FittedCauses]:
-    """The best causes, one more each time; fewer where the strengths of some became 0."""
+    """The best causes, one more each time."""
     if not has_both_classes(problem):
         return
     rows = _SummedRows(problem, search, descent, watch)
-    fit, largest = rows.best_fit(()), 0
-    while len(fit.causes) < search.most:
-        watch.check()
+
+    def longer(fit: SummedCauses) -> SummedCauses | None:
         found = rows.best(fit)
-        if found is None:
-            return
-        before, fit = fit, rows.best_fit((*fit.causes, found), fit)
-        if fit.objective - before.objective <= LEAST_GAIN:
-            return
-        if len(fit.causes) > largest:
-            largest = len(fit.causes)
-            yield fit
+        return None if found is None else rows.best_fit((*fit.causes, found), fit)
+
+    yield from ever_longer(rows.best_fit(()), longer, search.most, watch.check)
 
 
 class _SummedRows:
@@ -97,7 +91,7 @@ class _SummedRows:
         self.by_code = [_by_code(problem, causes) for causes in search.causes]
         self.shares = {column: _shares(problem, column) for column in np.flatnonzero(search.summed).tolist()}
 
-    def best_fit(self, causes: Sequence[Cause | JointCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
+    def best_fit(self, causes: Sequence[AnyCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
         """The strengths of the causes that fit the rows best."""
         search, codes = self.search, self.rows.problem.codes
         unknown = Unknown.of(causes, self.shares)
@@ -112,7 +106,7 @@ class _SummedRows:
             missing = []
         fit = self.rows.fitted(causes, search.prior, descent, start, missing)
         left = Unknown.of(fit.causes, self.shares)
-        levels = [_only_missing(column, len(self.shares[column])) for column in left.columns]
+        levels = [Cause(column, np.arange(len(self.shares[column])) == MISSING_CODE) for column in left.columns]
         said = tuple(zip(levels, left.strengths(np.array(fit.strengths)).tolist(), strict=True))
         return SummedCauses(fit.causes, fit.strengths, fit.leak, fit.likelihood, fit.objective, said)
 
@@ -141,7 +135,7 @@ class _SummedRows:
             place = int(np.argmax(worth))
             if worth[place] > best:
                 cause = causes.cause(place)
-                if not any(isinstance(other, Cause) and cause.same(other) for other in fit.causes):
+                if not any(cause.same(other) for other in fit.causes):
                     best, found = float(worth[place]), cause
         return found
 
@@ -192,7 +186,3 @@ def _innocent(fit: SummedCauses, column: int, shares: Floats) -> Floats:
         if isinstance(cause, Cause) and cause.column == column:
             left[cause.condition] *= np.exp(-strength)
     return np.asarray(left / max(left.sum(), 1e-300))
-
-
-def _only_missing(column: int, n_codes: int) -> Cause:
-    return Cause(column, np.arange(n_codes) == MISSING_CODE)
