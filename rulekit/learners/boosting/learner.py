@@ -72,7 +72,6 @@ def vote_of(error: float) -> float:
 
 
 def weight_of(problem: Problem, rows: Bools) -> float:
-    """What some rows [n] of a problem weigh."""
     if problem.weights.strides == (0,):
         return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
     return sum(int(problem.weights[part][rows[part]].sum()) for part in parts_of(len(rows))) * problem.weight_unit
@@ -141,7 +140,6 @@ class Bounds:
     squares: float = 0.0
 
     def after(self, edge: float, z: float) -> dict[str, float]:
-        """Those after one round more."""
         self.product *= z
         self.squares += edge * edge
         return {"z": z, "bound": self.product, "edge_bound": math.exp(-2.0 * self.squares)}
@@ -202,7 +200,6 @@ class AdaBoostStumps(RuleLearner):
     )
 
     def resolve(self, settings: Any, rows: float) -> Any:
-        """What "auto" stands for."""
         return replace(settings, min_rows=least_side(rows)) if settings.min_rows == "auto" else settings
 
     def prepare(
@@ -214,7 +211,6 @@ class AdaBoostStumps(RuleLearner):
         return [replace(question, plan=searched) for question in questions]
 
     def learn(self, question: Question) -> Learning:
-        """A model after each round."""
         return rounds(question)
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:

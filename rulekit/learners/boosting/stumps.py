@@ -35,7 +35,6 @@ class Stump:
 
     @property
     def error(self) -> float:
-        """The share of the weight on which it is wrong."""
         return self.wrong / (self.right + self.wrong)
 
     def codes(self, problem: Problem) -> npt.NDArray[Any]:
@@ -65,7 +64,6 @@ def first_code(column: BinnedColumn) -> int:
 
 
 def known_codes(problem: Problem) -> list[Bools]:
-    """By column which codes [n_codes] some row has."""
     return [_known(problem.codes[j], column.n_codes) for j, column in enumerate(problem.columns)]
 
 

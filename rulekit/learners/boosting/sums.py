@@ -119,11 +119,9 @@ class Boosted(ScoreCard):
     votes: float = 0.0
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
-        """The votes for yes less those for no [n]."""
         return totals_of(self.terms(), codes, n_rows)
 
     def shares(self, frame: Frame, rows: Table) -> Floats:
-        """The same of rows of a table [n], as a share of all votes."""
         return share_of_votes(self.score(frame, "").node, rows, self.votes)
 
 
@@ -170,7 +168,6 @@ class Votes:
 
     @property
     def card(self) -> Boosted:
-        """The score card of the votes so far."""
         return Boosted(dict(self.points), self.bias, SIGMOID, votes=self.votes)
 
     def add(self, stump: Stump, vote: float, codes: npt.NDArray[Any]) -> Bools:
@@ -223,7 +220,6 @@ class Votes:
         return np.rint(points / self.step).astype(np.int32)
 
     def _summed(self, rows: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.int32]:
-        """The sums of the score card on some rows, in steps."""
         total = np.full(len(self.sums[rows]), round(self.bias / self.step), dtype=np.int32)
         for column, points in self.points.items():
             total += self._in_steps(points)[self.problem.codes[column][rows]]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats
+from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 
@@ -32,16 +33,6 @@ class Descent:
     squared: bool = False
 
 
-class Growing(Protocol):
-    """A vocabulary that grows."""
-
-    def columns(self) -> Bools:
-        """The features [n, m] of the rows; the first ones never change."""
-
-    def grow(self, feature: int) -> None:
-        """Apply the rules to a feature."""
-
-
 @dataclass(slots=True)
 class Course:
     """The weights, the bias first, and after each pass the step, the log-likelihood, |w|_1 and the non-zero weights."""
@@ -51,7 +42,7 @@ class Course:
 
 
 def descend(
-    vocabulary: Growing,
+    vocabulary: Vocabulary,
     labels: Floats,
     row_weights: Floats,
     settings: Descent,
@@ -97,7 +88,7 @@ def descend(
     return course
 
 
-def _with_bias(vocabulary: Growing) -> Bools:
+def _with_bias(vocabulary: Vocabulary) -> Bools:
     own = vocabulary.columns()
     return np.ascontiguousarray(np.column_stack([np.ones(len(own), dtype=bool), own]))
 

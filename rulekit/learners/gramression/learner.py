@@ -52,18 +52,15 @@ class WeightedFeatures:
     bound: int = 0
 
     def scores(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums [n]."""
         rows, total = self.atoms.structures(codes, n_rows), np.full(n_rows, self.bias)
         for feature, weight in zip(self.features, self.weights, strict=True):
             total += weight * unpacked(rows.holds(feature), n_rows)
         return total
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose sum is above 0."""
         return np.asarray(self.scores(codes, n_rows) > 0.0)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The sum, and 1 / (1 + exp(-sum)) as the probability."""
         nodes = [self.atoms.node(feature, frame.columns) for feature in self.features]
         total = Linear(list(zip(self.weights, nodes, strict=True)), self.bias)
         return Score(total, probability=Logistic(total), silent=not nodes and self.bias <= 0.0)
@@ -79,7 +76,12 @@ class GramressionSettings(SizeSettings):
         Allowed(lambda value: isinstance(value, Grammar) or value in ("auto", *GRAMMARS), _GRAMMAR_WORDS),
         "where features come from (auto: structures where columns are atoms, else tables)",
     )
-    solver: str = setting("search", one_of("search", "descent"), "search, or Algorithm 1 as printed")
+    solver: str = setting(
+        "search",
+        one_of("search", "descent", "descent-own", "descent-l2"),
+        "search, or Algorithm 1: descent: as printed; -own: a feature pays no penalty of the time before it; -l2: the "
+        "L2 form",
+    )
     price: float | None = setting(
         None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
     )
@@ -87,14 +89,12 @@ class GramressionSettings(SizeSettings):
     stopping: Any = setting(
         "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
     )
-    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights")
+    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights (L2: of half the squares)")
     n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
     eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
     decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
     least_weight: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
     rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
-    clock: str = setting("shared", one_of("shared", "own"), "descent: own: no penalty of the time before a feature")
-    norm: str = setting("l1", one_of("l1", "l2"), "descent: of the penalty")
 
 
 class Gramression(RuleLearner):
@@ -112,7 +112,6 @@ class Gramression(RuleLearner):
     offered_: Mapping[str, tuple[int, int, int]]
 
     def learn(self, question: Question) -> Learning:
-        """Sums of 1, 2, .. features: what is left of the best sum as its weakest features leave it."""
         return (yield from _sums(question))
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
@@ -140,7 +139,6 @@ class Folded:
 
     @classmethod
     def of(cls, question: Question) -> Folded:
-        """The rows of a question, and the vocabulary that its grammar begins with."""
         problem, settings = question.problem, question.settings
         atoms, n = Atoms.of(problem, settings.feature_length), len(problem.labels)
         known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
@@ -165,7 +163,7 @@ def _sums(question: Question) -> Learning:
     """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
     problem, settings = question.problem, question.settings
     folded = Folded.of(question)
-    if settings.solver == "descent":
+    if settings.solver != "search":
         yield from _descended(question, folded)
         return None
     search = Search(folded.vocabulary, folded.counts, question.watch.check)
@@ -225,8 +223,8 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     options = Descent(
         *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.least_weight),
         at_once=settings.rules == "step",
-        own_clock=settings.clock == "own",
-        squared=settings.norm == "l2",
+        own_clock=settings.solver == "descent-own",
+        squared=settings.solver == "descent-l2",
     )
     atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
     rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
@@ -241,7 +239,6 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
 
 
 def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
-    """A sum on a grid that leaves every sum exact."""
     vocabulary = folded.vocabulary
     weights, bias = weights_on_grid(found.fitted.weights, found.fitted.bias)
     formulas = tuple(vocabulary.formulas[each] for each in found.features)

@@ -26,7 +26,6 @@ class Counts:
     positive: Floats
 
     def of_kinds(self, kind: Ints, kinds: int) -> Counts:
-        """The counts of kinds of rows; kind [n]: that of each row."""
         total, positive = (np.bincount(kind, own, kinds).astype(np.float64) for own in (self.total, self.positive))
         return Counts(total, positive)
 
@@ -36,7 +35,6 @@ class Counts:
         return float(2.0 ** (int(np.frexp(self.total.sum())[1]) - 60))
 
     def loss(self, scores: Floats) -> float:
-        """The log loss, summed."""
         return float((self.total * np.logaddexp(0.0, scores) - self.positive * scores).sum())
 
     def null(self) -> float:
@@ -56,17 +54,14 @@ class Fitted:
     gap: float = np.inf
 
     def residuals(self, counts: Counts) -> Floats:
-        """The slope [n] of the log loss by the score of each row."""
         return np.asarray(counts.total * shares_of(self.scores) - counts.positive)
 
 
 def shares_of(scores: Floats) -> Floats:
-    """1 / (1 + exp(-score)) of each row."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -60.0, 60.0))))
 
 
 def at(columns: Floats, counts: Counts, bias: float, weights: Floats, lam: float = 0.0) -> Fitted:
-    """The value of some weights."""
     scores = np.einsum("ij,j->i", columns, weights) + bias
     return Fitted(bias, weights, scores, counts.loss(scores) + lam * float(np.abs(weights).sum()))
 
@@ -93,7 +88,7 @@ def solve(
         slope = np.einsum("ij,i->j", whole, found.residuals(counts))
         if not ridge:
             gap = gap_of(found, counts, lam, float(np.abs(slope[1:]).max(initial=0.0)))
-            found = Fitted(found.bias, found.weights, found.scores, found.loss, gap)
+            found = replace(found, gap=gap)
             if gap <= tolerance:
                 return found
         shares = shares_of(found.scores)
@@ -111,10 +106,9 @@ def solve(
         better = _shortened(columns, counts, lam, ridge, found, move)
         if better is None:
             return found
-        done = ridge and found.loss - better.loss < 1e-6
-        found = better
-        if done:
-            return found
+        before, found = found, better
+        if ridge and before.loss - found.loss < 1e-6:
+            break
     return found
 
 
@@ -128,9 +122,8 @@ def _with_own_bias(columns: Floats, counts: Counts, found: Fitted, lam: float) -
         bias, scores = bias - step, scores - step
         if abs(slope) < 1e-10 * float(counts.total.sum()):
             break
-    return Fitted(
-        bias, found.weights, scores, counts.loss(scores) + lam * float(np.abs(found.weights).sum()), found.gap
-    )
+    loss = counts.loss(scores) + lam * float(np.abs(found.weights).sum())
+    return replace(found, bias=bias, scores=scores, loss=loss)
 
 
 def gap_of(found: Fitted, counts: Counts, lam: float, steepest: float) -> float:
@@ -331,7 +324,6 @@ class Search:
                 return
 
     def _steep(self, fitted: Fitted, lam: float, active: list[int]) -> list[int]:
-        """The steepest features that the sum lacks."""
         slopes = np.abs(self.slopes(fitted))
         slopes[active] = 0.0
         steep = np.flatnonzero(slopes > lam * (1.0 + 1e-6))

@@ -60,7 +60,6 @@ class Atoms:
         return cls(language, structured, conditions)
 
     def structures(self, codes: Codes, n_rows: int) -> Structures:
-        """The rows as structures."""
         place = {name: k for k, name in enumerate(self.language.objects)}
         atoms = {name: packed(holds[codes[j]]) for name, (j, holds) in self.conditions.items()}
         size, n_words = len(place), -(-n_rows // 64)
@@ -108,7 +107,6 @@ _BYTES = 64
 
 
 def literals_of(formula: Sentence) -> int:
-    """How many atoms a formula has."""
     return sum(1 for _ in formula.atoms())
 
 
@@ -205,7 +203,6 @@ class Vocabulary:
                 self.offer(made, name)
 
     def columns(self, places: Sequence[int] | None = None) -> Bools:
-        """Truth values [n, k] of some features, or of all."""
         words = self.words if places is None else self.words[list(places)]
         return unpacked(words, self.rows.n).T
 

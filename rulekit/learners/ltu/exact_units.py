@@ -65,7 +65,6 @@ def exact_units(
 
 
 def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
-    """A real unit as it decides; rows: those that come to it."""
     columns = {term.column for term in real.terms}
     if not columns:
         return Unit((), 1.0 if real.bias >= 0.0 else -1.0)
@@ -78,7 +77,6 @@ def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
 
 
 def _ordered(unit: Unit) -> Unit:
-    """The unit with the conditions of most weight first, those of one weight in the order of their columns."""
     conditions = [term for term in unit.terms if term.number is None]
     numbers = [term for term in unit.terms if term.number is not None]
     return Unit((*sorted(conditions, key=lambda term: (-term.weight, term.column)), *numbers), unit.bias)
@@ -160,7 +158,6 @@ def least_integers(points: Bools, holds: Bools, free: Bools) -> Ints | None:
 
 
 def _minimal(points: Bools) -> Bools:
-    """The points [m, k] with no other one below, each once."""
     bits = np.unique(points @ (1 << np.arange(points.shape[1])))
     below = (bits[:, None] & bits[None, :]) == bits[None, :]  # [i, j]: j lies below i, or is it
     kept = bits[below.sum(axis=1) == 1]
@@ -187,7 +184,6 @@ class NearRows:
 
     @classmethod
     def of(cls, unit: RealUnit, rows: ComingRows, fires: Bools) -> NearRows:
-        """Of rows on which the unit fires as said [n]."""
         held = [term.values[rows[term.column]] for term in unit.terms[: unit.n_conditions]]
         numbers = [(term, rows[term.column]) for term in unit.terms[unit.n_conditions :]]
         known = [(term, term.values[codes], codes == MISSING_CODE) for term, codes in numbers]
@@ -264,7 +260,6 @@ def nearest_unit(unit: RealUnit) -> Unit:
 
 
 def _grids(unit: RealUnit) -> Iterator[WeightGrid]:
-    """Weights to try, the shortest first."""
     small = [size + offset for size in range(1, _SMALL + 1) for offset in _OFFSETS]
     before = None
     for size in (*small, *(2.0**bits for bits in range(6, _MOST_BITS + 1))):
@@ -376,7 +371,6 @@ def gap(sums: Floats, fires: Bools) -> tuple[float, float]:
 
 
 def _crossing(sums: Floats, fires: Bools) -> tuple[Ints, Ints]:
-    """The rows whose sums are furthest on the other side."""
     low, high = gap(sums, fires)
     below, above = np.flatnonzero(fires & (sums <= low)), np.flatnonzero(~fires & (sums >= high))
     return _least(sums, below, _ADDED), _least(-sums, above, _ADDED)

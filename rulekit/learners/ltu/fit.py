@@ -30,7 +30,6 @@ class Judges:
     held: FitRows
 
     def judge(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
-        """A tree with what it errs and how long it is."""
         yes = self.held.yes(tree)
         wrong = self.held.wrong(yes)
         of_all = wrong + self.fit.wrong(self.fit.yes(tree))
@@ -66,12 +65,10 @@ class TreeCandidate:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Its units and its weights."""
         return self.tree.size, int(np.count_nonzero(self.tree.weights))
 
 
 def best_of(candidates: Iterable[TreeCandidate]) -> TreeCandidate:
-    """The one of the least error; of equal ones the smallest."""
     return min(candidates, key=lambda c: (c.error, *c.size))
 
 
@@ -86,7 +83,6 @@ def description(tree: LTUTree, wrong: float, total: float) -> float:
 
 
 def _choice(n: float, k: float) -> float:
-    """Nats to say which k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0.0) + 1)
 
 
@@ -129,7 +125,6 @@ def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
 
 
 def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
-    """Minus the log likelihood of each row [n]."""
     margins = tree.margins(rows.inputs)[:, 0]
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
 
@@ -223,7 +218,6 @@ class TreeSearch:
     linear: TreeCandidate | None = None
 
     def add(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
-        """Judge a tree over all inputs."""
         self.found.append(self.judges.judge(tree, training))
         return self.found[-1]
 
@@ -291,12 +285,10 @@ def _single(rows: FitRows) -> FitRows:
 
 
 def _constant(rows: FitRows) -> LTUTree:
-    """A unit that says the same of all rows."""
     return LTUTree(Shape.chain(1), np.zeros((1, rows.inputs.shape[1])), np.array([1.0 if rows.share > 0.5 else -1.0]))
 
 
 def _screens(search: TreeSearch) -> Iterator[Ints]:
-    """The inputs that tell most, few first."""
     order = ranked(search.judges.fit)
     d = len(order)
     sizes = {size for size in _SCREENS if size < d}
@@ -307,7 +299,6 @@ def _screens(search: TreeSearch) -> Iterator[Ints]:
 
 
 def _find(search: TreeSearch, rng: np.random.Generator) -> None:
-    """Judge the candidates of all screens."""
     options, d = search.options, search.judges.fit.inputs.shape[1]
     screens = list(_screens(search))
     search.linear = linear(search.judges, search.check)
@@ -373,7 +364,6 @@ def _ladder(search: TreeSearch) -> list[TreeCandidate]:
 
 
 def _refitted(candidate: TreeCandidate, rows: FitRows) -> LTUTree:
-    """The tree of a candidate with its weights fitted to all rows."""
     mask = candidate.tree.weights != 0.0
     if not mask.any():
         return candidate.tree

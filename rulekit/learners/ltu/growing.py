@@ -52,7 +52,6 @@ class FitOptions:
 
 
 def moments(rows: FitRows) -> tuple[Floats, Floats]:
-    """F'c / n [d] and M [d, d]."""
     total = rows.total
     means = rows.weights @ rows.inputs / total
     c = rows.weights * (rows.targets - rows.share) / total
@@ -247,7 +246,6 @@ _WRONG = 4.0
 
 
 def _open_sides(tree: LTUTree, rows: FitRows, held: FitRows) -> list[_Side]:
-    """The sides of a tree where rows are answered."""
     ends, yes = tree.shape.ends(rows.fires(tree.weights, tree.biases))
     held_ends, held_yes = tree.shape.ends(held.fires(tree.weights, tree.biases))
     depths = np.abs(tree.shape.ways).sum(axis=1) + 1
@@ -281,7 +279,6 @@ _HEAT_ROWS = 3_000
 
 
 def chain(points: Numbers, flipped: bool, size: int) -> LTUTree:
-    """The or of the units, or its contrary, which is the and of the contrary units."""
     if not flipped:
         return tree_of(points, Shape.chain(size))
     return tree_of(-points, Shape.chain(size, by_left=False))
@@ -314,7 +311,6 @@ def _trained(
 
 
 def _best(losses: Floats, flipped: Bools, count: int) -> Bools:
-    """The so many of the least loss of each kind."""
     kept = np.zeros(len(losses), dtype=bool)
     for kind in np.unique(flipped):
         own = np.flatnonzero(flipped == kind)

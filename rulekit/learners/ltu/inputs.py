@@ -73,11 +73,9 @@ class Inputs:
 
     @cached_property
     def are_numbers(self) -> Bools:
-        """Which inputs [d] are numbers."""
         return np.array([item.is_number for item in self.items], dtype=bool)
 
     def standardised(self, codes: Codes, n_rows: int) -> Floats:
-        """The inputs of rows [n, d], shifted and scaled."""
         found = np.empty((n_rows, len(self)))
         for k, item in enumerate(self.items):
             found[:, k] = ((item.values - self.means[k]) / self.scales[k])[codes[item.column]]
@@ -145,7 +143,6 @@ class DistinctRows:
 
     @classmethod
     def of(cls, question: Question, inputs: Inputs) -> DistinctRows:
-        """The rows of a question."""
         problem = question.problem
         parts = fold_of_rows(problem, _PARTS, question.groups, question.seed)
         problem, parts = merged(problem, parts, question.seed)

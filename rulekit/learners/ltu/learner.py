@@ -63,13 +63,11 @@ class UnitLearner(RuleLearner):
     abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
 
     def _inputs_of(self, problem: Problem, settings: Any) -> Inputs:
-        """What its units add up."""
         return Inputs.of(problem)
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with the inputs of their units."""
         plan = self._inputs_of(problem, questions[0].settings)
         return [replace(question, plan=plan) for question in questions]
 
@@ -92,7 +90,6 @@ class LTUTrees(UnitLearner):
     size_parameter = "max_nodes"
 
     def learn(self, question: Question) -> Learning:
-        """The trees of 1, 2, ... units, each with its held-out error and the error of that."""
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):
             return None

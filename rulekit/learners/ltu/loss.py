@@ -105,7 +105,6 @@ class _State:
     pairs: _Pairs
 
     def keep(self, which: Bools) -> None:
-        """Forget the other problems."""
         self.pairs.keep(which)
         for own in fields(self)[:-1]:
             setattr(self, own.name, getattr(self, own.name)[which])
@@ -167,7 +166,6 @@ def _begun(function: Function, start: Numbers) -> _State:
 
 
 def _change_step(state: _State, low_enough: Bools) -> None:
-    """Halve the step where the loss is too high, else lengthen it."""
     state.high = np.where(low_enough, state.high, state.step)
     state.low = np.where(low_enough, state.step, state.low)
     with np.errstate(invalid="ignore"):
@@ -210,7 +208,6 @@ class FitRows:
 
     @property
     def total(self) -> float:
-        """How many rows there are."""
         return float(self.weights.sum())
 
     @property
@@ -220,16 +217,13 @@ class FitRows:
         return float(self.weights @ self.targets) / total if total else 0.5
 
     def at(self, rows: Bools | Ints) -> FitRows:
-        """Some of the rows."""
         return FitRows(self.inputs[rows], self.targets[rows], self.weights[rows])
 
     def sampled(self, most: int, rng: np.random.Generator) -> FitRows:
-        """At most so many of the rows, in their order."""
         n = len(self.targets)
         return self if n <= most else self.at(np.sort(rng.choice(n, most, replace=False)))
 
     def of(self, inputs: Ints) -> FitRows:
-        """The rows with some of their inputs, by number."""
         return replace(self, inputs=self.inputs[:, inputs])
 
     def wrong(self, yes: Bools | bool) -> float:
@@ -245,7 +239,6 @@ class FitRows:
         return np.asarray(inputs @ own.T.astype(dtype) + biases.astype(dtype) >= 0)
 
     def yes(self, tree: LTUTree) -> Bools:
-        """Which rows [n] a tree answers by yes."""
         return tree.shape.decides(self.fires(tree.weights, tree.biases))
 
     def without_idle(self, tree: LTUTree) -> LTUTree:
@@ -369,7 +362,6 @@ class TreeLoss:
         return losses, fires
 
     def _outer(self, says: Numbers, wanted: Numbers, shares: Numbers) -> tuple[Floats, Numbers]:
-        """Losses [b] and their slopes by what the trees say [b, n]."""
         if self.logistic:
             sure = np.clip(says, _LEAST, 1 - _LEAST)
             terms = wanted * np.log(sure) + (1 - wanted) * np.log1p(-sure)
@@ -394,7 +386,6 @@ class TreeTraining:
 
 
 def tree_of(point: Numbers, shape: Shape) -> LTUTree:
-    """The tree of a shape with these numbers."""
     units = np.asarray(point, dtype=np.float64).reshape(shape.size, -1)
     return LTUTree(shape, units[:, :-1].copy(), units[:, -1].copy())
 

@@ -84,7 +84,6 @@ class UnitTree:
 
     @classmethod
     def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, written: Writing = nested) -> UnitTree:
-        """The tree with the shares of the rows of a problem."""
         n = len(problem.labels)
         at, answers = shape.ends(fires_of(units, problem.codes, n))
         weights = problem.weights * problem.weight_unit
@@ -98,11 +97,9 @@ class UnitTree:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return len(self.units)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         found = np.empty(n_rows, dtype=bool)
         for rows, part in codes.parts(n_rows):
             n = rows.stop - rows.start
@@ -146,12 +143,10 @@ class UnitTree:
 
 
 def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
-    """Which units fire on which rows [n, m]."""
     return np.stack([unit.sums(codes, n_rows) >= 0.0 for unit in units], axis=1)
 
 
 def _odds(shares: Floats) -> Floats:
-    """The logarithms of the odds of shares [n], on a grid."""
     return np.asarray(np.rint((np.log(shares) - np.log1p(-shares)) / _GRID) * _GRID)
 
 

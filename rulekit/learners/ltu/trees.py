@@ -51,7 +51,6 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return len(self.left)
 
     @cached_property
@@ -75,7 +74,6 @@ class Shape:
 
     @property
     def depth(self) -> int:
-        """The most units that a row comes to."""
         return int(np.abs(self.ways).sum(axis=1).max()) + 1
 
     @cached_property
@@ -116,11 +114,9 @@ class Shape:
         return at, yes
 
     def decides(self, fires: Bools) -> Bools:
-        """The rows [n] that are answered by yes; fires [n, m]."""
         return self.ends(fires)[1]
 
     def without(self, child: int) -> tuple[Shape, Ints]:
-        """The shape without a unit and all below it, and the units [k] that are left."""
         gone = self.ways[:, child] != 0
         gone[child] = True
         return self._of_kept(np.flatnonzero(~gone), {child: NONE})
@@ -165,24 +161,19 @@ class LTUTree:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return self.shape.size
 
     @property
     def live(self) -> Ints:
-        """The inputs that some unit gives a weight."""
         return np.flatnonzero(self.weights.any(axis=0))
 
     def margins(self, inputs: Floats) -> Floats:
-        """The sums [n, m] of rows of inputs [n, d]."""
         return np.asarray(inputs @ self.weights.T + self.biases)
 
     def decides(self, inputs: Floats) -> Bools:
-        """The rows [n] that are answered by yes."""
         return self.shape.decides(self.margins(inputs) >= 0.0)
 
     def kept(self, shape: Shape, units: Ints) -> LTUTree:
-        """The tree of another shape with some of the units."""
         return LTUTree(shape, self.weights[units], self.biases[units])
 
     def without_idle(self, inputs: Floats) -> LTUTree:
@@ -220,13 +211,11 @@ class GrowingTree:
 
     @classmethod
     def of(cls, tree: LTUTree) -> GrowingTree:
-        """One that goes on from a tree."""
         units = np.hstack([tree.weights, tree.biases[:, None]])
         return cls(list(units), tree.shape.left.tolist(), tree.shape.right.tolist())
 
     @property
     def tree(self) -> LTUTree:
-        """The tree as it is, of one unit at least."""
         found = np.array(self.units)
         return LTUTree(Shape.of(self.left, self.right), found[:, :-1], found[:, -1])
 

@@ -67,7 +67,6 @@ class MCMCClassifier(RuleClassifier):
         return [replace(q, problem=replace(joined, labels=q.problem.labels), plan=self.rules) for q in questions]
 
     def learn(self, question: Question) -> Learning:
-        """The most probable rule set of each size."""
         problem, sampled = question.problem, walks_of(question)
         if not question.fold:
             self.sampled_ = sampled

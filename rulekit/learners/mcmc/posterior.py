@@ -84,7 +84,6 @@ class RowBits:
 
     @classmethod
     def of(cls, problem: Problem) -> RowBits:
-        """The rows of a problem; of equal weights there is one bit."""
         everyone, yes = (1 << len(problem.labels)) - 1, bits_of(np.asarray(problem.labels == 1))
         unit = int(np.gcd.reduce(problem.weights)) or 1
         weights = problem.weights // unit
@@ -95,7 +94,6 @@ class RowBits:
         return cls(everyone, yes, everyone ^ yes, planes)
 
     def count(self, rows: int) -> float:
-        """The weight of rows."""
         if len(self.planes) == 1 and self.planes[0][1] == self.all:
             return self.planes[0][0] * rows.bit_count()
         return sum(weight * (rows & plane).bit_count() for weight, plane in self.planes)
@@ -116,12 +114,10 @@ class WalkedRules(NamedTuple):
 
     @property
     def clauses(self) -> Clauses:
-        """The literals of each clause."""
         return tuple(clause for clause, _ in self.parts)
 
     @property
     def size(self) -> int:
-        """How many literals it has."""
         return sum(len(clause) for clause, _ in self.parts)
 
 

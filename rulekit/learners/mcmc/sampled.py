@@ -48,7 +48,6 @@ class RuleMoves:
         return kinds[below(len(kinds))](self, state, below)
 
     def literal(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
-        """Add a literal to a clause or as a clause of its own, or drop one."""
         n, m, size = len(state.parts), len(self.siblings), state.size
         if below(2):
             place = below(n + 1)
@@ -69,7 +68,6 @@ class RuleMoves:
         return None if new in left else self._with(state, place, {*left, new}, 0.0, below)
 
     def clause(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
-        """Add a clause, or drop one."""
         n = len(state.parts)
         if below(2):
             clause = self._drawn(below)
@@ -80,14 +78,12 @@ class RuleMoves:
         return self._with(state, place, (), self._chance(state.parts[place][0]) + math.log(n), below)
 
     def other_clause(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
-        """Put another clause in the place of one."""
         if not state.parts:
             return None
         place, clause = below(len(state.parts)), self._drawn(below)
         return self._with(state, place, clause, self._chance(state.parts[place][0]) - self._chance(clause), below)
 
     def strength(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
-        """Change the strength of a clause, or the leak."""
         levels = [*(level for _, level in state.parts), state.leak]
         place = below(len(levels))
         levels[place] += _WAYS[below(len(_WAYS))]
@@ -162,7 +158,6 @@ class NoisyRules:
     leak: float
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose probability of yes is above 1/2."""
         stays = np.full(n_rows, 1.0 - self.leak)
         for clauses, strength in zip(self.groups, self.strengths, strict=True):
             stays[covered_by_some(clauses, codes, n_rows)] *= 1.0 - strength
@@ -193,7 +188,6 @@ class Sampled:
                 chain.walk(min(_TOGETHER, steps - done))
 
     def trace(self) -> Floats:
-        """The log probability [walks, steps] along the walks."""
         places = zip(self.chains, kept(self.chains), strict=True)
         return np.stack([np.array(chain.scores)[own] for chain, own in places])
 
@@ -223,7 +217,6 @@ class Sampled:
         return best
 
     def model(self, state: WalkedRules) -> NoisyRules:
-        """A state as a model; of two rates those that are expected."""
         own, grid = [self.posterior.literals.clause(clause) for clause in state.clauses], self.posterior.grid
         if len(grid) > 1:
             strengths = tuple(grid[place] for _, place in state.parts)

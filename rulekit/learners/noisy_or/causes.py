@@ -37,11 +37,9 @@ class Cause:
     condition: Bools
 
     def holds(self, codes: Codes) -> Bools:
-        """The rows [n] on which it holds."""
         return np.asarray(self.condition[codes[self.column]])
 
     def node(self, columns: Sequence[BinnedColumn]) -> Node:
-        """The condition as a Boolean node."""
         return condition_node(columns[self.column], self.condition)
 
     def contrary(self, first: int) -> Cause:
@@ -49,7 +47,6 @@ class Cause:
         return Cause(self.column, ~self.condition & (np.arange(len(self.condition)) >= first))
 
     def same(self, other: AnyCause) -> bool:
-        """Whether it is the same condition."""
         if not isinstance(other, Cause) or self.column != other.column:
             return False
         return np.array_equal(self.condition, other.condition)
@@ -83,7 +80,6 @@ class Causes:
 
     @property
     def n_conditions(self) -> int:
-        """How many conditions there are."""
         return self._n_of_a_side * self._sides + int(self.missing)
 
     @property
@@ -109,7 +105,6 @@ class Causes:
         return np.concatenate([*parts, by_code[: int(self.missing)]])
 
     def cause(self, place: int) -> Cause:
-        """The cause at a place of `sums`."""
         n, codes = self._n_of_a_side, np.arange(self.n_codes)
         if place >= self._sides * n:
             return Cause(self.column, codes == MISSING_CODE)
@@ -148,16 +143,13 @@ class JointCause:
     parts: tuple[Cause, ...] = ()
 
     def holds(self, codes: Codes) -> Bools:
-        """The rows [n] on which all conditions hold; there is one at least."""
         return np.asarray(np.logical_and.reduce([part.holds(codes) for part in self.parts]))
 
     def node(self, columns: Sequence[BinnedColumn]) -> Node:
-        """The conditions as a Boolean node."""
         nodes = [condition_node(columns[part.column], part.condition) for part in self.parts]
         return nodes[0] if len(nodes) == 1 else And(nodes)
 
     def same(self, other: AnyCause) -> bool:
-        """Whether these are the same conditions."""
         if not isinstance(other, JointCause) or len(self.parts) != len(other.parts):
             return False
         return all(a.same(b) for a, b in zip(self.parts, other.parts, strict=True))
@@ -170,7 +162,6 @@ class JointCause:
         return JointCause(tuple(own[column] for column in sorted(own)))
 
     def without(self, part: Cause) -> JointCause:
-        """The conjunction of its other conditions."""
         return JointCause(tuple(own for own in self.parts if not own.same(part)))
 
     def literals(self, ordered: Bools) -> int:
@@ -196,7 +187,6 @@ class Breadth:
     apart: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
 
     def allows(self, cause: JointCause, column: int) -> bool:
-        """Whether a condition on a column may join a cause."""
         return not len(self.apart) or not any(self.apart[column, part.column] for part in cause.parts)
 
 

@@ -69,7 +69,6 @@ class FittedCauses:
         return len(self.causes)
 
     def part(self, total: float, cut: int = -1) -> CausePart:
-        """As a part of a model; total: the weight of the rows."""
         return CausePart.of(self.causes, self.strengths, self.leak, total, cut)
 
     def begin(self, causes: Sequence[AnyCause]) -> Strengths:
@@ -90,14 +89,12 @@ class HeldRows:
     holding: dict[int, tuple[AnyCause, Bools]] = field(default_factory=dict)
 
     def holds(self, cause: AnyCause) -> Bools:
-        """The rows [n] on which a cause holds."""
         if id(cause) not in self.holding:
             self.holding[id(cause)] = cause, cause.holds(self.problem.codes)
         return self.holding[id(cause)][1]
 
     @property
     def weights(self) -> Floats:
-        """The weights [n] of the rows."""
         return np.asarray(self.problem.weights * self.problem.weight_unit, dtype=np.float64)
 
     def activations(self, fit: FittedCauses, least: float = 0.0) -> Floats:
@@ -145,14 +142,12 @@ class JointSearch:
     breadth: Breadth
 
     def descent(self, watch: Watch) -> Descent:
-        """Coordinate descent from a start."""
         return lambda incidence, start: (
             coordinate_descent(incidence, start, prior=self.prior, sweeps=_SWEEPS, check=watch.check).strengths
         )
 
 
 def has_both_classes(problem: Problem) -> bool:
-    """Whether there is anything to tell apart."""
     return bool(np.any((problem.labels == 1) & (problem.weights > 0))) and problem.positive < problem.total
 
 
@@ -170,7 +165,6 @@ def grown(problem: Problem, search: JointSearch, watch: Watch) -> Iterator[Fitte
 
 
 def _best(rows: HeldRows, fit: FittedCauses, search: JointSearch, watch: Watch) -> JointCause | None:
-    """The joint cause that gains most likelihood, None where none gains enough."""
     s, positive = rows.activations(fit, 1e-9), rows.problem.labels == 1
 
     def reached(strength: float) -> Floats:

@@ -91,7 +91,6 @@ class NoisyOrs(RuleLearner):
     # What a variant may change ---------------------------------------------------------------------------------------
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
-        """The best 1, 2, ... causes of the rows of class 1; of "and" that is the other class."""
         settings: NoisyOrSettings = question.settings
         search = JointSearch(
             self.conditions(question, problem, family, missing=settings.missing_values == "level"),
@@ -111,7 +110,6 @@ class NoisyOrs(RuleLearner):
         return [question]
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides."""
         return learned
 
     def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
@@ -161,7 +159,6 @@ class NoisyOrs(RuleLearner):
         return Candidate(0, error, error, NoisyOr((CausePart((), leak),), HALF, flipped))
 
     def learn(self, question: Question) -> Learning:
-        """The noisy-ors of 1, 2, ... causes by the first family."""
         yield from self.candidates(question, question.plan.families[0])
         return None
 
@@ -191,12 +188,10 @@ class NoisyOrs(RuleLearner):
     # How it learns ---------------------------------------------------------------------------------------------------
 
     def candidates(self, question: Question, family: str) -> Iterator[Candidate]:
-        """The noisy-ors of 1, 2, ... causes, as they decide."""
         for learned in self.models(question, family):
             yield self.decided(learned, question).candidate(question)
 
     def path(self, question: Question, family: str) -> list[Candidate]:
-        """All of them."""
         return list(self.candidates(question, family))
 
     def conditions(
@@ -237,7 +232,6 @@ class NoisyOrs(RuleLearner):
             return "or"
 
     def _loss(self, question: Question, training: Problem, held: Problem, family: str) -> float:
-        """The least log loss of a class against the rest, over the sizes."""
         own, other = (
             replace(part, labels=(part.labels == question.index).astype(part.labels.dtype)) for part in (training, held)
         )

@@ -55,7 +55,6 @@ class Strengths:
 
     @property
     def probabilities(self) -> Floats:
-        """P(A' = 1 | cell) [k] = 1 - exp(-strength)."""
         return np.asarray(-np.expm1(-self.cells))
 
 
@@ -87,7 +86,6 @@ class Incidence:
 
     @property
     def total(self) -> float:
-        """The weight of all rows."""
         return self.positive + self.negative
 
     @property

@@ -44,7 +44,6 @@ def shortened(causes: Sequence[Cause | JointCause], probabilities: Sequence[floa
 
 
 def bits_of(causes: StrongCauses, frame: Frame, prefix: str) -> list[Hidden]:
-    """The hidden bits of causes."""
     return [
         Hidden(f"{prefix}{k}", cause.node(frame.columns), strength)
         for k, (cause, strength) in enumerate(causes, start=1)
@@ -77,7 +76,6 @@ class CausePart:
         return cls(shortened([causes[k] for k in order], probabilities), leak, cut)
 
     def bits(self, frame: Frame, prefix: str) -> list[Hidden]:
-        """Its hidden bits."""
         before = prefix if self.cut < 0 else f"H{self.cut + 1}."
         bits = bits_of(self.causes, frame, before)
         return [*bits, Hidden("leak" if before == "H" else f"{before}leak", TRUE, self.leak)]
@@ -103,18 +101,15 @@ class NoisyOr:
     compared: bool = True
 
     def activations(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums of strengths [n]."""
         total = np.zeros(n_rows)
         for part in self.parts:
             part.add(total, codes)
         return total
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         return np.asarray((self.activations(codes, n_rows) > self.bound) != self.flipped)
 
     def log_losses(self, codes: Codes, labels: Bools) -> Floats:
-        """Of each row [n] the negative log of the probability that is said of its label (bool)."""
         s = self.activations(codes, len(labels))
         return np.where(labels != self.flipped, -log_positive(s), s)
 
@@ -167,7 +162,6 @@ class LearnedCauses:
     objective: float
 
     def candidate(self, question: Question) -> Candidate:
-        """As a candidate, with its errors on the rows of a question."""
         problem, wrong = question.problem, 0
         for rows, codes in problem.codes.parts(len(problem.labels)):
             labels = problem.labels[rows] == 1
@@ -177,7 +171,6 @@ class LearnedCauses:
 
 
 def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
-    """Of each held-out row [n] the negative log of the probability that is said of its label."""
     model: Any = candidate.model
     losses = np.empty(len(held.labels))
     for rows, codes in held.codes.parts(len(held.labels)):
@@ -191,7 +184,6 @@ def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
 
 
 def flipped_labels(problem: Problem) -> Problem:
-    """The rows with both classes exchanged."""
     return replace(problem, labels=1 - problem.labels)
 
 
@@ -210,7 +202,6 @@ def share_of(problem: Problem) -> float:
 
 
 def fingerprint(problem: Problem, cut: int) -> bytes:
-    """Of the rows and the cut."""
     digest = hashlib.blake2b(str(cut).encode(), digest_size=16)
     for k in range(len(problem.columns)):
         digest.update(np.ascontiguousarray(problem.codes[k]).tobytes())

@@ -178,11 +178,9 @@ class BoostedClassifier(AdaBoostStumpClassifier):
     )
 
     def check(self, settings: BoostedSettings) -> None:
-        """Raise InputError for a base learner that there is not."""
         base_of(settings, 1.0)
 
     def resolve(self, settings: BoostedSettings, rows: float) -> BoostedSettings:
-        """The settings as they are."""
         return settings
 
     def prepare(
@@ -201,7 +199,6 @@ class BoostedClassifier(AdaBoostStumpClassifier):
         ]
 
     def learn(self, question: Question) -> Learning:
-        """The votes after each round."""
         return learned_rounds(question)
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
@@ -222,11 +219,9 @@ class LearnedVotes:
 
     @property
     def votes(self) -> float:
-        """The sum of all votes, which is the largest that a row's sum can have."""
         return sum(self.alphas)
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
-        """The votes for yes less those for no [n]."""
         both = zip(self.models, self.alphas, strict=True)
         return sum(
             (alpha * _ANSWERS[each.decides(codes, n_rows).view(np.uint8)] for each, alpha in both), np.zeros(n_rows)
@@ -237,7 +232,6 @@ class LearnedVotes:
         return share_of_votes(self.score(frame, "").node, rows, self.votes)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose sum is above 0."""
         return next(self.decide_all([self], codes, n_rows))
 
     @staticmethod
@@ -311,7 +305,6 @@ def learned_rounds(question: Question) -> Learning:
 
 
 def _decided(model: Model, question: Question) -> Bools:
-    """What a model says of the training rows [n]."""
     n = len(question.problem.labels)
     parts = [model.decides(codes, rows.stop - rows.start) for rows, codes in question.problem.codes.parts(n)]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)

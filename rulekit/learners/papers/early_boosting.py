@@ -159,7 +159,6 @@ class MajorityVote:
     stumps: tuple[Stump, ...]
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] on which more than half of the stumps say yes."""
         count = np.zeros(n_rows, dtype=np.int64)
         for stump in self.stumps:
             count += stump.votes[0] > 0.0 if stump.column is None else (stump.votes > 0.0)[codes[stump.column]]
@@ -172,7 +171,6 @@ class MajorityVote:
         return np.asarray(np.mean([2.0 * values[node] - 1.0 for node in nodes], axis=0))
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """At least as many of the conditions as are more than half."""
         node = AtLeast(len(self.stumps) // 2 + 1, [_condition(stump, frame) for stump in self.stumps])
         return Score(node, node)
 
@@ -226,7 +224,6 @@ class PaperAdaBoostClassifier(AdaBoostStumpClassifier):
     abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
 
     def learn(self, question: Question) -> Learning:
-        """A model after each round; with early_stop until a condition is always right or none beats guessing."""
         return early_rounds(question)
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
@@ -236,7 +233,6 @@ class PaperAdaBoostClassifier(AdaBoostStumpClassifier):
 
 
 def early_rounds(question: Question) -> Learning:
-    """A model after each round."""
     problem, settings = question.problem, question.settings
     weigh = {"adaboost": None, "multiplicative": math.log(settings.factor)}  # by what a wrong row's weight grows
     weak, weights = _WeakLearner(question), BoostingWeights(problem, question.n_threads)
@@ -289,7 +285,6 @@ class _WeakLearner:
         self.order = in_own_order(self.problem, question.seed)
 
     def stump(self, weights: Ints) -> Stump:
-        """The stump for rows of these weights [n]."""
         own = (self.problem, weights, self.cuts, self.known, self.n_threads)
         if self.settings.weak != "resampled":
             stump = purest_stump(*own) if self.settings.weak == "gini" else best_stump(*own)

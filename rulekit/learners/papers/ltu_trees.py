@@ -171,7 +171,6 @@ def pocketed(inputs: Floats, signs: Floats, weights: Floats, order: Ints) -> Flo
 
 
 def _wrong(inputs: Floats, signs: Floats, weights: Floats, unit: Floats) -> float:
-    """The weight of the rows that a unit answers wrongly."""
     found = 0.0
     for row in range(len(inputs)):
         total = 0.0
@@ -374,11 +373,9 @@ class PaperLTUTreeClassifier(RuleClassifier, UnitLearner):
     size_parameter = "max_nodes"
 
     def _inputs_of(self, problem: Problem, settings: PaperTreeSettings) -> Inputs:
-        """Numbers standardised, conditions as 0 and 1."""
         return Inputs.of(problem, only_numbers=True)
 
     def learn(self, question: Question) -> Learning:
-        """The whole tree alone."""
         settings: PaperTreeSettings = question.settings
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):

@@ -101,7 +101,6 @@ def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
 
 
 def refuse_whole(settings: Any, name: str) -> None:
-    """Raises InputError for settings that need all rows at once."""
     if settings.method == "backprop":
         raise InputError("back-propagation needs all rows at once", where=f"{name}, method", fix="take madaline")
     if isinstance(settings.class_weight, str):
@@ -204,17 +203,14 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
     _networks: Mapping[int, Network]
 
     def check(self, settings: MadalineSettings) -> None:
-        """Raise InputError for a shape that there is not, or factors that are none."""
         if settings.shape != "auto":
             shape_named(settings.shape)
         self._rule_of(settings)
 
     def _rule_of(self, settings: Any) -> Rule:
-        """How weights change."""
         return FixedIncrement()
 
     def _inputs_of(self, problem: Problem, settings: MadalineSettings) -> Inputs:
-        """Numbers standardised, conditions as 0 and 1."""
         return Inputs.of(problem, only_numbers=True)
 
     def fit_rules(
@@ -298,7 +294,6 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         )
 
     def learn(self, question: Question) -> Learning:
-        """The one network that was trained."""
         settings: MadalineSettings = question.settings
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):
@@ -324,7 +319,6 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
 
 
 def _shape_of(question: Question, rows: DistinctRows) -> Shape:
-    """The shape that is asked for, or that of the LTU tree."""
     if question.settings.shape != "auto":
         return shape_named(question.settings.shape)
     scaled = Inputs.of(question.problem, cut=not question.plan.are_numbers.any())
@@ -365,5 +359,4 @@ class MadaWinnowClassifier(MadalineClassifier):
         return Inputs.of(problem, only_numbers=True, cut=True)
 
     def _rule_of(self, settings: Any) -> Rule:
-        """How weights change."""
         return Winnow(float(settings.alpha), settings.beta, settings.threshold)

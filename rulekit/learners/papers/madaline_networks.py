@@ -115,7 +115,6 @@ def _wrong(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> float:
 
 
 def _with_turned(shape: Shape, unit: int) -> Shape:
-    """The shape where a unit is its contrary: its children change places."""
     left, right = shape.left.copy(), shape.right.copy()
     left[unit], right[unit] = shape.right[unit], shape.left[unit]
     return Shape(left, right)
@@ -183,7 +182,6 @@ class Winnow:
             raise InputError(f"it is above 0, not {self.threshold:g}", where="threshold", fix="leave it out")
 
     def threshold_of(self, n_conditions: int) -> float:
-        """The threshold of units over so many conditions."""
         return float(n_conditions) if self.threshold is None else self.threshold
 
     @property
@@ -261,7 +259,6 @@ class Network:
         return LTUTree(self.shape, np.array([own for own, _ in found]), np.array([bias for _, bias in found]))
 
     def kept(self, shape: Shape, units: Ints) -> Network:
-        """The network of another shape with some of the units."""
         state = UnitWeights._make(part[units] for part in self.state)
         return replace(self, shape=shape, state=state, names=self.names[units])
 

@@ -103,7 +103,6 @@ def _sum(inputs: Floats, row: int, weights: Floats, biases: Floats, k: int) -> f
 
 
 def _end(margins: Floats, wiring: Wiring) -> int:
-    """The unit at which a row is answered."""
     unit = 0
     following = wiring.right[0] if margins[0] >= 0.0 else wiring.left[0]
     while following >= 0:
@@ -132,7 +131,6 @@ def _chosen(margins: Floats, wiring: Wiring, least: bool) -> int:
 
 
 def _move(k: int, up: bool, inputs: Floats, row: int, state: UnitWeights, steps: Steps) -> None:
-    """Strengthen (up) or weaken a unit."""
     n = inputs.shape[1]
     if not steps.multiplies:
         sign = 1.0 if up else -1.0

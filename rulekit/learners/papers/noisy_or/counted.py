@@ -62,7 +62,6 @@ class CountedCauses:
         return len(self.causes)
 
     def strongest_first(self) -> StrongCauses:
-        """The causes with short strengths."""
         order = sorted(range(self.size), key=lambda k: -self.chances[k])
         return shortened([self.causes[k] for k in order], [self.chances[k] for k in order])
 
@@ -114,7 +113,6 @@ class FittedChances:
     objectives: tuple[float, ...]
 
     def of(self, causes: Sequence[Cause], seen: Floats) -> CountedCauses:
-        """Those of the causes that act at all."""
         kept = np.flatnonzero(self.chances > _NO_CHANCE).tolist()
         own, chances = tuple(causes[k] for k in kept), tuple(float(self.chances[k]) for k in kept)
         return CountedCauses(own, chances, self.leak, self.likelihood, self.objectives[-1], seen)
@@ -170,12 +168,10 @@ class CountedSearch:
     check: Callable[[], None]
 
     def counted(self, causes: Sequence[Cause], labels: Ints) -> CountedRows:
-        """The rows by which of these causes hold."""
         problem = self.rows.problem
         return CountedRows.of([*map(self.rows.holds, causes)], labels, problem.weights, problem.weight_unit)
 
     def fit(self, rows: CountedRows, expectation: Expectation, starts: Iterable[tuple[Floats, float]]) -> FittedChances:
-        """The best limit of EM from some starts."""
         more = {"prior": self.settings.lam, "iterations": self.settings.n_iter, "check": self.check}
         fits = [em_of_chances(rows, expectation, *start, **more) for start in starts]
         return max(fits, key=lambda fit: fit.objectives[-1])
@@ -213,7 +209,6 @@ class CountExpectation:
     most: int
 
     def __call__(self, rows: CountedRows, chances: Floats, leak: float) -> Expected:
-        """By row what acted."""
         return self.with_ratio(rows, chances, leak)[0]
 
     def with_ratio(self, rows: CountedRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
@@ -322,7 +317,6 @@ class NoisyAdd:
         return np.asarray(tails[self.least] > 0.5)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """That at least so many bits fire."""
         bits = self.bits(frame)
         if self.least > len(bits):
             return Score(FALSE, FALSE, Probability(FALSE), silent=True)

@@ -111,7 +111,6 @@ class Influences:
         return np.where((codes == UNKNOWN)[:, :, None], unknown, self.tables[k, codes])
 
     def probabilities(self, codes: Ints) -> Floats:
-        """P(C = c | the row) [n, M]."""
         messages = _messages(self, self.given(codes))
         return _real(np.prod(messages, axis=1) @ self.family.phi)
 

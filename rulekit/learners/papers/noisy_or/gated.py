@@ -61,7 +61,6 @@ class GatedFit:
 
     @property
     def size(self) -> int:
-        """How many causes and inhibitors there are."""
         return len(self.causes.causes) + len(self.inhibitors.causes)
 
 
@@ -202,11 +201,9 @@ class GatedNoisyOr:
         return np.asarray(-log_negative(*self._sums(codes, n_rows)))
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         return np.asarray((self.activations(codes, n_rows) > self.bound) != self.flipped)
 
     def log_losses(self, codes: Codes, labels: Bools) -> Floats:
-        """Of each row [n] the negative log of the probability that is said of its label (bool)."""
         s, h = self._sums(codes, len(labels))
         return -log_likelihoods(s, h, labels != self.flipped)
 
@@ -222,7 +219,6 @@ class GatedNoisyOr:
         return replace(self, within=0.0)
 
     def _agrees(self, codes: Codes, n_rows: int, slopes: Floats, constants: Floats) -> bool:
-        """Whether tangents decide these rows as the probability does."""
         s, h = self._sums(codes, n_rows)
         said = (h[:, np.newaxis] < slopes * s[:, np.newaxis] + constants).all(axis=1) & bool(len(slopes))
         return np.array_equal(said, self.decides(codes, n_rows) != self.flipped)
@@ -234,7 +230,6 @@ class GatedNoisyOr:
         return s, h
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The probability that decides and is reported."""
         causes = self.causes.bits(frame, prefix)
         inhibitors = self.inhibitors.bits(frame, prefix.replace("H", "G", 1))
         if not self.inhibitors.leak:
@@ -251,7 +246,6 @@ class GatedNoisyOr:
 
 
 def _range(part: CausePart) -> tuple[float, float]:
-    """The least and the largest sum of strengths that there may be."""
     return part.leak, part.leak + sum(strength for _, strength in part.causes)
 
 
@@ -278,14 +272,12 @@ class GatedNoisyOrs(TunedNoisyOrs):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan."""
         if len(classes) > 2 and questions[0].settings.threshold != "half":
             why = "of several classes the largest probability decides, which has no threshold"
             raise InputError(why, where="threshold", fix="leave it out, or take another learner")
         return super().prepare(problem, questions, data, classes)
 
     def nothing(self, question: Question) -> Candidate:
-        """The share of the positive rows, or the leak."""
         found = super().nothing(question)
         if not isinstance(found.model, NoisyOr):
             return found
@@ -313,7 +305,6 @@ class GatedNoisyOrs(TunedNoisyOrs):
             yield LearnedCauses(model, fit.size, fit.causes.likelihood, fit.causes.objective)
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides by its threshold."""
         found = super().decided(learned, question)
         if question.plan.kind != "two" or question.fold or not isinstance(found.model, GatedNoisyOr):
             return found

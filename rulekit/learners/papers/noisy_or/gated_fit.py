@@ -38,7 +38,6 @@ class GatedStrengths:
         return np.asarray(-log_negative(self.causes.activations(rows), self.inhibitors.activations(rows)))
 
     def probabilities(self, rows: csr_array) -> Floats:
-        """P(C = 1 | row) [n]."""
         s, h = self.causes.activations(rows), self.inhibitors.activations(rows)
         return np.asarray(np.exp(log_positive(s) - h))
 
@@ -132,7 +131,6 @@ class _GatedRows:
         return Strengths(all_cells, float(leak))
 
     def likelihood(self, x: Floats) -> tuple[float, Floats]:
-        """The conditional log-likelihood and its derivatives."""
         own, other = self.strengths(x)
         s, h = own.activations(self.rows), other.activations(self.rows)
         positive, negative = log_positive(s) - h, log_negative(s, h)

@@ -153,19 +153,16 @@ class TunedNoisyOrs(NoisyOrs):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan."""
         if len(classes) > 2 and questions[0].settings.threshold == "break-even":
             why = "precision and recall are of two classes"
             raise InputError(why, where="threshold", fix="take half, accuracy or f1")
         return super().prepare(problem, questions, data, classes)
 
     def nothing(self, question: Question) -> Candidate:
-        """The share of the positive rows, or the leak."""
         found = super().nothing(question)
         return replace(found, model=_compared(found.model, question))
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides by its threshold."""
         aim = question.settings.threshold
         if aim != "half":
             model = _compared(learned.model, question)
@@ -186,13 +183,11 @@ class PaperNoisyOrs(TunedNoisyOrs):
     settings = PaperNoisyOrSettings
 
     def check(self, settings: PaperNoisyOrSettings) -> None:
-        """Raise InputError where settings contradict each other."""
         if settings.n_init > 1 and settings.method != "em":
             why = "coordinate descent reaches the same maximum from every start"
             raise InputError(why, where="n_init", fix="leave it out, or take method=em")
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
-        """The best 1, 2, ... causes of the rows of class 1."""
         settings: PaperNoisyOrSettings = question.settings
         general, level = settings.variant == "general", settings.missing_values == "level"
         search = SingleSearch(

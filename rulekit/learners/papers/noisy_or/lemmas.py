@@ -161,7 +161,6 @@ def canonical(graph: RuleGraph) -> RuleGraph:
 
 
 def _noisy_or(graph: RuleGraph) -> tuple[Node, float]:
-    """The Or that a graph decides by, and what its strength must exceed."""
     formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
     if isinstance(formula, Above) and isinstance(formula.score, Strength):
         return formula.score.formula, formula.threshold
@@ -172,7 +171,6 @@ def _noisy_or(graph: RuleGraph) -> tuple[Node, float]:
 
 
 def _linear(graph: RuleGraph) -> tuple[tuple[Node, ...], list[float], float]:
-    """The causes of a sum that a graph decides by above 0, their weights and the bias."""
     formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
     threshold, total = 0.0, None
     if isinstance(formula, Above):

@@ -64,13 +64,11 @@ class NoisyCounts(TunedNoisyOrs):
         return counts
 
     def families(self, settings: CountSettings, kind: Kind) -> tuple[str, ...]:
-        """Causes speak for a higher count, or for an odd one."""
         return ("add",)
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with the counts that the classes are."""
         settings: CountSettings = questions[0].settings
         counts = tuple(map(int, classes)) if len(classes) > 2 and _are_counts(classes) else tuple(range(len(classes)))
         if len(classes) > 2 and settings.threshold != "half":
@@ -90,7 +88,6 @@ class NoisyCounts(TunedNoisyOrs):
         return self._asked(question, self._counted(question)[0]).candidate(question)
 
     def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
-        """The models of 1, 2, ... causes."""
         if question.plan.kind == "two":
             total = question.problem.total
             for found in grown_parities(self._search(question)):

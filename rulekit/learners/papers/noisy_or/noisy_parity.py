@@ -65,7 +65,6 @@ def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expec
 
 
 def _fitted(search: CountedSearch, causes: Sequence[Cause], start: Iterable[float], leak: float) -> CountedCauses:
-    """The fit from a start, without causes that never act."""
     rows = search.counted(causes, search.rows.problem.labels)
     begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
     fit = search.fit(rows, parity_expectation, [(begin, leak)])
@@ -211,7 +210,6 @@ class NoisyParity:
         yield np.full(n_rows, 1.0 - 2.0 * probability_of(self.leak))
 
     def activations(self, codes: Codes, n_rows: int) -> Floats:
-        """The strengths [n] of the probabilities that are said."""
         product = np.ones(n_rows)
         for factor in self._factors(codes, n_rows):
             product *= factor
@@ -230,7 +228,6 @@ class NoisyParity:
         return np.asarray(negative & np.isfinite(size) & (size < (np.inf if u == 0.0 else -np.log(-u))))
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The parity that is reported, and what decides as it does."""
         bits = [*bits_of(self.causes, frame, prefix), Hidden("leak", TRUE, self.leak)]
         decides = parity_decision(bits, probability_of(self.bound))
         return Score(Odd(bits), decides, silent=not self.causes and self.leak <= self.bound)

@@ -68,7 +68,6 @@ class SummedCauses(FittedCauses):
 
 
 def grown_singly(problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> Iterator[FittedCauses]:
-    """The best causes, one more each time."""
     if not has_both_classes(problem):
         return
     rows = _SummedRows(problem, search, descent, watch)
@@ -92,7 +91,6 @@ class _SummedRows:
         self.shares = {column: _shares(problem, column) for column in np.flatnonzero(search.summed).tolist()}
 
     def best_fit(self, causes: Sequence[AnyCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
-        """The strengths of the causes that fit the rows best."""
         search, codes = self.search, self.rows.problem.codes
         unknown = Unknown.of(causes, self.shares)
         missing = [np.asarray(codes[column] == MISSING_CODE) for column in unknown.columns]
@@ -111,7 +109,6 @@ class _SummedRows:
         return SummedCauses(fit.causes, fit.strengths, fit.leak, fit.likelihood, fit.objective, said)
 
     def best(self, fit: SummedCauses) -> Cause | None:
-        """The cause that gains most likelihood, None where none gains enough."""
         search, s = self.search, self.rows.activations(fit, 1e-9)[self.positive]
         for level, strength in fit.unknown:
             s += strength * level.holds(self.own.codes)
