@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import json
 import shutil
 import subprocess
 import sys
@@ -19,20 +20,24 @@ import tempfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from rulekit import export
+import rulekit
+from rulekit.errors import Unsupported
+from rulekit.graph.decisions import Fires
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import Or
+from rulekit.graph.rules import conjuncts, rules_of
+from rulekit.targets import find_target
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LOANS = (ROOT / "samples" / "exports" / "loans" / "model.json", ROOT / "samples" / "loans.csv")
-STATIC = ("index.html", "page.css", "page.mjs", "rule-conditions.mjs", "rulekit-model.mjs")
+STATIC = ("index.html", "page.css", "page.mjs", "rulekit-model.mjs")
 # the build for WebAssembly alone; the others in the package are for graphics cards
 RUNTIME = ("ort.wasm.min.mjs", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
 
 
 def assemble(folder: Path, model: Path | None = None, rows: Path | None = None) -> None:
     """Put the page, the runtime, a model and rows into a folder; raises FileNotFoundError without the packages."""
-    import rulekit
-
     if model is None:
         model, rows = LOANS[0], rows or LOANS[1]
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,13 +46,48 @@ def assemble(folder: Path, model: Path | None = None, rows: Path | None = None) 
     (folder / "onnxruntime-web").mkdir(exist_ok=True)
     for name in RUNTIME:
         shutil.copyfile(HERE / "node_modules" / "onnxruntime-web" / "dist" / name, folder / "onnxruntime-web" / name)
+    graph = rulekit.load(model)
     if model.suffix == ".onnx":
         shutil.copyfile(model, folder / "model.onnx")
     else:
-        export(rulekit.load(model), folder / "model.onnx", to="onnx", fired=True)
+        rulekit.export(graph, folder / "model.onnx", to="onnx", fired=True)
+    (folder / "conditions.mjs").write_text(conditions_module(graph), encoding="utf-8")
     (folder / "rows.csv").unlink(missing_ok=True)
     if rows is not None:
         shutil.copyfile(rows, folder / "rows.csv")
+
+
+def conditions_module(graph: rulekit.RuleGraph) -> str:
+    """The JavaScript target of a graph whose rules are the conditions of the model's rules.
+
+    CONDITIONS has, by rule id, the text of each condition and its place in RULES. It is empty where the target cannot
+    write the conditions.
+    """
+    rules = {rule.id: conjuncts(rule.node) for rule in rules_of(graph) if not rule.nested}
+    nodes = tuple(dict.fromkeys(node for parts in rules.values() for node in parts))
+    listed: dict[str, list[tuple[str, int]]] = {}
+    code = ""
+    if nodes:
+        asked = graph.with_(
+            classes=("no", "yes"),
+            decision=Fires(Or(nodes)),
+            probability=(),
+            default=0,
+            required=(),
+            overrides=(),
+            statistics={},
+        )
+        places = {rule.node: place for place, rule in enumerate(rules_of(asked))}
+        with contextlib.suppress(Unsupported):
+            code = find_target("javascript").emit(asked).main.decode()
+            listed = {
+                name: [(print_node(node, graph.schema), places[node]) for node in parts]
+                for name, parts in rules.items()
+                if places.keys() >= set(parts)
+            }
+    return (
+        f"{code}\nexport const MODEL = {json.dumps(graph.digest)};\nexport const CONDITIONS = {json.dumps(listed)};\n"
+    )
 
 
 def install() -> None:

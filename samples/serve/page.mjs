@@ -2,7 +2,7 @@
 // ?model=URL and ?rows=URL name other files beside the page, ?row=N the row that is put into the form first.
 
 import * as ort from "./onnxruntime-web/ort.wasm.min.mjs";
-import { unmet } from "./rule-conditions.mjs";
+import * as conditions from "./conditions.mjs";
 import { ModelError, describe, readCsv, score, writeCsv } from "./rulekit-model.mjs";
 
 const PAGE_ROWS = 12;
@@ -112,6 +112,7 @@ function setWrong(control, text) {
 
 function showDecision({ label, probabilities, fired }, row) {
   const { model } = shown;
+  const lacking = unmet(model, row);
   $("label").textContent = label;
   $("probabilities").replaceChildren(
     ...model.classes.flatMap((name, k) => {
@@ -127,12 +128,20 @@ function showDecision({ label, probabilities, fired }, row) {
       const mark = element("span", { class: "mark" }, fires ? "✓ fires" : "not met");
       const text = element("pre", {}, rule.text);
       const id = element("code", { class: "quiet" }, rule.id);
-      const failing = fires || fired === null ? [] : (unmet(rule, model, row) ?? []);
+      const failing = fires || fired === null ? [] : (lacking[rule.id] ?? []);
       const why = failing.map((condition) => element("li", {}, `not met: ${condition}`));
       const list = why.length ? [element("ul", { class: "unmet" }, ...why)] : [];
       return element("li", { class: fires ? "fired" : null, "data-rule": rule.id }, mark, text, id, ...list);
     }),
   );
+}
+
+/** The conditions of each rule that a row does not meet, by rule id, where the page was made with this model. */
+function unmet(model, row) {
+  if (model.digest !== conditions.MODEL || !Object.keys(conditions.CONDITIONS).length) return {};
+  const { holds } = conditions.score(row);
+  const failing = (listed) => listed.filter(([, place]) => !holds[place]).map(([text]) => text);
+  return Object.fromEntries(Object.entries(conditions.CONDITIONS).map(([id, listed]) => [id, failing(listed)]));
 }
 
 const rulesTitle = (count) => (count === 0 ? "No rule fires" : count === 1 ? "One rule fires" : `${count} rules fire`);

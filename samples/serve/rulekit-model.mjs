@@ -143,20 +143,6 @@ function textOf(cell, feature) {
 /** A value of an object by a key that comes from a file: `constructor` is a text like any other. */
 const own = (object, key) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
-/** What a cell is to a condition: missing, a level never seen, or a value; round: to the precision of its column. */
-export function cellState(cell, feature) {
-  const round = feature.precision === "float64" ? Number : Math.fround;
-  if (feature.kind === "categorical") {
-    const value = textOf(cell, feature);
-    const absent = value === "" || (feature.missing_tokens ?? []).includes(value);
-    const known = (feature.levels ?? []).includes(value);
-    const missing = (absent && !known) || (!known && feature.unseen === "missing");
-    return { missing, unseen: !missing && !known, value, round };
-  }
-  const value = numberOf(cell, feature);
-  return { missing: Number.isNaN(value), unseen: false, value, round, numberOf: (text) => numberOf(text, feature) };
-}
-
 function codeOf(cell, feature, codes) {
   const code = own(own(codes, feature.name) ?? {}, textOf(cell, feature));
   return BigInt(code ?? (feature.unseen === "missing" ? 0 : 1));

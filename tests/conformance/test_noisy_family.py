@@ -14,11 +14,12 @@ onnx = pytest.importorskip("onnx")
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [n for n in MEMBERS if n != "noisy-add of classes" and "parity" not in n])
 def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
-    """Off the grid, or as circuits, they were two for each cause."""
+    """Off the grid, or as circuits, they were two for each cause; each tangent of a gated one takes three."""
     few, many = (
         onnx.load_from_string(find_target("onnx").emit(MEMBERS[name](k), {}).main).graph.node for k in (40, 120)
     )
-    assert len(few) == len(many) < (100 if "max" in name or "min" in name else 40)
+    most = {"noisy-max": 100, "noisy-min": 100, "rare gated noisy-or": 150}.get(name, 40)
+    assert len(few) == len(many) < most
 
 
 def test_a_parity_takes_as_many_more_operators_as_its_causes_can_be_halved():

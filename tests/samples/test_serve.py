@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from rulekit.conformance.models import NODES
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.files.schema_format import write_schema
 from rulekit.graph.language.parsing import parse_condition
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import Or
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import conjuncts, rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from samples.serve import __main__ as serve
@@ -58,7 +62,12 @@ def test_a_second_server_leaves_what_the_first_serves(
 
 def test_a_folder_that_is_named_stays(models: tuple[Path, Path], tmp_path: Path) -> None:
     assert serve.main([str(models[0]), "--only-assemble", "--folder", str(tmp_path / "page")]) == 0
-    assert {path.name for path in (tmp_path / "page").iterdir()} == {*serve.STATIC, "onnxruntime-web", "model.onnx"}
+    assert {path.name for path in (tmp_path / "page").iterdir()} == {
+        *serve.STATIC,
+        "onnxruntime-web",
+        "model.onnx",
+        "conditions.mjs",
+    }
 
 
 SCHEMA = Schema(
@@ -70,19 +79,13 @@ SCHEMA = Schema(
         Feature("purpose", "categorical", ("car", "a, b", "home")),
     )
 )
-CONDITIONS = (
-    "income <= 24900.1",
-    "(income > 3 or missing)",
-    "2 < income <= 24900.1",
-    '"debt ratio" > 0.1',
-    "since <= 2020-03-05",
-    "owner",
-    "not owner",
-    "(not owner or missing)",
+RULES = (
+    "income <= 24900.1 and 2 < income <= 30000.5 and (income > 3 or missing)",
+    '"debt ratio" > 0.1 and since <= 2020-03-05',
+    "not owner and (not owner or missing)",
     "income is missing",
-    'purpose in {car, "a, b"}',
-    "purpose not in {car}",
-    '(purpose in {"a, b"} or missing or unseen)',
+    """purpose in {car, "a, b"} and purpose not in {car} and (purpose in {"a, b"} or missing or unseen)""",
+    "at least 2 of (owner, income > 3, since > 2010-01-01)",
 )
 ROWS = (
     {"income": "24900.1", "debt ratio": "0.1", "since": "2020-03-05", "owner": "true", "purpose": "car"},
@@ -91,31 +94,31 @@ ROWS = (
     {"income": "", "debt ratio": "7", "since": "1999-01-01", "owner": "1", "purpose": "boat"},
 )
 SCRIPT = """
-import { unmet } from "./rule-conditions.mjs";
-const [model, conditions, rows] = JSON.parse(process.argv[1]);
-const rule = { text: conditions.join(" and ") };
-const listed = { text: ["all of (", ...conditions.map((text) => `  ${text},`), ")"].join(String.fromCharCode(10)) };
-console.log(JSON.stringify(rows.map((row) => [unmet(rule, model, row), unmet(listed, model, row)])));
-console.error(JSON.stringify(unmet({ text: "at least 2 of (owner, income > 3, since > 4)" }, model, rows[0])));
+import { CONDITIONS, MODEL, score } from "./conditions.mjs";
+const failing = (row) => (([, place]) => !score(row).holds[place]);
+const unmet = (row) => Object.values(CONDITIONS).map((listed) => listed.filter(failing(row)).map(([text]) => text));
+console.log(JSON.stringify([MODEL, JSON.parse(process.argv[1]).map(unmet)]));
 """
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js here")
-def test_the_page_names_the_conditions_that_a_row_does_not_meet() -> None:
+def test_the_page_names_the_conditions_that_a_row_does_not_meet(tmp_path: Path) -> None:
     """It said `not met` beside a rule of several conditions, and not which of them."""
-    model = {"features": write_schema(SCHEMA)["features"]}
-    asked = json.dumps([model, CONDITIONS, ROWS])
-    ran = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT, asked],
-        cwd=serve.HERE,
-        capture_output=True,
-        text=True,
-        check=True,
+    graph = RuleGraph(
+        SCHEMA, ("no", "yes"), Fires(Or(tuple(parse_condition(text, SCHEMA) for text in RULES))), provenance={}
     )
-    nodes = [parse_condition(text, SCHEMA) for text in CONDITIONS]
-    truth = evaluate_nodes(nodes, encode(list(ROWS), SCHEMA))
-    expected = [
-        [text for text, node in zip(CONDITIONS, nodes, strict=True) if not truth[node][i]] for i in range(len(ROWS))
+    (tmp_path / "conditions.mjs").write_text(serve.conditions_module(graph))
+    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(ROWS)]
+    digest, found = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout)
+    assert digest == graph.digest
+    rules = [conjuncts(rule.node) for rule in rules_of(graph)]
+    truth = evaluate_nodes([node for nodes in rules for node in nodes], encode(list(ROWS), SCHEMA))
+    assert found == [
+        [[print_node(node, SCHEMA) for node in nodes if not truth[node][i]] for nodes in rules]
+        for i in range(len(ROWS))
     ]
-    assert json.loads(ran.stdout) == [[failing, failing] for failing in expected]
-    assert json.loads(ran.stderr) is None
+
+
+def test_a_model_without_rules_that_hold_or_not_has_no_list_of_conditions() -> None:
+    text = serve.conditions_module(NODES["noisy-or"]())
+    assert "export const MODEL" in text

@@ -21,15 +21,14 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Ints
 from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes, multiply, parts_of, weigh
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import refuse_for_sums
-from rulekit.learners.parameters import number, or_automatic, whole
+from rulekit.learners.parameters import PointSettings, number, or_automatic, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import PointSettings
 from rulekit.learners.sizes.path import ModelPath
 
 LEAST_VOTE = 2.0**-11

@@ -19,7 +19,7 @@ from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
 from rulekit.learners.ltu.growing import FitOptions, chains_of, grown, ranked
 from rulekit.learners.ltu.loss import RIDGES, FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.sizes.contest import Contest
+from rulekit.learners.sizes.choice import Contest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,6 @@ from rulekit.learners.contract import (
     Score,
     find_learner,
     refuse_unable,
-    setting,
 )
 from rulekit.learners.data.classes import refuse_columns
 from rulekit.learners.data.codes import Codes
@@ -51,11 +50,10 @@ from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.models.assembly import deciding_node
 from rulekit.learners.papers.early_boosting import drawn_rows, in_own_order
-from rulekit.learners.parameters import Allowed, check_parameters, value_for, whole
+from rulekit.learners.parameters import Allowed, Settings, SizeSettings, check_parameters, setting, value_for, whole
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import Settings, SizeSettings
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 from rulekit.names import near_names
 from rulekit.tables.table import Table
 

@@ -40,16 +40,14 @@ from rulekit.learners.boosting.stumps import (
     votes_of,
 )
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score, setting
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.data.folds import row_hashes
-from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.folds import mix, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.parameters import TRUTH, number, one_of, or_automatic, whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import TRUTH, SizeSettings, number, one_of, or_automatic, setting, whole
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.tables.table import Table
 

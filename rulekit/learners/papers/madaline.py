@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Frame, Learning, Question, setting
+from rulekit.learners.contract import Frame, Learning, Question
 from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.conditions import recoded
 from rulekit.learners.data.inputs import TrainingData, checked_labels, classes_of
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.recoding import recoded
 from rulekit.learners.data.training_rows import KnownRows, training_data
-from rulekit.learners.learning import Run
+from rulekit.learners.learning import Run, watched
 from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.fit import fit_tree
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs, UnitInput
@@ -40,9 +40,8 @@ from rulekit.learners.papers.madaline_networks import (
     train,
 )
 from rulekit.learners.papers.madaline_steps import train_whole
-from rulekit.learners.parameters import TEXT, number, one_of, whole
+from rulekit.learners.parameters import TEXT, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.watching import watched
 from rulekit.tables.table import Table
 
 

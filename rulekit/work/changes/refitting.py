@@ -18,7 +18,7 @@ from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
 from rulekit.graph.sides import on_the_side_of_the_label
-from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash

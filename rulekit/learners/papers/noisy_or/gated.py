@@ -18,7 +18,7 @@ from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
-from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, Watch, setting
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, Watch
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
@@ -38,7 +38,7 @@ from rulekit.learners.noisy_or.likelihood import Strengths, cells_held
 from rulekit.learners.noisy_or.model import HALF, CausePart, LearnedCauses, NoisyOr, flipped_labels, short
 from rulekit.learners.papers.noisy_or.gated_fit import fit_gated, log_likelihoods, log_negative
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
-from rulekit.learners.parameters import whole
+from rulekit.learners.parameters import setting, whole
 from rulekit.numbers import log_of, probability_of
 from rulekit.schema import FIRST_LEVEL_CODE
 

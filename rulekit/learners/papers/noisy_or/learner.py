@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Question, setting
+from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
@@ -25,7 +25,7 @@ from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinat
 from rulekit.learners.noisy_or.model import LearnedCauses, NoisyOr
 from rulekit.learners.papers.noisy_or.em import best_of_starts
 from rulekit.learners.papers.noisy_or.single_causes import SingleSearch, grown_singly
-from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.parameters import number, one_of, setting, whole
 from rulekit.numbers import strength_of, threshold_between
 
 Goal = Literal["accuracy", "f1", "break-even"]
