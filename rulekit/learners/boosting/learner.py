@@ -41,10 +41,8 @@ _SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 def rounds(question: Question) -> Learning:
     """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
-    weights, votes = (
-        BoostingWeights(problem, question.n_threads),
-        Votes(problem, bool(question.plan), question.n_threads),
-    )
+    weights = BoostingWeights(problem, question.n_threads)
+    votes = Votes(problem, bool(question.plan), question.n_threads)
     cuts, known, bounds = cuts_of(problem, settings.min_rows), known_codes(problem), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()

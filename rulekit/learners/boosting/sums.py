@@ -29,6 +29,12 @@ from rulekit.tables.table import Table
 
 _PART = 1 << 16
 """Rows that one thread takes at a time."""
+FINE = 2.0**-32
+LARGEST_SUM = 2.0**13
+SIGMOID = 2.0  # the scale of the reported probability
+SEVERAL = 2.0**-10  # where the largest of several sums decides, its side of 0 says nothing
+_COARSE = 2.0**-6
+_BITS = 24  # of every sum of the votes of a model, as `on_grid` has it
 
 
 def parts_of(n_rows: int) -> list[slice]:
@@ -102,14 +108,6 @@ def _add_votes(sums: Any, codes: Any, votes: Any, yes: Any) -> None:
 def _add_steps(rounded: Any, codes: Any, steps: Any) -> None:
     for i in range(len(rounded)):
         rounded[i] += steps[codes[i]]
-
-
-FINE = 2.0**-32
-LARGEST_SUM = 2.0**13
-SIGMOID = 2.0  # the scale of the reported probability
-SEVERAL = 2.0**-10  # where the largest of several sums decides, its side of 0 says nothing
-_COARSE = 2.0**-6
-_BITS = 24  # of every sum of the votes of a model, as `on_grid` has it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 
-@dataclass(frozen=True, slots=True)
-class Descent:
+class Descent(NamedTuple):
     """The parameters of Algorithm 1.
 
     n_steps: K. penalty: C, of the sum of absolute weights against the summed log loss. eta, decay: the learning rate is
@@ -77,12 +76,9 @@ def descend(
             birth, fired = np.append(birth, np.full(new, due)), np.append(fired, np.zeros(new, dtype=bool))
         clock = birth if settings.own_clock else np.zeros(len(weights))
         last = min(settings.n_steps, (step // n + 1) * n)
-        step, due = _steps(
-            *(columns, labels, row_weights, order, step, last, due, weights, paid, clock, fired),
-            *(settings.penalty, settings.eta, settings.decay),
-            settings.threshold if settings.at_once else np.inf,
-            settings.squared,
-        )
+        threshold = settings.threshold if settings.at_once else np.inf
+        rows, state = (columns, labels, row_weights, order), (weights, paid, clock, fired)
+        step, due = _steps(rows, state, step, last, due, threshold, settings)
     course.weights = weights
     course.passes.append(_told(step, columns, labels, weights))
     return course
@@ -100,29 +96,15 @@ def _told(step: int, columns: Bools, labels: Floats, weights: Floats) -> tuple[i
 
 
 @compiled
-def _steps(
-    columns: Any,
-    labels: Any,
-    row_weights: Any,
-    order: Any,
-    step: Any,
-    last: Any,
-    due: Any,
-    weights: Any,
-    paid: Any,
-    clock: Any,
-    fired: Any,
-    penalty: Any,
-    eta: Any,
-    decay: Any,
-    threshold: Any,
-    squared: Any,
-) -> Any:
+def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any, settings: Any) -> Any:
     """Steps until the last one, or until a weight that has not fired passes the threshold: the next step, the penalty.
 
     `due` is u, what each weight may have paid so far, and `paid` is q, what it has paid.
     """
+    columns, labels, row_weights, order = rows
+    weights, paid, clock, fired = state
     n, m = columns.shape
+    penalty, eta, decay, squared = settings.penalty, settings.eta, settings.decay, settings.squared
     while step < last:
         row = order[step % n]
         score = 0.0

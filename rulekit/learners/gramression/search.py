@@ -16,6 +16,14 @@ from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _STEPS, _HALVINGS = 100, 30
+_RIDGE = 1e-2
+_BATCH = 40
+_FEW = 6
+_SMALL = 5000
+_GAP = 1e-3
+_PAIRED = 12
+_MOST = 60
+_PENALTIES = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,16 +225,6 @@ def _descend(curvature: Any, slope: Any, penalties: Any, own: Any, moved: Any) -
                 largest = max(largest, abs(change) * c**0.5)
         if largest < 1e-10:
             break
-
-
-_RIDGE = 1e-2
-_BATCH = 40
-_FEW = 6
-_SMALL = 5000
-_GAP = 1e-3
-_PAIRED = 12
-_MOST = 60
-_PENALTIES = 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)

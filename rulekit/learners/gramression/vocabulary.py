@@ -26,6 +26,11 @@ from rulekit.learners.data.problem import HOLDS, Problem
 from rulekit.learners.gramression.grammar import Grammar, Language
 from rulekit.learners.sums_of_rows.kernels import compiled
 
+MOST_FEATURES = 20_000
+MOST_BYTES = 2**29
+_BYTES = 64
+"""Bytes of a feature whose sums are looked up in tables that fit the cache together."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
@@ -98,12 +103,6 @@ def _joined(every: bool, nodes: list[Node]) -> Node:
     if len(kept) < 2:
         return kept[0] if kept else neutral
     return And(kept) if every else Or(kept)
-
-
-MOST_FEATURES = 20_000
-MOST_BYTES = 2**29
-_BYTES = 64
-"""Bytes of a feature whose sums are looked up in tables that fit the cache together."""
 
 
 def literals_of(formula: Sentence) -> int:

@@ -35,6 +35,12 @@ from rulekit.schema import MISSING_CODE
 
 _DOUBT = 16.0  # times what doubles tell apart
 MOST_CONDITIONS = 10
+_TURN = 0.125  # of the length of the weights
+_SMALL = 32  # largest whole numbers that are tried one by one, each with some lengths of the weights
+_OFFSETS = (0.0, -0.25, 0.25, 0.4)
+_MOST_BITS = 44
+_FURTHER = 8.0  # how much larger numbers are looked for, that sums may fit a single
+_NEAREST, _ADDED = 2048, 512
 
 
 def exact_units(
@@ -165,13 +171,6 @@ def _minimal(points: Bools) -> Bools:
 
 
 # Rounded weights and columns -------------------------------------------------------------------------------------
-
-_TURN = 0.125  # of the length of the weights
-_SMALL = 32  # largest whole numbers that are tried one by one, each with some lengths of the weights
-_OFFSETS = (0.0, -0.25, 0.25, 0.4)
-_MOST_BITS = 44
-_FURTHER = 8.0  # how much larger numbers are looked for, that sums may fit a single
-_NEAREST, _ADDED = 2048, 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)

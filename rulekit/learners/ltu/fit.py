@@ -21,6 +21,23 @@ from rulekit.learners.ltu.loss import RIDGES, FitRows, TreeTraining, refined, so
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.sizes.choice import Contest
 
+_LOGISTIC_RIDGES = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
+_SCREENS, _MOST_INPUTS = (20, 60), 120
+"""So many inputs of those that tell most are kept; all of them are tried too where there are no more than that."""
+_MOST_IN_CHAIN = 4
+_FINALISTS = 2
+"""Trees of each number of units whose weights are eliminated."""
+_BEAT = 1.5
+"""Standard errors by which a tree must err less on held-out rows than logistic regression."""
+_SAMPLE = 10_000
+"""Rows that candidates are looked for on; what is chosen is fitted to all."""
+_FEWER_STEPS_ABOVE = 100_000
+"""Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
+_SHARE, _FEW = 0.2, 30  # of the weights dropped in a round; of so few weights one is
+_HOPELESS = 4.0  # standard errors beyond what is allowed
+_TRIED = 4  # changes of a tree
+_MANY = 4.0  # rows that a distinct one stands for
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judges:
@@ -86,19 +103,7 @@ def _choice(n: float, k: float) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0.0) + 1)
 
 
-_LOGISTIC_RIDGES = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
-_SCREENS, _MOST_INPUTS = (20, 60), 120
-"""So many inputs of those that tell most are kept; all of them are tried too where there are no more than that."""
-_MOST_IN_CHAIN = 4
-_FINALISTS = 2
-"""Trees of each number of units whose weights are eliminated."""
-_BEAT = 1.5
-"""Standard errors by which a tree must err less on held-out rows than logistic regression."""
-_SAMPLE = 10_000
-"""Rows that candidates are looked for on; what is chosen is fitted to all."""
 DEFAULT_OPTIONS = FitOptions()
-_FEWER_STEPS_ABOVE = 100_000
-"""Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
 
 
 def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
@@ -129,10 +134,6 @@ def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
 
 
-_SHARE, _FEW = 0.2, 30
-_HOPELESS = 4.0
-
-
 def sparser(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callable[[], None]) -> Iterator[LTUTree]:
     """Ever sparser trees: a fifth of the weights is dropped in a round, of few weights one."""
     quick = replace(training, steps=40, tolerance=1e-4)
@@ -155,9 +156,6 @@ def eliminated(candidate: TreeCandidate, judges: Judges, margin: float, check: C
         if not judges.allowed(path[-1], least, margin + _HOPELESS):
             break
     return judges.chosen(path, margin)
-
-
-_TRIED = 4
 
 
 def pruned(
@@ -267,9 +265,6 @@ def fit_tree(
         steps = [search.judges.chosen(search.found, options.smaller)]
     trees = tuple(_refitted(step, every) for step in steps)
     return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
-
-
-_MANY = 4.0
 
 
 def _parted(rows: FitRows, rng: np.random.Generator) -> tuple[FitRows, FitRows]:

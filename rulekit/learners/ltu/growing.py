@@ -26,6 +26,14 @@ _BLOCK = 1 << 16
 _NOTHING = 1e-12
 _PARTNERS = 12  # inputs of which it counts that another one has second moments with them
 _DEVIATION, _DIRECTIONS = 3.0, 5  # of the first units
+_BINS = 512
+_WRONG = 4.0
+_CHANCE = 2.0
+"""Nats: a split that means nothing tells more in one case of twenty."""
+_HEATS = ((20, 0.5, 3), (40, 0.0, 2))
+"""So many steps, after which this share of the starts of each kind is kept, and at least so many."""
+_HEAT_ROWS = 3_000
+_SPREAD = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +144,6 @@ def best_unit(rows: FitRows, training: TreeTraining, check: Callable[[], None]) 
     return None if np.isinf(entropy[chosen]) else units[chosen]
 
 
-_BINS = 512
-
-
 def entropies(yes: Floats, no: Floats) -> Floats:
     """The entropy of the labels of groups with so many rows of either label, times their rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -242,9 +247,6 @@ def grown(
     return growing.tree if growing.units else None
 
 
-_WRONG = 4.0
-
-
 def _open_sides(tree: LTUTree, rows: FitRows, held: FitRows) -> list[_Side]:
     ends, yes = tree.shape.ends(rows.fires(tree.weights, tree.biases))
     held_ends, held_yes = tree.shape.ends(held.fires(tree.weights, tree.biases))
@@ -263,19 +265,10 @@ def _fires(rows: FitRows, unit: Floats) -> Bools:
     return rows.fires(unit[None, :-1], unit[-1:])[:, 0]
 
 
-_CHANCE = 2.0
-"""Nats: a split that means nothing tells more in one case of twenty."""
-
-
 def _tells(rows: FitRows, unit: Floats) -> bool:
     yes = np.array([rows.weights @ rows.targets])
     before = float(entropies(yes, rows.total - yes)[0])
     return before - float(split_entropy(rows, _fires(rows, unit)[None])[0]) > _CHANCE
-
-
-_HEATS = ((20, 0.5, 3), (40, 0.0, 2))
-"""So many steps, after which this share of the starts of each kind is kept, and at least so many."""
-_HEAT_ROWS = 3_000
 
 
 def chain(points: Numbers, flipped: bool, size: int) -> LTUTree:
@@ -316,9 +309,6 @@ def _best(losses: Floats, flipped: Bools, count: int) -> Bools:
         own = np.flatnonzero(flipped == kind)
         kept[own[np.argsort(losses[own], kind="stable")[:count]]] = True
     return kept
-
-
-_SPREAD = 1.5
 
 
 def _starts_of_chains(rows: FitRows, size: int, flipped: Bools, rng: np.random.Generator) -> Numbers:

@@ -24,6 +24,8 @@ from rulekit.learners.data.folds import fold_of_rows, mix, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
+_PARTS = 4
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitInput:
@@ -113,9 +115,6 @@ def _inputs_of(column: BinnedColumn, counts: Floats, cut: bool) -> list[tuple[Fl
     if counts[MISSING_CODE] and known.any():
         conditions.append(codes == MISSING_CODE)
     return [(values, True) for values in numbers] + [(holds.astype(np.float64), False) for holds in conditions]
-
-
-_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

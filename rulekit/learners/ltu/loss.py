@@ -31,6 +31,11 @@ _MOST_TRIALS = 12
 _AGES = np.arange(_HISTORY)
 _NOT_OLDER = np.array([(_AGES[:, None] - k - 1) % _HISTORY <= (_AGES - k - 1) % _HISTORY for k in range(_HISTORY)])
 """By the newest place k: which pairs of places [h, h] are in the order in which they were written."""
+_BLOCK_NUMBERS = 1 << 16
+_LEAST = 1e-6
+_FEW = 64
+RIDGES = (1e-3, 1e-4)
+"""Those that are tried for trees."""
 
 
 @dataclass(slots=True, eq=False)
@@ -194,10 +199,6 @@ def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradie
     return finished | (accepted & (state.slope > -1e-14))
 
 
-_BLOCK_NUMBERS = 1 << 16
-_LEAST = 1e-6
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FitRows:
     """inputs [n, d], targets [n]: the share of rows of label 1, weights [n]: how many rows each stands for."""
@@ -259,7 +260,6 @@ class FitRows:
         return FitRows(self.inputs[first], yes / weights, weights)
 
 
-_FEW = 64
 _ODD, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -369,10 +369,6 @@ class TreeLoss:
         off = says - wanted
         weighted = off * shares
         return np.einsum("ij,ij->i", off, weighted).astype(np.float64), 2 * weighted
-
-
-RIDGES = (1e-3, 1e-4)
-"""Those that are tried for trees."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ from rulekit.simplification.sums import dead_terms, join_terms, threshold_logic
 
 Writing = Callable[[Shape, Sequence[Node]], Node]
 """How a tree is written as a Boolean rule over the nodes of its units [m]."""
+_GRID = 2.0**-10
+_BITS, _STEPS = 5, 50
 
 
 def nested(shape: Shape, units: Sequence[Node]) -> Node:
@@ -58,9 +60,6 @@ def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> No
     for law in (dead_terms, threshold_logic, degenerate_at_least, join_terms):
         node = law(node, context)
     return node
-
-
-_GRID = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +179,6 @@ def candidate_of(
 
 
 # Several classes --------------------------------------------------------------------------------------------------
-
-_BITS, _STEPS = 5, 50
 
 
 def compare_units(runs: Sequence[Run]) -> None:

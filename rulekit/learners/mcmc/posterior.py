@@ -24,6 +24,8 @@ from rulekit.learners.data.conditions import simple_conditions
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.models.rule_sets import Clause
 
+_MOST_BITS = 1 << 30
+
 
 def bits_of(truth: Bools) -> int:
     """Truth values [n] as an integer, the first the lowest bit."""
@@ -102,7 +104,6 @@ class RowBits:
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """The strengths of noisy clauses and of the leak."""
 
-_MOST_BITS = 1 << 30
 Clauses = tuple[tuple[int, ...], ...]
 
 

@@ -28,6 +28,10 @@ from rulekit.sampling.walks import Below, Chain, Drawn, along, kept
 _LONGEST = 3
 """Literals of a clause that is drawn as a whole."""
 _WAYS = (-20, -5, -1, 1, 5, 20)
+_TOGETHER = 500
+"""Steps of a walk before the next one has its turn."""
+_FLAT, _FEW = 0.3, 500.0
+"""The least power of a walk beside another one: this, or that of which so many rows are left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,11 +143,6 @@ KINDS: tuple[Callable[[RuleMoves, WalkedRules, Below], Drawn[WalkedRules]], ...]
     RuleMoves.strength,
 )
 
-
-_TOGETHER = 500
-"""Steps of a walk before the next one has its turn."""
-_FLAT, _FEW = 0.3, 500.0
-"""The least power of a walk beside another one: this, or that of which so many rows are left."""
 
 Part = TypeVar("Part", tuple[int, ...], int, Clauses)
 Kind = TypeVar("Kind")

@@ -9,15 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rulekit.learners.contract import (
-    Ability,
-    Candidate,
-    Kind,
-    Learning,
-    OutOfTimeError,
-    Question,
-    Variants,
-)
+from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfTimeError, Question, Variants
 from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData

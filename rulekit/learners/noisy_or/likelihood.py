@@ -33,6 +33,11 @@ STRONGEST = -float(np.log1p(-(1.0 - 1e-12)))
 """No strength is above that of the probability 1 - 1e-12: every algorithm stops there."""
 _BITS = 50  # of the exact sums
 _FINE = 2.0**40  # coarser than what exp and log differ by between platforms
+LEAK_FLOOR = 1e-9
+"""The leak is never below it, so that every positive row has a likelihood; it costs so much a negative row."""
+_LONGEST = 5.0
+_FULL_EVERY = 10
+_LARGE, _SMALL = 1e12, 1e-3
 
 
 def cells_held(held: Sequence[Bools], n: int) -> csr_array:
@@ -142,14 +147,6 @@ def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
-
-
-LEAK_FLOOR = 1e-9
-"""The leak is never below it, so that every positive row has a likelihood; it costs so much a negative row."""
-
-_LONGEST = 5.0
-_FULL_EVERY = 10
-_LARGE, _SMALL = 1e12, 1e-3
 
 
 # Coordinate descent --------------------------------------------------------------------------------------------------

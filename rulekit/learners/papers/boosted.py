@@ -19,14 +19,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import (
-    LEAST_VOTE,
-    BoostingWeights,
-    Bounds,
-    noted_rounds,
-    vote_of,
-    weight_of,
-)
+from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of, weight_of
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID, share_of_votes
 from rulekit.learners.contract import (
@@ -64,6 +57,7 @@ BASE = Allowed(
 _WRITTEN = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)  # a word as entry points have it: noisy-or
 _ITS_OWN = {"stopping", "n_folds", "parsimony", "points", "start", "freeze", *(item.name for item in fields(Settings))}
 """What is said of the whole model, and not of its parts."""
+_GRID = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +137,6 @@ def _given(learner: RuleLearner) -> tuple[RuleLearner, dict[str, Any]]:
     return learner, {name: value for name, value in values.items() if value is not learner.parameters[name].default}
 
 
-_GRID = 2.0**-10
 _ANSWERS = np.array([-1.0, 1.0])
 
 
@@ -169,10 +162,7 @@ class BoostedClassifier(AdaBoostStumpClassifier):
     estimator = ""
     settings = BoostedSettings
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        (
-            *("missing", "categories", "memory", "several", "ranked", "weights"),
-            *("monotone", "missing_never_helps"),
-        )
+        (*("missing", "categories", "memory", "several", "ranked", "weights"), *("monotone", "missing_never_helps"))
     )
 
     def check(self, settings: BoostedSettings) -> None:
@@ -197,7 +187,35 @@ class BoostedClassifier(AdaBoostStumpClassifier):
         ]
 
     def learn(self, question: Question) -> Learning:
-        return learned_rounds(question)
+        """The votes after each round, until a model makes no error or is no better than guessing."""
+        problem, settings, base = question.problem, question.settings, question.plan
+        assert isinstance(base, BaseLearner)
+        weights, bounds = BoostingWeights(problem), Bounds()
+        rng = np.random.default_rng((question.seed, question.index))
+        found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
+        order = in_own_order(problem, question.seed)
+        for size in range(1, int(settings.n_estimators) + 1):
+            question.watch.check()
+            whole = weights.whole()
+            shown = weights.coarse()
+            if settings.draws is not None:
+                shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
+            model = base.learned(problem, shown, question).model
+            codes = _decided(model, question).view(np.uint8)
+            right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
+            answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
+            vote = round(vote_of(answers.error) / _GRID) * _GRID
+            if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
+                return None
+            found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
+            sums += (vote * _ANSWERS)[codes]
+            z = weights.turn(answers, codes, vote)
+            said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
+            wrong = weight_of(problem, (sums > 0.0) != (problem.labels == 1))
+            yield Candidate(size, weights.loss, wrong, found, said=said)
+            if answers.wrong == 0:
+                return None
+        return None
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Note the rounds, of whose votes the theorem speaks."""
@@ -269,37 +287,6 @@ def _condition(node: Node) -> tuple[Node, bool, bool]:
     if condition.family is not Family.BOOLEAN:
         return node, False, True
     return condition, node.score.bias > node.threshold, node.score.bias + weight > node.threshold
-
-
-def learned_rounds(question: Question) -> Learning:
-    """The votes after each round, until a model makes no error or is no better than guessing."""
-    problem, settings, base = question.problem, question.settings, question.plan
-    assert isinstance(base, BaseLearner)
-    weights, bounds, rng = BoostingWeights(problem), Bounds(), np.random.default_rng((question.seed, question.index))
-    found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
-    order = in_own_order(problem, question.seed)
-    for size in range(1, int(settings.n_estimators) + 1):
-        question.watch.check()
-        whole = weights.whole()
-        shown = weights.coarse()
-        if settings.draws is not None:
-            shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
-        model = base.learned(problem, shown, question).model
-        codes = _decided(model, question).view(np.uint8)
-        right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
-        answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
-        vote = round(vote_of(answers.error) / _GRID) * _GRID
-        if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
-            return None
-        found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
-        sums += (vote * _ANSWERS)[codes]
-        z = weights.turn(answers, codes, vote)
-        said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
-        wrong = weight_of(problem, (sums > 0.0) != (problem.labels == 1))
-        yield Candidate(size, weights.loss, wrong, found, said=said)
-        if answers.wrong == 0:
-            return None
-    return None
 
 
 def _decided(model: Model, question: Question) -> Bools:

@@ -51,6 +51,8 @@ from rulekit.learners.parameters import TRUTH, SizeSettings, number, one_of, or_
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.tables.table import Table
 
+_MORE_ERROR = 1e-4  # what the code of the source adds to the error, so that a vote is finite
+
 
 def judged(problem: Problem, weights: Ints, where: int | None, votes: Floats, answers: Floats | None = None) -> Stump:
     """A stump with the weight [n] of the rows on which it is right and wrong; answers: the votes that rows get."""
@@ -177,9 +179,6 @@ def _condition(stump: Stump, frame: Frame) -> Node:
     if stump.column is None:
         return TRUE if stump.votes[0] > 0.0 else FALSE
     return condition_node(frame.columns[stump.column], stump.votes > 0.0)
-
-
-_MORE_ERROR = 1e-4  # what the code of the source adds to the error, so that a vote is finite
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,10 @@ from rulekit.learners.sums_of_rows.kernels import compiled
 
 _FEW, _TIMES, _MOST = 100_000, 8, 10_000_000
 """A pass shows 100,000 rows, or each row eight times, and at most 10 million; of more each in proportion."""
+_START = 0.1
+"""Weights of back-propagation begin between it and its negative, which the paper does not say."""
+_RATE, _MOMENTUM = 1.0, 0.5
+_L2, _ITERATIONS = 1e-4, 100
 
 
 def shown_times(weights: Floats) -> Ints:
@@ -86,11 +90,6 @@ FitUnit = Callable[[Floats, Bools, Floats, np.random.Generator], tuple[Floats, f
 
 The unit fires where bias + weights @ inputs >= 0, which is to be the rows whose label is true.
 """
-
-_START = 0.1
-"""Weights of back-propagation begin between it and its negative, which the paper does not say."""
-_RATE, _MOMENTUM = 1.0, 0.5
-_L2, _ITERATIONS = 1e-4, 100
 
 
 def fit_backprop(

@@ -19,6 +19,9 @@ from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.papers.ltu_trees import as_signs, of_complements, of_signs, random_orders, with_complements
 from rulekit.learners.papers.madaline_steps import Steps, UnitWeights, Wiring, margins_of, present
 
+_LARGEST = 1e60
+"""No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""
+
 
 def useless_unit(
     shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None, turning: bool = False
@@ -142,8 +145,6 @@ def _grafted(shape: Shape, unit: int, end: int) -> tuple[Shape, Ints]:
     return Shape.of(*([number[int(child)] for child in side[order]] for side in (left, right))), np.array(order)
 
 
-_LARGEST = 1e60
-"""No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""
 _NO_TABLE = np.ones(1)
 
 

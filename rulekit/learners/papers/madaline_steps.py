@@ -25,6 +25,9 @@ from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.papers.ltu_trees import are_conditions, of_complements, random_orders, with_complements
 from rulekit.learners.sums_of_rows.kernels import compiled
 
+_START = 0.1
+_RATE, _MOMENTUM = 1.0, 0.5  # as of a single unit
+
 
 class Wiring(NamedTuple):
     """The children and ways of a shape: left, right [m]; ways [m, m]."""
@@ -149,10 +152,6 @@ def _move(k: int, up: bool, inputs: Floats, row: int, state: UnitWeights, steps:
             state.ups[k, i] -= 1
             state.downs[k, i] -= 1
         state.weights[k, i] = steps.rises[state.ups[k, i]] * steps.falls[state.downs[k, i]]
-
-
-_START = 0.1
-_RATE, _MOMENTUM = 1.0, 0.5  # as of a single unit
 
 
 def train_whole(

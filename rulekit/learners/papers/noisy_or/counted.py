@@ -40,6 +40,9 @@ _NO_CHANCE = 1e-7
 """What acts less often is no cause."""
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""
+_FIRST = 0.1  # of a cause that is new
+_MOST_RATIO = 1e12
+_BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,9 +200,6 @@ class CountedSearch:
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
 """The probabilities that a further cause is tried with."""
-_FIRST = 0.1  # of a cause that is new
-_MOST_RATIO = 1e12
-_BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True)

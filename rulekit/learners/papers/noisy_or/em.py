@@ -27,6 +27,7 @@ from rulekit.learners.noisy_or.likelihood import STRONGEST, Incidence, Strengths
 
 LARGEST = 1.0 - 1e-12
 """No probability is above it, as no strength is above STRONGEST."""
+_SETTLED = 1e-4  # nats by which an iteration must raise the objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,9 +115,6 @@ def best_of_starts(
 
 
 # Missing cells -------------------------------------------------------------------------------------------------------
-
-
-_SETTLED = 1e-4  # nats by which an iteration must raise the objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,6 +50,7 @@ _SINGLE = Breadth(literals=1, conjunctions=1)
 _NOTHING = FittedCauses((), (), 0.0)
 
 JointCauses = Sequence[JointCause]
+_LEAST_LEAK = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,9 +171,6 @@ def _begun(causes: JointCauses, start: FittedCauses, first: int, k: int) -> Stre
 def _kept(causes: JointCauses, strengths: Floats, leak: float) -> FittedCauses:
     kept = np.flatnonzero(strengths > _LEAST).tolist()
     return FittedCauses(tuple(causes[i] for i in kept), tuple(float(strengths[i]) for i in kept), leak)
-
-
-_LEAST_LEAK = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,13 +28,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.model import HALF, StrongCauses, bits_of, short
-from rulekit.learners.papers.noisy_or.counted import (
-    CountedCauses,
-    CountedRows,
-    CountedSearch,
-    Expected,
-    weight_by_code,
-)
+from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedRows, CountedSearch, Expected, weight_by_code
 from rulekit.numbers import probability_of
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
