@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -136,7 +136,6 @@ def share_of_votes(total: Node, rows: Table, votes: float) -> Floats:
     return np.asarray(evaluate_nodes([total], rows)[total]) / (votes or 1.0)
 
 
-@dataclass(slots=True, eq=False)
 class Votes:
     """Stumps with their votes, which are multiples of FINE, and their sums [n] on the rows of a problem.
 
@@ -145,24 +144,13 @@ class Votes:
     vote but 0.
     """
 
-    problem: Problem
-    searched: bool
-    n_threads: int = 1
-    stumps: list[tuple[Stump, float]] = field(default_factory=list)
-    sums: Floats = field(default_factory=lambda: np.zeros(0))
-    step: float = SEVERAL
-    rounded: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    points: dict[int, Floats] = field(default_factory=dict)
-    bias: float = 0.0
-    votes: float = 0.0
-    largest: float = 0.0
-    least: float = math.inf
-
-    def __post_init__(self) -> None:
-        n = len(self.problem.labels)
-        self.sums = np.zeros(n)
-        if self.searched:
-            self.step, self.rounded = _COARSE, np.zeros(n, dtype=np.int32)
+    def __init__(self, problem: Problem, searched: bool, n_threads: int = 1) -> None:
+        n = len(problem.labels)
+        self.problem, self.searched, self.n_threads = problem, searched, n_threads
+        self.stumps, self.points = list[tuple[Stump, float]](), dict[int, Floats]()
+        self.step = _COARSE if searched else SEVERAL
+        self.sums, self.rounded = np.zeros(n), np.zeros(n if searched else 0, dtype=np.int32)
+        self.bias, self.votes, self.largest, self.least = 0.0, 0.0, 0.0, math.inf
 
     @property
     def card(self) -> Boosted:

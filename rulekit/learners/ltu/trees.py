@@ -89,16 +89,12 @@ class Shape:
     @cached_property
     def gates(self) -> Ints:
         """The conjunctions [len(yes), m] of the network: 1 where a unit must fire, -1 where it must not."""
-        found = self.ways[self.yes].copy()
-        found[np.arange(len(self.yes)), self.yes] = 1
-        return found
+        return self.ways[self.yes] + np.eye(self.size, dtype=np.int64)[self.yes]
 
     @cached_property
     def contrary_gates(self) -> Ints:
         """The same of the rows that are answered by no [len(no), m]."""
-        found = self.ways[self.no].copy()
-        found[np.arange(len(self.no)), self.no] = -1
-        return found
+        return self.ways[self.no] - np.eye(self.size, dtype=np.int64)[self.no]
 
     def ends(self, fires: Bools) -> tuple[Ints, Bools]:
         """Where rows are answered and by what [n]; fires [n, m]: which units fire on which rows."""

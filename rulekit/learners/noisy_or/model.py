@@ -140,7 +140,7 @@ class NoisyOrPlan:
     kind: of the classes; columns: how many the table has (ranked classes have a further one, of the ranks); missing
     [columns]: which have missing cells; families: what is compared, the first where nothing is; apart
     [columns, columns]: which may not stand in one cause; known: of ranked classes what was learned of a cut from some
-    rows, which the questions share.
+    rows, which the questions share; counts [n_classes]: those that the classes are, of a learner of counts.
     """
 
     kind: Kind
@@ -150,6 +150,7 @@ class NoisyOrPlan:
     n_classes: int
     apart: Bools
     known: dict[bytes, list[Any]] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,6 @@ class CountSettings(SizeSettings):
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountingPlan(NoisyOrPlan):
-    """counts [n_classes]: those that the classes are."""
-
-    counts: tuple[int, ...] = ()
-
-
 class NoisyCounts(TunedNoisyOrs):
     """Counts of causes that act, and parities; see NoisyCountClassifier."""
 
@@ -76,9 +69,7 @@ class NoisyCounts(TunedNoisyOrs):
             why = f"counts up to {counts[-1]} and {settings.max_causes} causes are more than {MOST_BITS} hidden bits"
             raise InputError(why, where="max_causes", fix="cut the counts off at a smaller one, or lower it")
         found = super().prepare(problem, questions, data, classes)
-        shared = {field.name: getattr(found[0].plan, field.name) for field in fields(NoisyOrPlan)}
-        plan = CountingPlan(**shared, counts=counts)
-        return [replace(question, plan=plan) for question in found]
+        return [replace(question, plan=replace(question.plan, counts=counts)) for question in found]
 
     def nothing(self, question: Question) -> Candidate:
         """The share of the odd rows; the leak alone, which is the same for all counts."""
@@ -108,7 +99,7 @@ class NoisyCounts(TunedNoisyOrs):
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan: CountingPlan = question.plan
+        plan: NoisyOrPlan = question.plan
         problem, known = question.problem, plan.known
         key = fingerprint(problem, -1)
         if key not in known:
