@@ -19,8 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Ints
-from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
-from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes, multiply, parts_of, weigh
+from rulekit.learners.boosting.stumps import (
+    FINE,
+    LARGEST_SUM,
+    Stump,
+    Votes,
+    best_stump,
+    cuts_of,
+    known_codes,
+    multiply,
+    parts_of,
+    weigh,
+)
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData

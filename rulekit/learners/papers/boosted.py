@@ -20,8 +20,7 @@ from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of, weight_of
-from rulekit.learners.boosting.stumps import Stump
-from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID, share_of_votes
+from rulekit.learners.boosting.stumps import LARGEST_SUM, SIGMOID, Stump, share_of_votes
 from rulekit.learners.contract import (
     Ability,
     Candidate,

@@ -31,7 +31,10 @@ from rulekit.learners.boosting.learner import (
     weight_of,
 )
 from rulekit.learners.boosting.stumps import (
+    FINE,
+    LARGEST_SUM,
     Stump,
+    Votes,
     best_stump,
     cuts_of,
     first_code,
@@ -39,7 +42,6 @@ from rulekit.learners.boosting.stumps import (
     leads_by_code,
     votes_of,
 )
-from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes

@@ -33,7 +33,7 @@ from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
-from rulekit.learners.papers.noisy_or.single_causes import sums_of_causes
+from rulekit.learners.papers.noisy_or.learner import sums_of_causes
 from rulekit.numbers import probability_of
 
 _NO_CHANCE = 1e-7

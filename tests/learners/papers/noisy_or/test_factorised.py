@@ -27,7 +27,7 @@ from rulekit.learners.papers.noisy_or.factorised import (
     em_step,
     expectation_maximisation,
 )
-from rulekit.learners.papers.noisy_or.noisy_parity import parity_expectation
+from rulekit.learners.papers.noisy_or.noisy_counts import parity_expectation
 
 Function = Callable[[Sequence[int]], int]
 FAMILIES: dict[str, tuple[Callable[[int, int], Factorisation], Function, Callable[[int, int], int]]] = {
