@@ -27,6 +27,7 @@ from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.parameters import (
     PointSettings,
     StartSettings,
+    bins,
     number,
     or_automatic,
     setting,
@@ -134,7 +135,7 @@ class AdditiveRulesSettings(PointSettings, StartSettings):
     )
     beam: int = setting(5, whole(1), "rules that are kept while one more literal is looked for")
     polish: int = setting(2, whole(0), "times that all rules are looked at once more when the last one is found")
-    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(128)
     freeze: Any = setting(
         "all",
         words_or_list("all", "none"),

@@ -23,7 +23,6 @@ from rulekit.learners.contract import Frame
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
-from rulekit.learners.models.giving_points import totals_of
 from rulekit.tables.table import Table
 
 FINE = 2.0**-32
@@ -42,7 +41,7 @@ class Boosted(ScoreCard):
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
         """The votes for yes less those for no [n]."""
-        return totals_of(self.terms(), codes, n_rows)
+        return self.terms().totals(codes, n_rows)
 
     def shares(self, frame: Frame, rows: Table) -> Floats:
         """The same of rows of a table [n], as a share of all votes."""

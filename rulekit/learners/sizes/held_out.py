@@ -239,7 +239,7 @@ def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem,
     found = np.zeros((2, places))
     if not path:
         missed = 0 if training.share > 0.5 else 1
-        found[missed] = float(held.weights[held.labels == missed].sum()) * held.weight_unit
+        found[missed] = held.weight_of(held.labels == missed)
         return found
     wrong = [(0, 0)] * len(path)
     for rows, codes in held.codes.parts(len(held.labels)):

@@ -18,7 +18,7 @@ from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearc
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.papers.noisy_or.noisy_add import NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.noisy_parity import NoisyParity, grown_parities
-from rulekit.learners.parameters import SizeSettings, number, setting, whole
+from rulekit.learners.parameters import SizeSettings, bins, number, setting, whole
 
 MOST_BITS = 200
 """Hidden bits of one model, which every target takes."""
@@ -35,7 +35,7 @@ class CountSettings(SizeSettings):
     )
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
     threshold: Aim = AIM
-    max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
