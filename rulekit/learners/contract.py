@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rulekit.learners.data.codes import Codes
     from rulekit.learners.data.folds import InOrder
     from rulekit.learners.data.problem import Problem
-    from rulekit.learners.rule_learner import RuleLearner
     from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
@@ -248,7 +247,7 @@ def find_estimator(name: str) -> Any:
     return loaded(EntryPoint(name, learner.estimator, GROUP))
 
 
-def refuse_unable(learner: type[RuleLearner], parameters: Mapping[str, Any], prefix: str = "") -> None:
+def refuse_unable(learner: Any, parameters: Mapping[str, Any], prefix: str = "") -> None:
     """Raises InputError where a parameter that is set asks for what the learner cannot, before any row is read.
 
     prefix: what stands before the name of a parameter in the message, "--" for the options of a command.

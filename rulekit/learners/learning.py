@@ -13,20 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
-from rulekit.learners.contract import (
-    Candidate,
-    OutOfTimeError,
-    Question,
-    Stopped,
-    Variants,
-    Watch,
-)
+from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
@@ -35,9 +28,6 @@ from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
 from rulekit.views import notebook
-
-if TYPE_CHECKING:
-    from rulekit.learners.rule_learner import RuleLearner
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
@@ -139,7 +129,7 @@ class Run:
         return self.course.candidates
 
 
-def learn_all(learner: RuleLearner, questions: Sequence[Question], plan: LearningPlan) -> tuple[list[Run], Stopped]:
+def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -> tuple[list[Run], Stopped]:
     """Learn every question; says what stopped the learning early."""
     runs: list[Run] = []
     stopped: Stopped = ""
@@ -169,7 +159,7 @@ def _in_step(questions: Sequence[Question]) -> int:
 class _QuestionGroup:
     """Questions that are learned in step."""
 
-    learner: RuleLearner
+    learner: Any
     questions: Sequence[Question]
     plan: LearningPlan
     in_step: bool

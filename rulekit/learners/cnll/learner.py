@@ -121,9 +121,7 @@ class CNLLSettings(StartSettings):
     backfit: int = setting(3, whole(0), "every so many steps, better conditions for all bits (0: never)")
     max_bins: Any = bins(64)
     min_rows: Any = setting(
-        "auto",
-        or_automatic(number(0)),
-        "least weight of rows on either side of a condition (auto: 5, or less)",
+        "auto", or_automatic(number(0)), "least weight of rows on either side of a condition (auto: 5, or less)"
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.sums_of_rows.histograms import class_totals
 from rulekit.tables.labels import parse_cost
 from rulekit.tables.table import absent
-
-if TYPE_CHECKING:
-    from rulekit.learners.rule_learner import RuleLearner
 
 
 def prices_of(learner: str, cost: Any, classes: tuple[ClassLabel, ...], order: Sequence[int]) -> Floats:
@@ -189,7 +186,7 @@ def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tu
     return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
 
 
-def refuse_columns(learner: type[RuleLearner], data: TrainingData, ranked: bool = False) -> None:
+def refuse_columns(learner: Any, data: TrainingData, ranked: bool = False) -> None:
     """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
     name, can = learner.estimator_name(), learner.abilities
     if len(data.classes) > 2 and ("ranked" if ranked else "several") not in can:

@@ -82,7 +82,8 @@ class Cards:
         Most rows have no points of a column, and neither has what no row has: a missing value, an unseen level.
         """
         problem = question.problem
-        columns = [j for j in columns if _has_few_levels(problem.columns[j])]
+        few = [each.ordered or each.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS for each in problem.columns]
+        columns = [j for j in columns if few[j]]
         rows = evenly_spread(len(problem.labels), _LOOKED_AT)
         part, most = problem if rows is None else problem.take(rows), len(columns)
         held = [codes_of(covered(rule, part.codes, len(part.labels))) for rule in rules]
@@ -123,10 +124,6 @@ class Cards:
             return last.model.terms()
         share = min(max(problem.share, _LEAST), 1.0 - _LEAST)
         return Terms((), {}, float(np.log(share / (1.0 - share))))
-
-
-def _has_few_levels(column: BinnedColumn) -> bool:
-    return column.ordered or column.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS
 
 
 def _rule_column(k: int, monotone: Literal[0, 1]) -> BinnedColumn:

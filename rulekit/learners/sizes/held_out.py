@@ -142,9 +142,7 @@ def fold_of(
     loss = None if variants is None else variants.loss
     of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
 
-    def measured(
-        make: Callable[[], Sequence[Candidate]] | None,
-    ) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
+    def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
         if make is None:
             return (), np.zeros((2, 0)), np.zeros(0), np.zeros(0)
         path = make()
