@@ -48,7 +48,7 @@ def check(
       rulekit check rules.txt --json
       rulekit check --sentence "exists x, y, z: E(x, y) and E(y, z) and E(z, x)" --graph E
     """
-    from rulekit.audit.checks.check_lines import check_lines
+    from rulekit.audit.checks.checking import check_lines
     from rulekit.shown.lines import wrapped
     from rulekit.work.models import check, tendency
 

@@ -9,22 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.kept_promises import verdicts
-from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.kept_promises import Searches, verdicts
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Parity
 from rulekit.audit.figures.metrics import Figures, TimeBlock, measured, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
-from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows
-from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, with_threshold
+from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
-from rulekit.graph.nodes import Above
+from rulekit.graph.nodes import Above, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
-from rulekit.graph.traversal import topological
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, read_for_model

@@ -11,10 +11,10 @@ import numpy as np
 
 from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION
 from rulekit.audit.figures.metrics import Figures
-from rulekit.graph.ladder_models import RARE
-from rulekit.graph.language.readable import counted, listed, percent
+from rulekit.graph.language.words import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.graph.variants import RARE
 from rulekit.shown.outline import Words
 from rulekit.shown.promises import promises
 from rulekit.tables.labels import LabelledTable
@@ -22,7 +22,7 @@ from rulekit.work.best_rule import BestRule, best_rule
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines
-    from rulekit.graph.ladder import Ladder
+    from rulekit.graph.model_parts import Ladder
     from rulekit.work.start import GivenStart
 
 HARDLY = 0.5

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
-from rulekit.graph.ladder_models import resized
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
+from rulekit.graph.variants import resized
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import Artifact, find_target
 from rulekit.work.changes.hand_edits import after_simplification

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError, reason_of
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -124,7 +124,7 @@ def without_catalogue(adverse: Sequence[str]) -> None:
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = (), deadline: Deadline = NO_LIMIT) -> Catalogue:
     """Write a catalogue for the adverse classes of a model: a reason for each column not shown to never count."""
     from rulekit.audit.reason_codes.catalogue import adverse_classes
-    from rulekit.audit.reason_codes.starter import starter
+    from rulekit.audit.reason_codes.linting import starter
 
     check_outputs([output], model)
     graph = load(model)

@@ -116,8 +116,7 @@ def unproved(graph: RuleGraph) -> list[str]:
 
     if not promises(graph):
         return []
-    from rulekit.audit.checks.kept_promises import verdicts
-    from rulekit.audit.checks.model_searches import Searches
+    from rulekit.audit.checks.kept_promises import Searches, verdicts
 
     return [verdict.promise.text for verdict in verdicts(Searches(graph)) if verdict.outcome != "proved"]
 

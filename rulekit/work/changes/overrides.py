@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rulekit.audit.checks.checking import unproved
-from rulekit.audit.checks.kept_promises import Verdict, override_verdicts
-from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.files.model_files import load
@@ -22,9 +21,9 @@ from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label
 from rulekit.graph.overrides import Override
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import ModelSize, Rule, counts
+from rulekit.graph.variants import with_overrides
 from rulekit.learners.promises.constraints import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema

@@ -13,11 +13,11 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
+from rulekit.graph.model_parts import on_the_side_of_the_label
 from rulekit.graph.nodes import Family, Hidden, Linear, Logistic, Node, Probability, Rescaled, Sided
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
-from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.graph.variants import with_overrides
 from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.shown.statistics import rule_statistics

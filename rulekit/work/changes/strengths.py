@@ -19,10 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import Hidden, IsTrue, Node, with_children
-from rulekit.graph.probability.circuit import Algebra, Bit, CircuitStep, Complement, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import Hidden, IsTrue, Node, topological, with_children
+from rulekit.graph.probability.circuits import Algebra, Bit, CircuitStep, Complement, Mix, Product, build_circuit
 from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.numbers import probability_of, short_probability, strength_of
 from rulekit.tables.table import Table

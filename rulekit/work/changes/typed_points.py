@@ -8,11 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from rulekit.exactness import grid_of, span_of_sum
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import name, number
-from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step
+from rulekit.graph.language.words import listed, name, number
+from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 
 _FINEST = -30  # 2^-30: of numbers down to there sums are exact unless some are very large

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rulekit.audit.checks.check_lines import check_lines
-from rulekit.audit.checks.checking import Checked
+from rulekit.audit.checks.checking import Checked, check_lines
 from rulekit.audit.report.blocks import (
     Block,
     Cell,
@@ -23,7 +22,7 @@ from rulekit.audit.report.blocks import (
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.files.json_values import count, mapping, number
 from rulekit.graph.language.figures import rows_text
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 
 _TONES: dict[str, Tone] = {"proved": "good", "FAILS": "bad", "open": "note", "not proved": "note"}
 _WORDS = {"FAILS": "broken"}
