@@ -198,7 +198,7 @@ class _QuestionGroup:
 
     def _variants(self, course: LearningCourse) -> Variants | None:
         """What the learner makes of the candidates; its paths are checked when they are made."""
-        variants = self.learner.finish(course.question, tuple(course.candidates))
+        variants: Variants | None = self.learner.finish(course.question, tuple(course.candidates))
         if variants is None:
             return None
 

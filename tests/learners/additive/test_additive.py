@@ -59,12 +59,12 @@ def test_no_literal_has_a_larger_gain(data: st.DataObject) -> None:
     for j in range(2):
         np.add.at(sums, layout.offsets[j] + problem.codes[j], values)
     over = Values(values, values.sum(axis=0), np.ones(3))
-    found = extensions(layout, [Base((), sums, over.everything)], over, PLAIN, 1)
+    found = extensions(layout, [Base((), sums, over.total)], over, PLAIN, 1)
 
     def gain(rows: np.ndarray) -> float:
         inside = values[rows].sum(axis=0)
-        share = inside[1] / over.everything[1]
-        away = inside[0] - over.everything[0] * share
+        share = inside[1] / over.total[1]
+        away = inside[0] - over.total[0] * share
         return float(away * away / (inside[1] * (1 - share) + PLAIN.damping))
 
     sides = [(number > 0) & (number <= cut) for cut in range(6)]
