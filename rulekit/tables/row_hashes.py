@@ -20,9 +20,8 @@ import numpy as np
 
 from rulekit.errors import FormatError
 from rulekit.tables.labels import LabelledTable, canonical_numbers
-from rulekit.tables.mixing import Hashes, hashes_of_words, mixed
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import Hashes, TokenSets, hashes_of_words, mixed
 
 MOST_HASHES = 2048
 _BLOCK = 1 << 13

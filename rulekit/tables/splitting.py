@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 from rulekit.targets import Outcome
 
 PACKAGES = ("numpy", "onnxruntime")

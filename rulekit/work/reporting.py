@@ -14,8 +14,7 @@ from rulekit.graph.files.safe_files import decode, read_bounded, write_atomicall
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.work.by_group import groupings
-from rulekit.work.evaluating import labelled_rows
+from rulekit.work.evaluating import groupings, labelled_rows
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ def _verifications(
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """What files say of artifacts, and what is found of others now, by the names of files."""
     from rulekit.verification.report_file import parse_report, read_report
-    from rulekit.work.verifying import VerificationRequest, verify
+    from rulekit.work.comparing import VerificationRequest, verify
 
     written: dict[str, Mapping[str, Any]] = {}
     verified: dict[str, Mapping[str, Any]] = {}

@@ -32,7 +32,7 @@ from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.rule_sets import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
-from rulekit.sampling.walks import mean_of
+from rulekit.sampling import mean_of
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions

@@ -26,19 +26,19 @@ from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
-from rulekit.tables.row_order import order_note
+from rulekit.tables.row_notes import order_note
 from rulekit.work import learning
-from rulekit.work.changes.kept_overrides import KeptOverrides, read_kept
 from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out
+from rulekit.work.kept import KeptOverrides, read_kept
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
-    from rulekit.work.baselines import TrainingBaselines
-    from rulekit.work.start import GivenStart
+    from rulekit.work.finishing import TrainingBaselines
+    from rulekit.work.kept import GivenStart
 
 MANY_CLASSES = 50
 _LEARNING = 0.85
@@ -103,7 +103,7 @@ def _trained(
     started = time.monotonic()
     beside = None
     if measure is not None:
-        from rulekit.work.baselines import TrainingBaselines
+        from rulekit.work.finishing import TrainingBaselines
 
         beside = TrainingBaselines(measure, training, parameters, deadline)
     try:
@@ -221,7 +221,7 @@ def _write(
     if request.output is not None:
         model.save(request.output)
     if request.held_rows is not None and picked is not None:
-        from rulekit.tables.picked_rows import picked_rows
+        from rulekit.tables.reading import picked_rows
 
         budget = None if request.memory is None else Budget(parse_memory(request.memory))
         write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
@@ -249,7 +249,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | Non
         model=request.output,
     )
     if request.held_rows is not None:
-        from rulekit.tables.picked_rows import check_ending
+        from rulekit.tables.reading import check_ending
 
         if request.holdout is None:
             raise InputError("no rows are held out", where="--holdout-out", fix="give --holdout, the share")
@@ -261,7 +261,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | Non
         learning.refuse_curve(parameters)
     if request.start is None and request.freeze is None:
         return parameters, None
-    from rulekit.work.start import read_start
+    from rulekit.work.kept import read_start
 
     return parameters, read_start(request.start, request.freeze)
 

@@ -56,7 +56,7 @@ from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table, absent
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 Values = dict[Node, Array]
 

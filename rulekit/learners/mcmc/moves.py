@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
-from rulekit.sampling.walks import Below, Drawn
+from rulekit.sampling import Below, Drawn
 
 _LONGEST = 3
 """Literals of a clause that is drawn as a whole."""

@@ -20,7 +20,7 @@ from rulekit.learners.mcmc.moves import RuleMoves
 from rulekit.learners.mcmc.posterior import GRID, Clauses, Posterior, WalkedRules
 from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
 from rulekit.numbers import short_probability, strength_of
-from rulekit.sampling.walks import Chain, along, kept
+from rulekit.sampling import Chain, along, kept
 
 _TOGETHER = 500
 """Steps of a walk before the next one has its turn."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 if TYPE_CHECKING:
     import polars as pl

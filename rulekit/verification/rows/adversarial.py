@@ -25,7 +25,7 @@ from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 from rulekit.verification.rows.boundaries import Pool, pool_of, thresholds_of, words_met
 from rulekit.verification.rows.goals import Goal, Mask, draw_goals
 
