@@ -32,8 +32,8 @@ from benchmarks.learning.several_classes import FOLDS, PARTS, THINNED, thinned
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, markdown, publish
 from rulekit import RulesClassifier
-from rulekit.audit.rule_matching.alike import Alike, rule_parts
-from rulekit.audit.stability.recurrence import dice_of_pairs
+from rulekit.audit.rule_matching import Alike, rule_parts
+from rulekit.audit.stability import dice_of_pairs
 from rulekit.errors import DataWarning
 from rulekit.graph.rules import counts
 from rulekit.tables.kinds.inference import infer

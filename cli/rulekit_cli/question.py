@@ -49,7 +49,7 @@ def stability(
       rulekit stability model.json loans.csv --resamples 50 -o stability.json
     """
     given = locals()
-    from rulekit.audit.stability.stable import stability_lines
+    from rulekit.audit.stability import stability_lines
     from rulekit.work.stability import StabilityRequest
     from rulekit.work.stability import stability as learned_again
     from rulekit_cli.progress import shown_progress

@@ -212,7 +212,7 @@ def check(
       rulekit check rules.txt --json
       rulekit check --sentence "exists x, y, z: E(x, y) and E(y, z) and E(z, x)" --graph E
     """
-    from rulekit.audit.checks.check_lines import check_lines
+    from rulekit.audit.checks.checking import check_lines
     from rulekit.work.models import check, tendency
 
     if (model is None) == (sentence is None) or (graph and sentence is None):

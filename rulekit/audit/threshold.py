@@ -12,6 +12,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.cells.totals import half_way
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
+from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
@@ -39,6 +40,7 @@ from rulekit.graph.traversal import topological
 from rulekit.numbers import log_odds, strength_of
 from rulekit.schema import Schema
 from rulekit.tables.labels import parse_cost
+from rulekit.tables.table import Table
 
 _MOST_STEPS = 6
 
@@ -324,3 +326,14 @@ def _total_above(node: Node, bound: float, schema: Schema) -> Node:
     if isinstance(total, Linear):
         return Above(total, half_way(total, schema, least))
     return Above(node, bound)
+
+
+def settled_chances(graph: RuleGraph, table: Table) -> Floats:
+    """By row [n] the probability of the second of two classes beneath the overrides; 1 or 0 where one of them decides.
+
+    So no threshold of the probability changes what is decided there.
+    """
+    chances = probabilities(graph.underlying, table)[:, 1]
+    for override in reversed(graph.overrides):  # the first that holds decides
+        chances[evaluate_nodes([override.condition], table)[override.condition]] = override.class_index
+    return chances

@@ -39,7 +39,7 @@ from rulekit.tables.table import Table
 from rulekit.views import notebook
 
 if TYPE_CHECKING:
-    from rulekit.learners.contract import Parameter
+    from rulekit.learners.parameters import Parameter
 
 WIDTH = 88
 _ATTRIBUTES = "Attributes\n----------\n"
@@ -119,7 +119,6 @@ def _shares(node: Node) -> list[tuple[Node, float]]:
 
 
 def _reach(leaf: Node) -> float:
-    """By how much a leaf may change a sum: points by their spread, a condition by 1."""
     if isinstance(leaf, Step):
         values = [*leaf.values, leaf.missing]
     elif isinstance(leaf, LevelPoints):
@@ -248,7 +247,6 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return in_dress(raw_table(rows)) if formed and not isinstance(rows, Table) else rows
 
     def _with_statistics(self, data: TrainingData, labels: Array) -> Self:
-        """Simplify the rules as the command does, and count their statistics; labels [n]: class indices."""
         learned = self.rule_graph_
         graph = self._finished(learned)
         graph = graph.with_(statistics=rule_statistics(graph, data.table, labels, data.weights))
@@ -259,7 +257,6 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
         return self
 
     def _finished(self, learned: RuleGraph) -> RuleGraph:
-        """A learned model with simplified rules, under the overrides of the start."""
         model, start = self.path_.simplified(learned), getattr(self, "start", None)
         if not isinstance(start, RuleGraph) or not start.overrides:
             return model

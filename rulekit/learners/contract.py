@@ -8,17 +8,17 @@ candidates, smallest first. All else is the base's. docs/learners.md shows one.
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from rulekit.arrays import Array
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import counts_by_class
 from rulekit.learners.faults import GROUP, at_fault, loaded
-from rulekit.learners.parameters import Allowed
 from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from rulekit.graph.rule_graph import ClassLabel, Required
     from rulekit.learners.data.binning import BinnedColumn
     from rulekit.learners.data.codes import Codes
-    from rulekit.learners.data.in_order import InOrder
+    from rulekit.learners.data.folds import InOrder
     from rulekit.learners.data.problem import Problem
-    from rulekit.learners.sizes.limits import SizeLimits
     from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
@@ -57,47 +56,6 @@ Ability = Literal[
 The last five are constraints (docs/check.md). interactions: rules stay within groups of columns; apart: some columns
 never meet in a rule.
 """
-
-
-# Parameters --------------------------------------------------------------------------------------------------------
-
-
-def setting(default: Any, allowed: Allowed, help: str) -> Any:
-    """A field of a dataclass of settings: its default, the values that are allowed, and one line of help."""
-    return field(default=default, metadata={"allowed": allowed, "help": help})
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a learner as its help and its errors describe it; group: the one that holds it, if any."""
-
-    name: str
-    default: Any
-    allowed: Allowed
-    help: str
-    group: str = ""
-
-
-def groups_of(settings: type) -> dict[str, type]:
-    """The groups of shared parameters that a dataclass of settings derives from, by name."""
-    return {vars(base)["group"]: base for base in reversed(settings.__mro__) if "group" in vars(base)}
-
-
-def parameters_of(settings: type) -> dict[str, Parameter]:
-    """The parameters that a dataclass of settings declares, by name; its own come first, then those that it shares."""
-    group_of = {item.name: group for group, base in groups_of(settings).items() for item in fields(base)}
-    own = list(inspect.get_annotations(settings))
-    place = {name: i - len(own) for i, name in enumerate(own)}
-    declared = sorted(fields(settings), key=lambda item: place.get(item.name, 0))
-    for item in declared:
-        if item.default is MISSING or "allowed" not in item.metadata:
-            raise TypeError(f"{settings.__name__}.{item.name} is not made by setting()")
-    return {
-        item.name: Parameter(
-            item.name, item.default, item.metadata["allowed"], item.metadata["help"], group_of.get(item.name, "")
-        )
-        for item in declared
-    }
 
 
 # Questions and candidates ------------------------------------------------------------------------------------------
@@ -324,3 +282,37 @@ _NEEDS: Mapping[str, tuple[Ability, str]] = {
     "require": ("require", "cannot promise a decision"),
     "missing_never_helps": ("missing_never_helps", "cannot promise that a missing value never helps"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimits:
+    """The most distinct columns of the model; rules and literals of a class, and of all classes; None: no limit."""
+
+    features: int | None = None
+    clauses: int | None = None
+    literals: int | None = None
+    total_clauses: int | None = None
+    total_literals: int | None = None
+
+    @classmethod
+    def of(cls, settings: Any) -> SizeLimits:
+        """The limits that the parameters of a learner set, as far as it has them."""
+        return cls(**{item.name: getattr(settings, f"max_{item.name}", None) for item in fields(cls)})
+
+    def hold_for(self, graph: RuleGraph) -> bool:
+        """Whether a model keeps to every limit."""
+        if self.features is not None and len(graph.used_features) > self.features:
+            return False
+        if {self.clauses, self.literals, self.total_clauses, self.total_literals} == {None}:
+            return True
+        by_class = list(counts_by_class(graph).values())
+        pairs = (
+            *((self.clauses, each.rules) for each in by_class),
+            *((self.literals, each.literals) for each in by_class),
+            (self.total_clauses, sum(each.rules for each in by_class)),
+            (self.total_literals, sum(each.literals for each in by_class)),
+        )
+        return all(limit is None or size <= limit for limit, size in pairs)
+
+
+NO_LIMITS = SizeLimits()

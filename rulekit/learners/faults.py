@@ -101,7 +101,6 @@ def _top(module: str) -> str:
 
 
 def _home(learner: type) -> EntryPoint | None:
-    """The entry point of the package that a learner comes from."""
     points = [point for point in entry_points(group=GROUP) if _top(point.module) == _top(learner.__module__)]
     word = getattr(learner, "word", "")
     return next((point for point in points if point.name == word), points[0] if points else None)

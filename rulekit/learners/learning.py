@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -19,7 +19,15 @@ import numpy as np
 
 from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
-from rulekit.learners.contract import Candidate, Learning, OutOfTimeError, Question, Stopped, Variants, Watch
+from rulekit.learners.contract import (
+    Candidate,
+    Learning,
+    OutOfTimeError,
+    Question,
+    Stopped,
+    Variants,
+    Watch,
+)
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
@@ -28,6 +36,7 @@ from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.faults import candidates_of, check_candidate
 from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
+from rulekit.views import notebook
 
 _IN_STEP = 1 << 27
 """Codes of all questions together up to which they are learned in step."""
@@ -169,7 +178,6 @@ def _in_step(questions: Sequence[Question]) -> bool:
 
 
 def _together(questions: Sequence[Question]) -> int:
-    """How many questions are learned in step."""
     problem = questions[0].problem
     cells = len(problem.labels) * max(1, len(problem.columns))
     return max(1, min(len(questions), _IN_STEP // cells)) if _in_step(questions) else 1
@@ -230,7 +238,6 @@ class _QuestionGroup:
     # Candidates ----------------------------------------------------------------------------------------------------
 
     def _grow(self) -> Stopped:
-        """Advance every question by a candidate in turn."""
         if self.in_step and self.plan.folds is not None:
             for run in self.runs:
                 self._begin_folds(run)
@@ -329,7 +336,6 @@ class _QuestionGroup:
             return "interrupted"
 
     def _told(self, run: Run) -> dict[str, Any]:
-        """What the callback is told of a question, with or without a candidate."""
         return {
             "class": run.question.label,
             "n_units": self.plan.n_units,
@@ -390,3 +396,18 @@ class _QuestionGroup:
             with suppress(OutOfTimeError):
                 return variants.final(variant)
         return variants.paths[variant]()
+
+
+@contextmanager
+def watched(learner: str, verbose: bool | int, callback: Callback | None) -> Iterator[Callback | None]:
+    """The callback, called after a bar was moved where one was asked for; the bar goes when the work ends."""
+    if not verbose:
+        yield callback
+        return
+    with notebook().bar_of(learner) as show:
+
+        def tell(step: Mapping[str, Any]) -> object:
+            show(step)
+            return None if callback is None else callback(step)
+
+        yield tell

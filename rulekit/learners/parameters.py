@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, Literal
 
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
@@ -173,17 +174,45 @@ def _is_memory(value: Any) -> bool:
         return False
 
 
-class Described(Protocol):
-    """A parameter, of which is known what it may be."""
-
-    @property
-    def allowed(self) -> Allowed: ...
-
-    @property
-    def default(self) -> Any: ...
+def setting(default: Any, allowed: Allowed, help: str) -> Any:
+    """A field of a dataclass of settings: its default, the values that are allowed, and one line of help."""
+    return field(default=default, metadata={"allowed": allowed, "help": help})
 
 
-def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Described]) -> None:
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a learner as its help and its errors describe it; group: the one that holds it, if any."""
+
+    name: str
+    default: Any
+    allowed: Allowed
+    help: str
+    group: str = ""
+
+
+def groups_of(settings: type) -> dict[str, type]:
+    """The groups of shared parameters that a dataclass of settings derives from, by name."""
+    return {vars(base)["group"]: base for base in reversed(settings.__mro__) if "group" in vars(base)}
+
+
+def parameters_of(settings: type) -> dict[str, Parameter]:
+    """The parameters that a dataclass of settings declares, by name; its own come first, then those that it shares."""
+    group_of = {item.name: group for group, base in groups_of(settings).items() for item in fields(base)}
+    own = list(inspect.get_annotations(settings))
+    place = {name: i - len(own) for i, name in enumerate(own)}
+    declared = sorted(fields(settings), key=lambda item: place.get(item.name, 0))
+    for item in declared:
+        if item.default is MISSING or "allowed" not in item.metadata:
+            raise TypeError(f"{settings.__name__}.{item.name} is not made by setting()")
+    return {
+        item.name: Parameter(
+            item.name, item.default, item.metadata["allowed"], item.metadata["help"], group_of.get(item.name, "")
+        )
+        for item in declared
+    }
+
+
+def check_parameters(learner: str, values: Mapping[str, Any], table: Mapping[str, Parameter]) -> None:
     """Raises InputError that names the first parameter whose value the table does not allow, and what it does."""
     for name, parameter in table.items():
         value, allowed = values[name], parameter.allowed
@@ -218,7 +247,7 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def value_for(parameter: Described | None, text: str) -> Any:
+def value_for(parameter: Parameter | None, text: str) -> Any:
     """The value that a text gives a parameter: a word by default takes words, so that `stopping=none` is no null."""
     default = None if parameter is None else parameter.default
     return text if isinstance(default, str) and default != "auto" else value_of(text)
@@ -233,3 +262,141 @@ def value_of(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+@dataclass(frozen=True)
+class ReadingSettings:
+    """How columns are read; named as in rulekit.tables.options.ReadingOptions."""
+
+    group = "reading"
+
+    types: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to its kind: numeric, categorical, date, ordered:LOW,...,HIGH, ignore"
+    )
+    missing: Sequence[str] | Mapping[str, Sequence[str]] | None = setting(
+        None, TOKENS, "cells that mean missing: '?' or 'COLUMN=?', or column to such cells"
+    )
+    units: Mapping[str, str] | None = setting(None, WORDS_BY_COLUMN, "column to the unit of its numbers: EUR, %")
+    roles: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to use, audit (kept for reports) or forbidden: in no rule"
+    )
+    unseen: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to what a level that training never saw is: unseen, missing or error"
+    )
+    precision: Mapping[str, str] | None = setting(
+        None, WORDS_BY_COLUMN, "column to float32 or float64, the width in which it is compared"
+    )
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """What the classes are, and what an error costs."""
+
+    group = "labels"
+
+    target: str | None = setting(None, TEXT, "name of the label in rules and files (None: that of y, or target)")
+    positive: Any = setting(None, ANY, "the positive one of two classes (None: the rarer; of equals the second)")
+    default: Any = setting(
+        None, ANY, "of more than two classes the one that is decided where no rule speaks (None: the most frequent)"
+    )
+    ordered: Sequence[Any] | None = setting(None, sequence(), "the classes as ranks, low to high")
+    cost: Any = setting(
+        None, COST, "of errors: 'FP:FN', class to the cost of an error on its rows, or a matrix (true class, decided)"
+    )
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """How large the model may be."""
+
+    group = "limits"
+
+    max_features: int | None = setting(None, whole(1, optional=True), "most distinct columns of the whole model")
+    max_clauses: int | None = setting(None, whole(1, optional=True), "most rules of a class")
+    max_literals: int | None = setting(None, whole(1, optional=True), "most literals of a class")
+    max_total_clauses: int | None = setting(None, whole(1, optional=True), "most rules of the whole model")
+    max_total_literals: int | None = setting(None, whole(1, optional=True), "most literals of the whole model")
+
+
+@dataclass(frozen=True)
+class PromiseSettings:
+    """What the model promises to decide."""
+
+    group = "promises"
+
+    monotone: Mapping[str, str] | None = setting(
+        None, DIRECTED, "column to increasing or decreasing: the decision for the positive class may go that way only"
+    )
+    forbid: Sequence[Any] | None = setting(None, GROUPS, "groups of columns; no rule reads two of one group")
+    require: Sequence[str] | None = setting(None, TEXTS, "decisions to keep to, each as in `amount > 9000 -> yes`")
+    missing_never_helps: bool = setting(False, TRUTH, "no rule is satisfied by a missing value or a level never seen")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What the work may take, and what is seen of it; the model depends on `time_limit` alone."""
+
+    group = "run"
+
+    n_threads: int | None = setting(None, whole(1, optional=True), "cores to work on; the model does not depend on it")
+    memory: int | str | None = setting(
+        None, MEMORY, "most memory of the whole process, as 500MB; the columns are then kept on disk"
+    )
+    time_limit: float | None = setting(
+        None, number(0, optional=True), "seconds; then the best model that could be checked is kept"
+    )
+    verbose: bool | int = setting(0, VERBOSE, "1: a bar while it learns, in a notebook or on a terminal")
+    callback: Callable[[Mapping[str, Any]], object] | None = setting(
+        None, CALLABLE, "called after each unit and fold with a mapping; a true answer cancels"
+    )
+
+
+@dataclass(frozen=True)
+class Settings(RunSettings, PromiseSettings, LabelSettings, ReadingSettings):
+    """What every learner takes."""
+
+    max_bins: Any = setting(255, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    min_level_rows: float | None = setting(
+        None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
+    class_weight: Mapping[Any, float] | str | None = setting(
+        None, word_or_mapping("balanced"), "class to weight, or balanced"
+    )
+    random_state: Any = setting(None, SEED, "seed of every random choice")
+
+
+@dataclass(frozen=True)
+class SizeSettings(Settings, LimitSettings):
+    """How the size of the model is chosen."""
+
+    stopping: Literal["cv", "none"] = setting(
+        "cv", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
+    )
+    n_folds: int = setting(5, whole(2), "folds of that cross-validation, inside the training rows")
+    parsimony: float = setting(
+        0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest that is not worse"
+    )
+    size: int | None = setting(
+        None, whole(1, optional=True), "row of the ladder: at most so many units a class (None: as stopping says)"
+    )
+
+
+@dataclass(frozen=True)
+class PointSettings(SizeSettings):
+    """Whether sums are of whole points."""
+
+    points: bool | int = setting(
+        False,
+        or_true(whole(1, 1000)),
+        "whole points in sums: the largest in size (True: 10; False: weights as learned)",
+    )
+
+
+@dataclass(frozen=True)
+class StartSettings(SizeSettings):
+    """Which rules learning goes on from."""
+
+    start: RuleGraph | None = setting(None, RULES, "a RuleGraph to go on from, learned elsewhere or by an expert")
+    freeze: str | Sequence[str] = setting(
+        "all", words_or_list("all", "none"), "which of its rules stay as they are: all, none, or their ids"
+    )

@@ -24,13 +24,11 @@ from rulekit.learners.contract import (
     Frame,
     Kind,
     Learning,
-    Parameter,
     Question,
+    SizeLimits,
     Stopped,
     Variants,
     Watch,
-    groups_of,
-    parameters_of,
     refuse_unable,
 )
 from rulekit.learners.data.binning import least_level
@@ -48,21 +46,17 @@ from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.training_rows import binned, training_data
-from rulekit.learners.data.twins import without_twins
-from rulekit.learners.data.words import with_words
+from rulekit.learners.data.words import with_words, without_twins
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
-from rulekit.learners.learning import LearningPlan, Run, learn_all
+from rulekit.learners.learning import LearningPlan, Run, learn_all, watched
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.models.giving_points import give_points
-from rulekit.learners.parameters import check_parameters, within_group
+from rulekit.learners.parameters import Parameter, check_parameters, groups_of, parameters_of, within_group
 from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
 from rulekit.learners.promises.starts import under_start, unmerged
-from rulekit.learners.sizes.limits import SizeLimits
-from rulekit.learners.sizes.path import ModelPath, QuestionPath
-from rulekit.learners.sizes.sizing import Wanted, sized, sized_jointly
+from rulekit.learners.sizes.path import ModelPath, QuestionPath, Wanted, sized, sized_jointly
 from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads
-from rulekit.learners.watching import watched
 from rulekit.schema import Schema
 
 HOOKS = (
@@ -272,7 +266,6 @@ class RuleLearner(ABC):
         return data, labels
 
     def _problem(self, settings: Any, data: TrainingData, labels: Array, factors: Floats) -> Problem:
-        """The rows binned, with labels that are class indices."""
         weights, unit = quantise_by_class(data.weights, data.labels, factors)
         return self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)
 
@@ -287,7 +280,6 @@ class RuleLearner(ABC):
         stopped: Stopped,
         odds: tuple[float, ...],
     ) -> ModelPath:
-        """From what was learned to the models of all sizes, of which none is chosen yet."""
         schema = Schema(
             data.table.features, settings.target, settings.ordered is not None, constraints=data.table.constraints
         )
@@ -318,7 +310,6 @@ class RuleLearner(ABC):
 
 
 def _generator(random_state: Any) -> np.random.RandomState:
-    """As scikit-learn makes it of a number or of a generator."""
     if isinstance(random_state, int):
         return np.random.RandomState(random_state)
     from sklearn.utils import check_random_state

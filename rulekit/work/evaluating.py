@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.checks.kept_promises import verdicts
-from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.kept_promises import Searches, verdicts
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures.groups import Grouping, Parity, grouping_of, parity
 from rulekit.audit.figures.metrics import Figures, TimeBlock, class_indices, measured, time_blocks
 from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
-from rulekit.audit.overridden_rows import settled_chances
 from rulekit.audit.report.subject import MeasuredRows
-from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, with_threshold
+from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load

@@ -93,8 +93,8 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
 
     Raises InputError for rows, columns or classes that there are not.
     """
+    from rulekit.audit.explaining.explanations import ExplainOptions
     from rulekit.audit.explaining.explanations import explain as explained
-    from rulekit.audit.explaining.options import ExplainOptions
     from rulekit.audit.reason_codes.catalogue import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
-from rulekit.learners.contract import Parameter, find_learner, refuse_unable
-from rulekit.learners.parameters import check_parameters, value_for
+from rulekit.learners.contract import find_learner, refuse_unable
+from rulekit.learners.parameters import Parameter, check_parameters, value_for
 from rulekit.names import near_names
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.choices import OPTIONS, DeclaredOption

@@ -124,7 +124,7 @@ def without_catalogue(adverse: Sequence[str]) -> None:
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = (), deadline: Deadline = NO_LIMIT) -> Catalogue:
     """Write a catalogue for the adverse classes of a model: a reason for each column not shown to never count."""
     from rulekit.audit.reason_codes.catalogue import adverse_classes
-    from rulekit.audit.reason_codes.starter import starter
+    from rulekit.audit.reason_codes.linting import starter
 
     check_outputs([output], model)
     graph = load(model)

@@ -26,8 +26,7 @@ from rulekit.work.reason_catalogues import without_catalogue
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift
-    from rulekit.audit.explaining.meanings import RuleMeaning
-    from rulekit.audit.explaining.options import ExplainOptions
+    from rulekit.audit.explaining.explanations import ExplainOptions, RuleMeaning
     from rulekit.tables.table import Table
 
 _FORMULA = r"^[=+\-@\t\r]"
@@ -113,8 +112,7 @@ def score(request: ScoringRequest) -> Scores:
     explained: list[dict[str, Any]] = []
     test = ""
     if request.explain or request.catalogue is not None:
-        from rulekit.audit.explaining.explanations import explain
-        from rulekit.audit.explaining.meanings import explanation_columns, meanings_of, reason_column
+        from rulekit.audit.explaining.explanations import explain, explanation_columns, meanings_of, reason_column
         from rulekit.shown.score_cards.row_points import threshold_words
 
         explained = explain(graph, table, _asked(request, graph))
@@ -133,7 +131,7 @@ def score(request: ScoringRequest) -> Scores:
 
 def _asked(request: ScoringRequest, graph: RuleGraph) -> ExplainOptions:
     """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
-    from rulekit.audit.explaining.options import ExplainOptions
+    from rulekit.audit.explaining.explanations import ExplainOptions
     from rulekit.shown.score_cards.row_points import has_scores
     from rulekit.work.reason_catalogues import catalogue_for
 
@@ -160,7 +158,7 @@ def _refuse_taken_names(request: ScoringRequest, graph: RuleGraph) -> None:
     """A column of the data that is called like one of the results would replace it or be replaced."""
     explained = ["reasons"] * (request.catalogue is not None)
     if request.explain:
-        from rulekit.audit.explaining.meanings import explanation_names
+        from rulekit.audit.explaining.explanations import explanation_names
 
         explained += explanation_names(graph)
     results = {"label", *(f"probability({label_text(label)})" for label in graph.classes), *explained}

@@ -32,7 +32,7 @@ from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Resample, unseen
 
 if TYPE_CHECKING:
-    from rulekit.audit.stability.stable import Stability
+    from rulekit.audit.stability import Stability
 
 RESAMPLES = 20
 _NOT_REPEATED = {
@@ -63,7 +63,7 @@ def stability(request: StabilityRequest, progress: Progress = unseen) -> Stabili
 
     An interruption and the end of the time keep what is done, where that is two models or more.
     """
-    from rulekit.audit.stability.stable import stability_of
+    from rulekit.audit.stability import stability_of
 
     models, rows, stopped = learned_again(request, progress)
     progress(Finishing("comparing"))

@@ -17,16 +17,15 @@ import numpy as np
 
 from rulekit.audit.figures.baselines import most_frequent, one_condition, sample_of
 from rulekit.audit.figures.metrics import Figures, figures, measured
-from rulekit.audit.rule_matching.alike import Alike, rule_parts
-from rulekit.audit.stability.recurrence import dice_of_pairs
+from rulekit.audit.rule_matching import Alike, rule_parts
+from rulekit.audit.stability import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
 from rulekit.graph.ladder_models import macro_f1
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.learners.data.binning import bin_table
-from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.folds import InOrder, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed

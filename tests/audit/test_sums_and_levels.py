@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rulekit_exporters.text import show
 
-from rulekit.audit.explaining.meanings import meanings_of
+from rulekit.audit.explaining.explanations import meanings_of
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.figures import rule_figures
 from rulekit.graph.language.parsing import parse_graph

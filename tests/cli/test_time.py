@@ -12,7 +12,7 @@ import pytest
 from command_line import Run
 
 from rulekit.errors import InputError
-from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.folds import InOrder
 from rulekit.learners.rules.estimator import RulesClassifier
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model

@@ -25,12 +25,10 @@ from rulekit.learners.contract import (
     find_learner,
     learner_names,
     refuse_unable,
-    setting,
 )
 from rulekit.learners.models.additive import ScoreCard
 from rulekit.learners.models.rule_sets import RuleSet
-from rulekit.learners.parameters import whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import SizeSettings, setting, whole
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

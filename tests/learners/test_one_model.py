@@ -13,7 +13,7 @@ from quick_learners import SMALL
 from sklearn.base import clone
 
 from rulekit.learners.contract import find_estimator
-from rulekit.learners.sizes.path import rule_count
+from rulekit.learners.promises.starts import clauses_of
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 
@@ -42,7 +42,7 @@ def test_the_estimator_has_the_model_that_the_command_saves(word: str, table: tu
     estimator.fit(frame[["v", "w", "k"]], frame["label"])
     assert estimator.rule_graph_.digest == made.digest
     if made.decision.rule_sets:
-        kept = [rule_count(rules) for rules in made.decision.roots]
+        kept = [len(clauses_of(rules)) for rules in made.decision.roots]
         assert all(units <= rules for units, rules in zip(made.provenance["units"], kept, strict=True))
     if made.ladder is not None:
         assert [rung.model.digest for rung in estimator.ladder_.rungs] == [

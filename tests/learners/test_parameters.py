@@ -10,8 +10,7 @@ from sklearn.base import clone
 from rulekit import AdaBoostStumpClassifier, CNLLClassifier, RulesClassifier
 from rulekit.errors import InputError
 from rulekit.learners.contract import find_estimator, learner_names
-from rulekit.learners.parameters import MOST
-from rulekit.learners.settings import RunSettings
+from rulekit.learners.parameters import MOST, RunSettings
 
 X, Y = [[0.0], [1.0]] * 5, [0, 1] * 5
 

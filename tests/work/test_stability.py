@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rulekit.audit.stability.stable import Stability, stability_of
+from rulekit.audit.stability import Stability, stability_of
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.files.model_files import load

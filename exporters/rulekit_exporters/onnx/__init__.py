@@ -50,13 +50,15 @@ def refuses(graph: RuleGraph, options: OnnxOptions) -> str:
 run, run_raw = _late("running", "run_runtime"), _late("running", "run_raw")
 run_reference = _late("running", "run_reference")
 read, inspect = _late("metadata", "read_graph"), _late("inspection.reader", "inspect")
-_bounded = Runtime("onnxruntime in a process with limits", _late("untrusted", "run"), _late("untrusted", "run_raw"))
+_bounded = Runtime(
+    "onnxruntime in a process with limits", _late("running", "run_untrusted"), _late("running", "run_raw_untrusted")
+)
 _feeds = (
-    Feed("encoded by rulekit", _late("feeding", "run_encoded"), _late("feeding", "holds_encoded")),
+    Feed("encoded by rulekit", _late("running", "run_encoded"), _late("running", "holds_encoded")),
     Feed(
         "arrays of the declared types",
-        _late("feeding", "run_arrays"),
-        _late("feeding", "holds_arrays"),
+        _late("running", "run_arrays"),
+        _late("running", "holds_arrays"),
     ),
 )
 

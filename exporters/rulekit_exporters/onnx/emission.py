@@ -2,21 +2,27 @@
 
 The formulations of a whole graph:
 
-* operators: the literal block, matrix products, slots, fixed-order circuits of `decisions`;
-* few rules and the sum that reports beside them as products of one comparison (`counted_rules`);
-* a table over the cells of the columns (`cell_table`), where more than Boolean logic decides or is reported;
+* operators: the literal block, matrix products, slots, fixed-order circuits of `operators.nodes`;
+* few rules and the sum that reports beside them as products of one comparison (`tables`);
+* a table over the cells of the columns (`tables`), where more than Boolean logic decides or is reported;
 * the whole graph as one tree operator (`trees`), only on request, because not every runtime has it.
+
+The cheapest is that of least time, in microseconds of a call, by its operators and their widths. Measured with
+onnxruntime 1.31, one thread, as the difference between models of twelve and of two equal operators; the figures are
+those of one slow core, and only their ratios count. A call costs the same for every formulation, so it is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, get_args
 
 import numpy as np
+import onnx
 
 from rulekit.cells.axis import cells_of
 from rulekit.cells.words import WordsApart, taken_apart
@@ -31,20 +37,24 @@ from rulekit.graph.traversal import topological
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Contents, OperatorBuilder, Port, Truth, serialize
-from rulekit_exporters.onnx.cell_tables.cell_table import cell_table, emit_table
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError, is_logical
-from rulekit_exporters.onnx.costs import cost
+from rulekit_exporters.onnx.conditions import NotOfBitsError, is_logical
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, ModelInputs, plan_inputs, plan_of_form
-from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
-from rulekit_exporters.onnx.metadata import PRODUCER, describe, missing_numbers
-from rulekit_exporters.onnx.operators.counted_rules import counted_rules, emit_counted_rules
-from rulekit_exporters.onnx.operators.decisions import emit_outputs
+from rulekit_exporters.onnx.metadata import (
+    PRODUCER,
+    describe,
+    integer_labels,
+    is_by_class,
+    kinds_of_outputs,
+    label_texts,
+    missing_numbers,
+    roles_of,
+)
 from rulekit_exporters.onnx.operators.emitter import Emitter
-from rulekit_exporters.onnx.operators.logic import LOGIC
-from rulekit_exporters.onnx.operators.numbers import NUMBERS
+from rulekit_exporters.onnx.operators.nodes import LOGIC, NUMBERS, emit_outputs
 from rulekit_exporters.onnx.options import InputForm, OnnxOptions, Optimize, public_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
-from rulekit_exporters.onnx.trees.tree_operator import emit_tree, tree_for
+from rulekit_exporters.onnx.tables import cell_table, counted_rules, emit_counted_rules, emit_table
+from rulekit_exporters.onnx.trees import emit_tree, tree_for
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
@@ -203,16 +213,13 @@ def truth_of(emitter: Emitter, rule: Rule) -> Truth:
     return builder.operate("Not", builder.operate("Equal", number, builder.double(0.0)))
 
 
-ROWS = 33
-
-
 def check_artifact(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) -> None:
-    """Run no row, one row and `ROWS` rows; raises RulekitError where a decision is not that of the graph.
+    """Run no row, one row and 33 rows; raises RulekitError where a decision is not that of the graph.
 
     words: the columns of words of the graph, where it is the form of a model over texts.
     """
     session = runtime_session(artifact)
-    for n_rows in (0, 1, ROWS):
+    for n_rows in (0, 1, 33):
         table = sample(graph, n_rows)
         labels = run_apart(artifact, graph, words, table, session).labels
         if not np.array_equal(labels, decide(graph, table)):
@@ -282,3 +289,88 @@ def _labelled(
         return index, probabilities
     table = builder.constant(np.array(labels, dtype=object if found is None else np.int64))
     return builder.operate("Gather", table, index, axis=0), probabilities
+
+
+# Calling one operator, whatever the rows.
+CALL = 0.6
+CALLS = {"TreeEnsembleClassifier": 1.8, "LabelEncoder": 1.5}
+
+# Nanoseconds for each row and each number of the result in that row: of float, of double.
+ELEMENT = {
+    "Transpose": (0.9, 1.8),
+    "Gather": (0.5, 1.0),
+    "Where": (1.5, 3.5),
+    "Cast": (0.5, 0.5),
+    "And": (0.15, 0.15),
+    "Or": (0.15, 0.15),
+    "Not": (0.15, 0.15),
+    "Xor": (0.15, 0.15),
+    "Greater": (0.4, 0.6),
+    "Less": (0.4, 0.6),
+    "GreaterOrEqual": (0.4, 0.6),
+    "IsNaN": (0.3, 0.6),
+    "Exp": (1.5, 8.0),
+    "Softmax": (12.0, 12.0),
+    "Concat": (0.15, 0.3),
+    "Flatten": (0.05, 0.05),
+    "Reshape": (0.0, 0.0),
+    "Shape": (0.0, 0.0),
+    "ArgMax": (6.0, 12.0),
+    "LabelEncoder": (80.0, 80.0),
+    "TreeEnsembleClassifier": (60.0, 60.0),
+}
+ELSE = (0.45, 1.1)
+# Nanoseconds for each multiplication of a matrix product and row.
+MULTIPLICATION = (0.06, 0.11)
+# Nanoseconds for each row that is looked up in a table.
+LOOKED_UP = 9.0
+
+# Rows of the call for which a formulation is chosen: one row and a full chunk both count, so it lies between them.
+ROWS = {"throughput": 256, "latency": 1}
+# Microseconds by which each kilobyte has to pay: a model is also sent, loaded and held in the cache. Whoever asks for
+# latency asks for it at any size.
+KILOBYTE = {"throughput": 0.2, "latency": 0.0}
+
+
+def cost(model: Any, optimize: str) -> float:
+    """What the cheapest ModelProto has least of, for throughput or for latency."""
+    kilobytes = float(model.graph.ByteSize()) / 1000
+    return microseconds(model, ROWS[optimize]) + KILOBYTE[optimize] * kilobytes
+
+
+def microseconds(model: Any, rows: int) -> float:
+    """The time of a call of `rows` rows of a ModelProto."""
+    shapes = _shapes(onnx.shape_inference.infer_shapes(model).graph)
+    constants = {item.name: item for item in model.graph.initializer}
+    total = 0.0
+    for node in model.graph.node:
+        total += CALLS.get(node.op_type, CALL)
+        total += 1e-3 * rows * _row(node, shapes, constants)
+    return total
+
+
+def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, Any]) -> float:
+    """Nanoseconds of an operator for each row."""
+    width, double = shapes.get(node.output[0], (1, False))
+    double = double or any(shapes.get(name, (0, False))[1] for name in node.input)
+    if node.op_type in ("MatMul", "Gemm"):
+        matrix = next((constants[name] for name in node.input if name in constants), None)
+        return MULTIPLICATION[double] * (math.prod(matrix.dims) if matrix is not None else width)
+    if node.op_type == "Gather" and node.input[0] in constants:
+        return LOOKED_UP
+    if node.op_type in ("ArgMax", "LabelEncoder", "TreeEnsembleClassifier"):
+        return ELEMENT[node.op_type][double]
+    return ELEMENT.get(node.op_type, ELSE)[double] * width
+
+
+def _shapes(graph: Any) -> dict[str, tuple[int, bool]]:
+    """Numbers in a row, and whether they are doubles, by the name of a tensor that has rows."""
+    found = {}
+    ports: Iterable[Any] = (*graph.value_info, *graph.input, *graph.output)
+    for port in ports:
+        tensor = port.type.tensor_type
+        dims = tensor.shape.dim
+        symbolic = any(dim.dim_param or not dim.dim_value for dim in dims)
+        width = math.prod(dim.dim_value for dim in dims if dim.dim_value)
+        found[port.name] = (width if symbolic else 0, tensor.elem_type == onnx.TensorProto.DOUBLE)
+    return found

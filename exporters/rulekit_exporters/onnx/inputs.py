@@ -14,9 +14,8 @@ from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import encoded_dtype
-from rulekit_exporters.onnx.builder import OperatorBuilder, Port, element_type
+from rulekit_exporters.onnx.builder import ML_DOMAIN, OperatorBuilder, Port, element_type
 from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, is_wide
-from rulekit_exporters.onnx.forms import ML_DOMAIN
 from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import held_words, ids_dimension
 

@@ -1,4 +1,4 @@
-"""What a model says about itself, and the rule graph read back from it."""
+"""Labels and outputs, what a model says about itself, and the rule graph read back from it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,81 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from onnx import ModelProto
+import numpy as np
+from onnx import ModelProto, TensorProto
 
 import rulekit
+from rulekit.arrays import Array
 from rulekit.cells.words import taken_apart
-from rulekit.errors import FormatError, NoModelError, RulekitError
+from rulekit.errors import FormatError, NoModelError, RulekitError, Unsupported
 from rulekit.graph.files.file_format import from_json
 from rulekit.graph.files.writing import to_json
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.score_cards.totals import total_table
+from rulekit_exporters.onnx.builder import Port
 from rulekit_exporters.onnx.inputs import InputPlan
-from rulekit_exporters.onnx.labels import label_texts
-from rulekit_exporters.onnx.options import FIRED, OnnxOptions
+from rulekit_exporters.onnx.options import FIRED, LABEL, PROBABILITIES, OnnxOptions
+
+
+def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
+    """The class values as integers if they are the integers 0..K-1 or Booleans; None where labels are text."""
+    if all(isinstance(label, bool) for label in classes):
+        return [int(label) for label in classes]
+    if all(isinstance(label, int) and not isinstance(label, bool) for label in classes):
+        values = [int(label) for label in classes]
+        return values if sorted(values) == list(range(len(classes))) else None
+    return None
+
+
+def is_largest(labels: Array, chances: Array) -> bool:
+    """Whether in every row of `chances` [n, K] that of its label [n] is above all others."""
+    best = np.take_along_axis(chances, labels[:, None], axis=1)
+    return bool(np.all((chances < best).sum(axis=1) == chances.shape[1] - 1))
+
+
+def label_texts(graph: RuleGraph) -> list[str]:
+    """The classes as text; raises Unsupported where two of them read alike."""
+    texts = [class_text(label) for label in graph.classes]
+    for i, text in enumerate(texts):
+        if text in texts[:i]:
+            raise Unsupported(f"two classes that both read {text!r}", "onnx", "rename one of them")
+    return texts
+
+
+def roles_of(graph: RuleGraph, frame: bool, fired: bool) -> tuple[str, ...]:
+    """The outputs: the label, the probabilities (frame: an output for each class), and which rules fired."""
+    shares = [f"probability_{text}" for text in label_texts(graph)] if frame else [PROBABILITIES]
+    return LABEL, *shares, *([FIRED] if fired else [])
+
+
+def kinds_of_outputs(graph: RuleGraph, roles: Iterable[str]) -> list[tuple[int, tuple[int | str, ...]]]:
+    """Element type and shape of each output."""
+    label = TensorProto.STRING if integer_labels(graph.classes) is None else TensorProto.INT64
+    kinds: dict[str, tuple[int, tuple[int | str, ...]]] = {
+        LABEL: (label, ("N",)),
+        PROBABILITIES: (TensorProto.FLOAT, ("N", len(graph.classes))),
+        FIRED: (TensorProto.BOOL, ("N", len(rules_of(graph)))),
+    }
+    return [kinds.get(role, (TensorProto.FLOAT, ("N",))) for role in roles]
+
+
+def is_by_class(outputs: Sequence[Port]) -> bool:
+    """Whether there is an output for the probability of each class."""
+    return len(outputs) > 1 and len(outputs[1].shape) == 1
+
+
+def class_text(label: ClassLabel) -> str:
+    """A label's text: true and false, integral numbers without a point."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if isinstance(label, float):
+        return str(int(label)) if label.is_integer() and abs(label) < 2**53 else repr(label)
+    return str(label)
+
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"

@@ -1,9 +1,18 @@
-"""Running an exported model on encoded rows, with onnxruntime or the specification's evaluator."""
+"""Running an exported model on rows of any form, with onnxruntime or the specification's evaluator.
+
+A model whose operators may do anything runs in a bounded process: arrays travel as plain bytes and JSON texts.
+"""
 
 from __future__ import annotations
 
+import io
+import json
+import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,16 +22,18 @@ from onnx import TensorProto
 from rulekit.arrays import Array
 from rulekit.cells.axis import texts_of_codes
 from rulekit.cells.words import WordsApart, taken_apart
+from rulekit.dates import is_dated
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, encoded_dtype
-from rulekit.targets import Outcome
+from rulekit.targets import Answer, Outcome, answers
+from rulekit.verification.isolated import read_answer, run_bounded
+from rulekit.verification.rows.fed import Columns
 from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
-from rulekit_exporters.onnx.labels import integer_labels, is_by_class, label_texts
-from rulekit_exporters.onnx.metadata import model_of, properties_of
+from rulekit_exporters.onnx.metadata import integer_labels, is_by_class, label_texts, model_of, properties_of
 from rulekit_exporters.onnx.options import InputForm
 from rulekit_exporters.onnx.word_ids import disturbed, ids_of_columns
 
@@ -251,3 +262,147 @@ def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
         raise FormatError(f"the label {unknown[0]!r} is no class of the model", where="onnx")
     indices = np.array([known[value] for value in distinct.tolist()], dtype=np.int64)
     return indices[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int64)
+
+
+def run_encoded(
+    artifact: bytes, graph: RuleGraph, tables: Sequence[Columns], session_of: SessionOf = runtime_session
+) -> list[Answer]:
+    """What rulekit does with a table and a model: cells are encoded by the schema, then fed."""
+    apart, words = taken_apart(graph)
+    plan, session = plan_of(artifact, apart, words), session_of(artifact)
+
+    def decide(table: Columns) -> Any:
+        encoded = graph.table(table)
+        return outcome(
+            apart, in_chunks(session, feeds_of(plan, apart, words.table(encoded) if words else encoded))
+        ).labels
+
+    return answers(decide, tables)
+
+
+def run_arrays(
+    artifact: bytes, graph: RuleGraph, tables: Sequence[Columns], session_of: SessionOf = runtime_session
+) -> list[Answer]:
+    """What an application does: an input for each column, of the declared type and shape, whatever its length."""
+    session, plan = session_of(artifact), plan_of(artifact, graph)
+    return answers(lambda table: outcome(graph, in_chunks(session, _feeds(plan, graph.schema, table))).labels, tables)
+
+
+def _feeds(plan: InputPlan, schema: Schema, table: Columns) -> dict[str, Any]:
+    inputs = {name: _input(schema[name], table[name], plan.coded) for name in plan.columns}
+    if plan.form == "tensor":
+        width = np.float64 if plan.wide else np.float32
+        return {TENSOR_NAME: np.concatenate([column.astype(width) for column in inputs.values()], axis=1)}
+    return {name: plan.fed(inputs[column]) for column, name in zip(plan.columns, plan.names, strict=True)}
+
+
+def _input(feature: Feature, cells: Sequence[Any], coded: bool) -> Any:
+    if feature.kind == "categorical":
+        if coded:
+            codes = encode({feature.name: list(cells)}, Schema((feature,))).arrays[0]
+            return codes.astype(np.int64).reshape(-1, 1)
+        texts = np.array(["" if cell is None else str.__str__(cell) for cell in cells], dtype=object)
+        return texts.reshape(-1, 1)
+    with np.errstate(over="ignore"):
+        numbers = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+        return numbers.astype(encoded_dtype(feature)).reshape(-1, 1)
+
+
+def holds_encoded(feature: Feature, cell: Any) -> str:
+    """What an exported model cannot say of a cell that rulekit has encoded."""
+    return "ONNX has no error for an unseen level" if feature.unseen == "error" else ""
+
+
+def holds_arrays(feature: Feature, cell: Any) -> str:
+    """Why no application can put a cell into the declared type, or why the runtime cannot refuse it there."""
+    if feature.kind == "text":
+        return "the application cuts texts into words"
+    if feature.kind == "categorical":
+        fits = cell is None or (isinstance(cell, str) and not cell.endswith("\0"))
+        return holds_encoded(feature, cell) if fits else "an input of texts holds no such cell"
+    if not (cell is None or isinstance(cell, bool | int | float | np.integer | np.floating | np.bool_)):
+        return "an input of numbers holds no such cell"
+    if isinstance(cell, np.timedelta64):
+        return "an input of numbers holds no such cell"
+    if isinstance(cell, int | np.integer) and abs(int(cell)) > 2**53:
+        return "the application rounds an integer beyond 2^53"
+    if cell is not None and float(cell) in feature.missing_numbers:
+        return "the application feeds NaN for a number that means missing"
+    dated = is_dated(feature) and cell is not None and float(cell) >= 1000_01_01
+    return "the runtime takes the digits of a date for a number" if dated else ""
+
+
+SECONDS = 60.0  # for one block of rows
+LARGEST_ANSWER = 64 << 20
+
+# The process finds the packages where this one does, and lets no other module in.
+_WORKER = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from rulekit.errors import RulekitError
+from rulekit_exporters.onnx.running import answer
+try:
+    answer(*sys.argv[2:])
+except RulekitError as error:
+    sys.exit(str(error))
+"""
+
+
+def bounded_session(artifact: bytes) -> Session:
+    """A session that runs each block of rows in a process of its own, bounded in time, memory, files and processes."""
+    properties_of(artifact)  # says so where this is no ONNX file at all
+
+    def run(feeds: dict[str, Array]) -> list[Array]:
+        with tempfile.TemporaryDirectory() as folder:
+            model, fed, answers = (Path(folder, name) for name in ("model.onnx", "feeds", "answers"))
+            model.write_bytes(artifact)
+            fed.write_bytes(_packed(feeds))
+            paths = json.dumps([path for path in sys.path if path])
+            command = [sys.executable, "-I", "-c", _WORKER, paths, *map(str, (model, fed, answers))]
+            run_bounded(command, Path(folder), seconds=SECONDS, what="the model")
+            found = _unpacked(read_answer(answers, LARGEST_ANSWER))
+            return [found[name] for name in sorted(found, key=int)]
+
+    return run
+
+
+run_untrusted = partial(run_runtime, session_of=bounded_session)
+run_raw_untrusted = partial(run_raw, session_of=bounded_session)
+
+
+def answer(model: str, feeds: str, answers: str) -> None:
+    """What the process does: the outputs of a model, numbered, for the arrays of a file."""
+    outputs = runtime_session(Path(model).read_bytes())(_unpacked(Path(feeds).read_bytes()))
+    Path(answers).write_bytes(_packed({str(place): output for place, output in enumerate(outputs)}))
+
+
+def _packed(arrays: Mapping[str, Array]) -> bytes:
+    """A line of JSON with names, types and shapes, then the numbers of each array, or its texts as JSON."""
+    parts, heads = [], []
+    for name, array in arrays.items():
+        texts = array.dtype.kind in "OU"
+        parts.append(json.dumps(array.reshape(-1).tolist()).encode() if texts else array.tobytes())
+        heads.append([name, "text" if texts else array.dtype.str, list(array.shape), len(parts[-1])])
+    return json.dumps(heads).encode() + b"\n" + b"".join(parts)
+
+
+def _unpacked(content: bytes) -> dict[str, Array]:
+    """The arrays of `_packed`; raises FormatError where these bytes are something else."""
+    stream = io.BytesIO(content)
+    found: dict[str, Array] = {}
+    try:
+        for name, kind, shape, size in json.loads(stream.readline()):
+            part = stream.read(size)
+            if kind != "text":
+                dtype = np.dtype(kind)
+                if dtype.kind not in "biuf":
+                    raise ValueError(kind)
+                found[name] = np.frombuffer(part, dtype).reshape(shape)
+                continue
+            texts = json.loads(part)
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError("texts")
+            found[name] = np.array(texts, dtype=object).reshape(shape)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise FormatError("the model's answer is not a label and probabilities for each row") from error
+    return found

@@ -24,8 +24,8 @@ from rulekit.schema import Feature
 from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.view import show
 from rulekit_exporters.python.functions import body_of, function, functions, reader
-from rulekit_exporters.python.names import TAKEN, collection, filled, literal
 from rulekit_exporters.python.self_test import self_test
+from rulekit_exporters.python.spelling import TAKEN, collection, filled, literal
 
 TITLE_OF_TESTS = "# Rows at the edges of the rules, with the model's answers: --self-test ".ljust(119, "-")
 _IMPORTS_OF_RULES = """

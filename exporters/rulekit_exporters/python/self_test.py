@@ -25,7 +25,7 @@ from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
 from rulekit.tokens import tokens
 from rulekit.verification.rows.adversarial import adversarial_rows
-from rulekit_exporters.python.names import filled, literal
+from rulekit_exporters.python.spelling import filled, literal
 
 ROWS, MIN_ROWS = 64, 32
 MAX_LEAVES = 40

@@ -26,6 +26,11 @@ from rulekit.tables.table import Table
 _MOST_DIGITS = 17
 
 
+def given(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of some JSON values that say something: none that is None, an empty text or an empty list."""
+    return {key: value for key, value in values.items() if value is not None and value != "" and value != []}
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A row, by column its raw value (None: missing), and the class that the model decides for it.
@@ -39,10 +44,7 @@ class Example:
     text: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values; an infinity is a text."""
-        return {"row": row_as_json(self.row), "decision": self.decision} | (
-            {"new_levels": list(self.new)} if self.new else {}
-        )
+        return given({"row": row_as_json(self.row), "decision": self.decision, "new_levels": list(self.new)})
 
 
 def row_as_json(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,42 +57,40 @@ def row_as_json(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def examples(graph: RuleGraph, search: RowSearch, places: Sequence[tuple[int, ...]]) -> tuple[Example, ...]:
     """The rows of these cells; columns of the model that the space does not have are missing."""
-    return tuple(_example(graph, search, cells) for cells in places)
+    found = []
+    for cells in places:
+        shown, new, text = shown_row(search, cells)
+        row = {**dict.fromkeys(graph.used_features), **shown}
+        decision = graph.classes[int(graph.decide(table_of(row, graph))[0])]
+        found.append(Example(row, decision, new, printable(f"{text}: decided {quoted(decision)}")))
+    return tuple(found)
 
 
-def _example(graph: RuleGraph, search: RowSearch, cells: tuple[int, ...]) -> Example:
-    shown = shown_row(search, cells)
-    row: dict[str, Any] = {**dict.fromkeys(graph.used_features), **shown.row}
-    decision = graph.classes[int(graph.decide(table_of(row, graph))[0])]
-    return Example(row, decision, shown.new, printable(f"{shown.text}: decided {quoted(decision)}"))
+def shown_row(search: RowSearch, cells: tuple[int, ...]) -> tuple[dict[str, Any], tuple[str, ...], str]:
+    """The plainest row of some cells, the columns whose value is a level that training never saw, the row in words.
 
-
-@dataclass(frozen=True, slots=True)
-class ShownRow:
-    """A row by column, the columns whose value is a level that training never saw, and the row in words."""
-
-    row: Mapping[str, Any]
-    new: tuple[str, ...]
-    text: str
-
-
-def shown_row(search: RowSearch, cells: tuple[int, ...]) -> ShownRow:
-    """The plainest row of some cells: the columns that the search has, texts with the words that they must have."""
+    It has the columns of the search, texts with the words that they must have.
+    """
+    places = [(axis, cell) for axis, cell in zip(search.space.axes, cells, strict=True)]
     row: dict[str, Any] = {}
-    new, said = [], []
-    texts = _texts(search, cells)
-    for text, value in texts.items():
-        row[text] = value
-        said.append(f"{name(text)} missing" if value is None else f"{name(text)} = {quoted(value)}")
-    for axis, cell in zip(search.space.axes, cells, strict=True):
+    if search.words is not None:
+        own = {axis.feature.name: axis.encoded[[cell], 0] for axis, cell in places}
+        held = search.words.texts({name: value for name, value in own.items() if name not in search.words.schema})
+        row = {text: held[text][0] for text in search.words.columns if text in held}
+        places = [(axis, cell) for axis, cell in places if axis.feature.name in search.words.schema]
+    said = [
+        f"{name(text)} missing" if value is None else f"{name(text)} = {quoted(value)}" for text, value in row.items()
+    ]
+    new = []
+    for axis, cell in places:
         feature = axis.feature
-        if search.words is not None and feature.name not in search.words.schema:
-            continue  # a word of a text
         value = row[feature.name] = _value(axis, cell)
-        known = value is None or bool(axis.known[cell])
-        new += [] if known else [feature.name]
-        said.append(said_of_value(feature, value) if known else f"{name(feature.name)} a new level")
-    return ShownRow(row, tuple(new), ", ".join(said) or "any row")
+        if value is None or axis.known[cell]:
+            said.append(said_of_value(feature, value))
+        else:
+            new.append(feature.name)
+            said.append(f"{name(feature.name)} a new level")
+    return row, tuple(new), ", ".join(said) or "any row"
 
 
 def said_of_value(feature: Feature, value: Any) -> str:
@@ -106,30 +106,11 @@ def said_of_value(feature: Feature, value: Any) -> str:
 
 def table_of(row: Mapping[str, Any], graph: RuleGraph) -> Table:
     """One row of raw values, encoded for a model."""
-    cut = {column: [float(v) if isinstance(v, bool) else v] for column, v in row.items()}
-    return encode(_cells_of(cut), graph.schema, graph.used_features)
-
-
-def _texts(search: RowSearch, cells: tuple[int, ...]) -> dict[str, str | None]:
-    """The texts that columns of words stand for, each of the words that it must have; None for a missing one."""
-    if search.words is None:
-        return {}
-    columns = {
-        axis.feature.name: axis.encoded[[cell], 0]
-        for axis, cell in zip(search.space.axes, cells, strict=True)
-        if axis.feature.name not in search.words.schema
-    }
-    found = search.words.texts(columns)
-    return {name: found[name][0] for name in search.words.columns if name in found}
-
-
-def _cells_of(columns: Mapping[str, list[Any]]) -> dict[str, Any]:
-    found = {}
-    for column, values in columns.items():
-        cells = np.empty(len(values), dtype=object)
-        cells[:] = values
-        found[column] = cells
-    return found
+    columns = {}
+    for column, value in row.items():
+        columns[column] = np.empty(1, dtype=object)
+        columns[column][0] = float(value) if isinstance(value, bool) else value
+    return encode(columns, graph.schema, graph.used_features)
 
 
 def _value(axis: Axis, cell: int) -> Any:
@@ -189,15 +170,13 @@ class Finding:
     ordered: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "rules": list(self.rules),
-            **({"column": self.column} if self.column else {}),
-            **({"classes": list(self.classes), "order_decides": self.ordered} if self.classes else {}),
-            **({"rows": [row.as_dict() for row in self.rows]} if self.rows else {}),
+        more = {
+            "column": self.column,
+            "classes": list(self.classes),
+            "order_decides": self.ordered if self.classes else None,
+            "rows": [row.as_dict() for row in self.rows],
         }
+        return {"kind": self.kind, "text": self.text, "rules": list(self.rules), **given(more)}
 
 
 @dataclass(frozen=True, slots=True)

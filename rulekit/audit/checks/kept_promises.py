@@ -1,22 +1,203 @@
-"""What a model promises, each promise proved or broken by rows: `verdicts`, and `override_verdicts` of overrides."""
+"""What a model promises, each promise proved or broken by rows, and the searches over the cells of one model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
-from rulekit.audit.checks.findings import Example, examples
-from rulekit.audit.checks.model_searches import Cells, Searches, only_statements
+from rulekit.audit.checks.findings import Example, FindingKind, Open, examples
 from rulekit.graph.check import forbidden_meetings
+from rulekit.graph.decisions import Decision, Part
+from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
 from rulekit.graph.overriding import over_anything
 from rulekit.graph.rule_graph import Required, RuleGraph
-from rulekit.graph.rules import columns_of
+from rulekit.graph.rules import INHIBITS, Rule, columns_of, rules_of, rules_of_parts
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.row_search import Claim, Label, RowSearch, Sought
 from rulekit.shown.promises import Promise, promises
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A rule that speaks for its class where it holds, by itself.
+
+    node: Boolean; of a random rule that its probability is above 1/2. root: the number of the root of the decision that
+    the rule stands in.
+    """
+
+    rule: Rule
+    node: Node
+    root: int
+
+
+def statements(graph: RuleGraph) -> tuple[Statement, ...]:
+    """The rules that are joined by or; conditions that only count together, and terms of sums, are none."""
+    graph = graph.underlying
+    rules = iter(rules_of(graph))
+    found = []
+    for root, part in enumerate(graph.decision.parts):
+        own = [next(rules) for _ in rules_of_parts((part,))]
+        inhibited = any(rule.connective == INHIBITS for rule in own)  # then no rule speaks by itself
+        for rule in own:
+            if rule.connective == "or" and not inhibited:
+                node = Above(Probability(rule.node), 0.5) if rule.nested else rule.node
+                found.append(Statement(rule, node, root))
+    return tuple(found)
+
+
+def only_statements(part: Part) -> bool:
+    """Whether a part of a decision has no rules but such as speak by themselves."""
+    return all(rule.connective == "or" for rule in rules_of_parts((part,)))
+
+
+def without_rule(graph: RuleGraph, statement: Statement) -> Decision:
+    """The decision as it would be without a rule."""
+    roots = list(graph.decision.roots)
+    roots[statement.root] = _without(roots[statement.root], statement.rule.node)
+    return graph.decision.with_roots(tuple(roots))
+
+
+def _without(node: Node, rule: Node) -> Node:
+    """A root, or what it is a number of, without a rule; of nothing but the rule nothing is left that fires."""
+    if node is rule:
+        return FALSE
+    if isinstance(node, Or):
+        return Or(list(_others(node, rule)))
+    return with_children(node, [_without(child, rule) for child in node.children])
+
+
+def _others(node: Or, rule: Node) -> Iterator[Node]:
+    """The parts of an Or but the rule, which may stand in a list of plain rules among hidden bits.
+
+    A rule that stands twice is left out once.
+    """
+    found = False
+    for child in node.children:
+        if not found and isinstance(child, Or) and rule in child.children:
+            found, place = True, child.children.index(rule)
+            yield Or([*child.children[:place], *child.children[place + 1 :]])
+        elif found or child is not rule:
+            yield child
+        else:
+            found = True
+
+
+Cells = tuple[int, ...]
+_DOING: Mapping[FindingKind, str] = {
+    "unreachable": "which rules can be true",
+    "shadowed": "which rules change a decision",
+    "missing": "which rules a missing value satisfies",
+}
+
+
+@dataclass(slots=True, eq=False)
+class Searches:
+    """A model with its rules, those that speak by themselves, and a search for each set of nodes that was asked for.
+
+    deadline: what is not found by then stays open.
+    """
+
+    graph: RuleGraph
+    searching: Callable[..., RowSearch] = RowSearch
+    deadline: Deadline = NO_LIMIT
+    rules: tuple[Rule, ...] = ()
+    said: tuple[Statement, ...] = ()
+    _searches: dict[frozenset[Node], RowSearch] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rules, self.said = rules_of(self.graph), statements(self.graph)
+
+    def search(self, *nodes: Node) -> RowSearch:
+        """The search over the columns of some nodes."""
+        key = frozenset(nodes)
+        if key not in self._searches:
+            self._searches[key] = self.searching(self.graph, nodes, deadline=self.deadline)
+        return self._searches[key]
+
+    def each_rule(self, kind: FindingKind, question: str) -> Iterator[Statement | Open]:
+        """The rules that speak by themselves, each once; those that the limit of time leaves out as one question."""
+        said = list({statement.rule.id: statement for statement in self.said}.values())
+        for done, statement in enumerate(said):
+            if self.deadline.over:
+                left = counted(len(said) - done, "rule")
+                yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason, many=True)
+                return
+            self.deadline.tell(_DOING[kind], done / len(said))
+            yield statement
+
+    @property
+    def whole(self) -> RowSearch:
+        """The search over all columns that decide."""
+        return self.search(*self.graph.decision.roots)
+
+    @property
+    def ranks(self) -> range | None:
+        """The classes above the lowest, where the classes are two or ranks; else None."""
+        k = len(self.graph.classes)
+        return range(1, k) if k == 2 or self.graph.decision.ordered else None
+
+    def label(self, *classes: int, decision: Decision | None = None) -> Claim:
+        """The claim that the label is one of some classes."""
+        return Claim(Label(decision or self.graph.decision, frozenset(classes)))
+
+    @property
+    def decided_by(self) -> Iterator[list[Claim]]:
+        """Claims of which a promise is to be kept: of each root, which is enough, then of the classes themselves."""
+        if not self.graph.decision.ranked:
+            yield [Claim(root) for root in self.graph.decision.roots]
+        if self.graph.decision.ranked or self.graph.decision.ordered:
+            yield [self.at_least(k) for k in self.ranks or ()]
+
+    def at_least(self, k: int) -> Claim:
+        return self.label(*range(k, len(self.graph.classes)))
+
+    def independent_parts(self) -> list[Node]:
+        """The Boolean rules whose disjunctions, each or counted, are the decision; [] where it is of another form."""
+        decision = self.graph.decision
+        if self.graph.overrides or decision.ranked or any(isinstance(root, Above) for root in decision.roots):
+            return []
+        return [statement.node for statement in self.said]
+
+    def step(
+        self, search: RowSearch, column: str, claims: Sequence[Claim], rises: bool
+    ) -> tuple[tuple[Cells, Cells] | None, str]:
+        """Two neighbouring values of a column of which the claim holds for the wrong one only; and what is open."""
+        axis = search.axis_of(column)
+        assert axis is not None
+        known = [int(cell) for cell in search.space.axes[axis].known.nonzero()[0]]
+        pairs = [(low, high) if rises else (high, low) for low, high in pairwise(known)]
+        return self.turned(search, axis, pairs, claims)
+
+    def turned(
+        self, search: RowSearch, axis: int, pairs: Sequence[tuple[int, int]], claims: Sequence[Claim]
+    ) -> tuple[tuple[Cells, Cells] | None, str]:
+        """Two rows that differ in one column, in one of these pairs of cells: the claim holds of the first alone."""
+        reason = ""
+        for first, second in pairs:
+            for claim in claims:
+                found = search.find(claim.at(axis, first), claim.contrary().at(axis, second))
+                if found.cells is not None:
+                    return (_moved(found.cells, axis, first), _moved(found.cells, axis, second)), ""
+                reason = reason or found.reason
+        return None, reason
+
+    def satisfied_by_missing(self, node: Node) -> Iterator[tuple[str, tuple[Cells, Cells] | None, str]]:
+        """By column two rows: a missing or new value satisfies the node, a known one does not; or None."""
+        search = self.search(node)
+        for axis, column, pairs in search.unknown_and_known():
+            pair, reason = self.turned(search, axis, pairs, [Claim(node)])
+            yield column, pair, reason
+
+
+def _moved(cells: Cells, axis: int, cell: int) -> Cells:
+    return (*cells[:axis], cell, *cells[axis + 1 :])
+
 
 Outcome = Literal["proved", "fails", "not proved"]
 

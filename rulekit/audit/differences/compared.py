@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rulekit.audit.checks.findings import said_of_value, shown_row, table_of
-from rulekit.audit.differences.declared import declared
-from rulekit.audit.differences.differing import Differing, WayFound
 from rulekit.audit.differences.joint import Joint, decide_by_same_rules, joint
-from rulekit.audit.differences.region_words import regions
-from rulekit.audit.differences.results import Compared, FlipSaid, Outcome, Witness
+from rulekit.audit.differences.results import Compared, FlipSaid, Outcome, Witness, declared
 from rulekit.audit.differences.row_flips import RowFlips, row_flips
 from rulekit.audit.differences.rule_changes import RuleChanges, rule_changes
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.audit.differences.ways import Differing, WayFound, regions
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import raw_columns
 
 
-def witness_of_data(joint: Joint, rows: Table, number: int) -> Witness | None:
-    """A row of a table, from 0; None where the models do not differ on it."""
-    values = _plain(raw_columns(rows.take(np.array([number])).select(joint.columns)))
-    return _run(joint, values, number + 1)
-
-
-def witness_of(differing: Differing, found: WayFound) -> Witness | None:
+def _witness_of(differing: Differing, found: WayFound) -> Witness | None:
     """The row that shows a way in which models differ; None where they do not differ on it."""
     joint = differing.joint
     empty = dict.fromkeys(joint.columns)
     if found.cells is not None:
-        shown = shown_row(differing.search, found.cells)
-        return _run(joint, {**empty, **shown.row}, 0, shown.new)
+        row, new, _ = shown_row(differing.search, found.cells)
+        return _run(joint, {**empty, **row}, 0, new)
     assert differing.made is not None
     assert found.row is not None
     columns = raw_columns(differing.made.take(np.array([found.row])))
@@ -47,17 +37,14 @@ def witness_of(differing: Differing, found: WayFound) -> Witness | None:
 
 def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The one value of each column as a plain one; None of what is missing."""
-    found: dict[str, Any] = {}
-    for column, values in columns.items():
-        value = values[0].item() if hasattr(values[0], "item") else values[0]
-        found[column] = None if isinstance(value, float) and math.isnan(value) else value
-    return found
+    values = {column: getattr(value[0], "item", lambda own=value[0]: own)() for column, value in columns.items()}
+    return {column: None if value != value else value for column, value in values.items()}
 
 
 def _run(joint: Joint, row: dict[str, Any], data_row: int = 0, new: tuple[str, ...] = ()) -> Witness | None:
-    for feature in joint.schema:
-        if feature.kind == "boolean" and row.get(feature.name) is not None:
-            row[feature.name] = bool(row[feature.name] > 0.5)
+    for column, value in row.items():
+        if joint.schema[column].kind == "boolean" and value is not None:
+            row[column] = bool(value > 0.5)
     decided = [graph.classes[int(graph.decide(table_of(row, graph))[0])] for graph in joint.models]
     if decided[0] == decided[1]:
         return None
@@ -139,31 +126,30 @@ def compare(
 def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[FlipSaid, ...]:
     """The ways in which the models differ, those of most rows first."""
     of_rows = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips}
-    found: dict[tuple[ClassLabel, ClassLabel], WayFound | None] = {
-        (both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found
-    }
+    searched = {(both.classes[one.way[0]], both.classes[one.way[1]]): one for one in differing.found}
     said = []
-    for way in dict.fromkeys((*found, *of_rows)):
-        one, counted = found.get(way), of_rows.get(way)
-        witness = None
-        if rows is not None and counted is not None:
-            witness = witness_of_data(both, rows.joint, counted.first_row - 1)
-        if witness is None and one is not None:
-            witness = witness_of(differing, one)
-        n_rows = None if rows is None else counted.n if counted is not None else 0
+    for way in dict.fromkeys((*searched, *of_rows)):
+        one, counted = searched.get(way), of_rows.get(way)
+        witness, among, n_rows = None, "", None
         where = () if one is None else regions(differing, one)
-        n_cells = None if one is None else one.n_cells
-        complete = one is not None and one.boxes.complete
-        among = "" if where or rows is None else rows.in_common(both, way)
-        said.append(FlipSaid(*way, n_rows, n_cells, witness, where, complete, among))
+        if rows is not None:
+            n_rows = 0 if counted is None else counted.n
+            among = "" if where else rows.in_common(both, way)
+        if rows is not None and counted is not None:
+            columns = raw_columns(rows.joint.take(np.array([counted.first_row - 1])).select(both.columns))
+            witness = _run(both, _plain(columns), counted.first_row)
+        if one is None:
+            said.append(FlipSaid(*way, n_rows, None, witness, where, False, among))
+        else:
+            witness = witness or _witness_of(differing, one)
+            said.append(FlipSaid(*way, n_rows, one.n_cells, witness, where, one.boxes.complete, among))
     return tuple(sorted(said, key=lambda flip: (-(flip.rows or 0), -(flip.cells or 0))))
 
 
 def _gap(both: Joint, data: Any) -> float | None:
     """The largest difference of a reported probability of the same class on some rows."""
-    raw = raw_table(data)
-    if len(both.classes) != len(both.models[0].classes) or len(both.classes) != len(both.models[1].classes):
+    if any(len(graph.classes) != len(both.classes) for graph in both.models):
         return None
+    raw = raw_table(data)
     first, second = (graph.predict_proba(raw) for graph in both.models)
-    order = np.argsort(both.places[1])
-    return float(np.abs(first - second[:, order]).max(initial=0.0))
+    return float(np.abs(first - second[:, np.argsort(both.places[1])]).max(initial=0.0))

@@ -9,10 +9,11 @@ exactly where the model's own leaf holds on that cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph.language.readable import listed
 from rulekit.graph.language.words import quoted
@@ -39,8 +40,6 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
-
-_DATED = ("date", "datetime")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,20 +76,27 @@ class Joint:
 
 def joint(first: RuleGraph, second: RuleGraph) -> Joint:
     """Two models over one schema; raises InputError where no row means the same to both, or no class is common."""
+    models = first, second
     classes = _classes(first, second)
-    used = tuple(set(readers(graph.written)) for graph in (first, second))
+    used = [set(readers(graph.written)) for graph in models]
     features = []
     for name in dict.fromkeys((*first.schema.names, *second.schema.names)):
-        one, other = (_known(graph.schema, name) for graph in (first, second))
-        features.append(_feature(name, one, other, name in used[0], name in used[1]))
+        reading = [
+            graph.schema[name] for graph, own in zip(models, used, strict=True) if name in own and name in graph.schema
+        ]
+        known = [graph.schema[name] for graph in models if name in graph.schema]
+        features.append(_feature(*reading) if len(reading) == 2 else (reading or known)[0])
     schema = Schema(tuple(features), first.schema.target)
-    images = [image_of(graph.written, graph.schema, schema, {}) for graph in (first, second)]
-    both = [image[node] for image, graph in zip(images, (first, second), strict=True) for node in graph.written]
+    images = [image_of(graph.written, graph.schema, schema, {}) for graph in models]
+    both = [image[node] for image, graph in zip(images, models, strict=True) for node in graph.written]
     schema = with_named_tokens(schema, both)
-    over = [_over(graph, schema, image) for graph, image in zip((first, second), images, strict=True)]
+    over = []
+    for graph, image in zip(models, images, strict=True):
+        decision = graph.decision.with_roots(tuple(image[root] for root in graph.decision.roots))
+        over.append(RuleGraph(schema, graph.classes, decision, default=graph.default))
     index = {repr(label): k for k, label in enumerate(classes)}
-    places = [tuple(index[repr(label)] for label in graph.classes) for graph in (first, second)]
-    return Joint((first, second), (over[0], over[1]), schema, classes, (places[0], places[1]), (images[0], images[1]))
+    places = [tuple(index[repr(label)] for label in graph.classes) for graph in models]
+    return Joint(models, (over[0], over[1]), schema, classes, (places[0], places[1]), (images[0], images[1]))
 
 
 def _classes(first: RuleGraph, second: RuleGraph) -> tuple[ClassLabel, ...]:
@@ -154,58 +160,37 @@ def _plain_node(node: Node, children: Sequence[Node]) -> Node:
     return with_children(node, children)
 
 
-def _known(schema: Schema, name: str) -> Feature | None:
-    return schema[name] if name in schema else None  # noqa: SIM401
-
-
-def _over(graph: RuleGraph, schema: Schema, image: Mapping[Node, Node]) -> RuleGraph:
-    return RuleGraph(
-        schema,
-        graph.classes,
-        graph.decision.with_roots(tuple(image[root] for root in graph.decision.roots)),
-        default=graph.default,
-    )
-
-
 # Columns -----------------------------------------------------------------------------------------------------------
 
 
-def _feature(name: str, one: Feature | None, other: Feature | None, first_reads: bool, second_reads: bool) -> Feature:
-    """The column of both models; where only one of them reads it, that of this one."""
-    if one is None or other is None or first_reads != second_reads or not first_reads:
-        found = other if one is None or (second_reads and not first_reads) else one
-        assert found is not None
-        return found
-    kinds = [_what(feature) for feature in (one, other)]
+_KINDS = {"numeric": "a number", "boolean": "true or false", "categorical": "a category", "text": "a text"}
+
+
+def _feature(one: Feature, other: Feature) -> Feature:
+    """The column that both models read."""
+    kinds = [f"a {each.display}" if is_dated(each) else _KINDS[each.kind] for each in (one, other)]
     if kinds[0] != kinds[1]:
         raise InputError(
             f"it is {kinds[0]} in the first model and {kinds[1]} in the second, so that no row means the same to both",
-            where=f"column {name!r}",
+            where=f"column {one.name!r}",
             fix="train both with the same --type",
         )
     if one == other:
         return one
     if one.kind == "categorical":
         return _category(one, other)
-    tokens = _common_tokens(one, other)
     if one.kind != "numeric" and set(one.missing_tokens) != set(other.missing_tokens):
         raise InputError(
             "the models take other cells for missing",
-            where=f"column {name!r}",
+            where=f"column {one.name!r}",
             fix="train both with the same --missing",
         )
     if one.kind == "text":
         return replace(one, levels=tuple(sorted({*one.levels, *other.levels})))
     wide = one.precision != other.precision or set(one.missing_numbers) != set(other.missing_numbers)
-    return replace(one, precision="float64" if wide else one.precision, missing_tokens=tokens, monotone=0)
-
-
-def _what(feature: Feature) -> str:
-    if feature.display in _DATED:
-        return f"a {feature.display}"
-    return {"numeric": "a number", "boolean": "true or false", "categorical": "a category", "text": "a text"}[
-        feature.kind
-    ]
+    return replace(
+        one, precision="float64" if wide else one.precision, missing_tokens=_common_tokens(one, other), monotone=0
+    )
 
 
 def _common_tokens(one: Feature, other: Feature) -> tuple[str, ...]:
@@ -216,7 +201,7 @@ def _category(one: Feature, other: Feature) -> Feature:
     """The levels of both and what one of them alone takes for missing, without those that either refuses."""
     tokens = _common_tokens(one, other)
     special = [token for token in (*one.missing_tokens, *other.missing_tokens) if token not in tokens and token]
-    texts: Iterable[str] = dict.fromkeys((*one.levels, *other.levels, *special))
+    texts = dict.fromkeys((*one.levels, *other.levels, *special))
     kept = [text for text in texts if None not in (code_of_text(one, text), code_of_text(other, text))]
     unseen = {one.unseen, other.unseen}
     how = "error" if "error" in unseen else "missing" if unseen == {"missing"} else "unseen"
@@ -235,9 +220,7 @@ def joint_leaf(leaf: Node, own: Feature, joint: Feature) -> Node:
     """The same condition, or number, over the joint feature; raises InputError where none says the same."""
     if own == joint or own.kind in ("boolean", "text"):
         return leaf
-    if own.kind == "categorical":
-        return _by_levels(leaf, own, joint)
-    return _of_numbers(leaf, own, joint)
+    return _by_levels(leaf, own, joint) if own.kind == "categorical" else _of_numbers(leaf, own, joint)
 
 
 # Categories --------------------------------------------------------------------------------------------------------
@@ -252,29 +235,23 @@ def code_of_text(feature: Feature, text: str) -> int | None:
 
 
 def _by_levels(leaf: Node, own: Feature, joint: Feature) -> Node:
-    values = by_code(leaf, own).tolist()
+    known = by_code(leaf, own).tolist()
     unseen = MISSING_CODE if own.unseen == "missing" else UNSEEN_CODE
     codes = [MISSING_CODE, unseen, *(code_of_text(own, level) for level in joint.levels)]
-    said = [values[MISSING_CODE if code is None else code] for code in codes]
+    said = [known[MISSING_CODE if code is None else code] for code in codes]
     if not isinstance(leaf, LevelPoints):
         return leaf_of_codes(joint, said)
-    points = tuple(
-        (level, value) for level, value in zip(joint.levels, said[FIRST_LEVEL_CODE:], strict=True) if value != 0
-    )
+    values = zip(joint.levels, said[FIRST_LEVEL_CODE:], strict=True)
+    points = tuple((level, value) for level, value in values if value != 0)
     return LevelPoints(leaf.feature, points, said[MISSING_CODE], said[UNSEEN_CODE])
 
 
 # Numbers -----------------------------------------------------------------------------------------------------------
 
 
-def apart_numbers(own: Feature, joint: Feature) -> tuple[float, ...]:
-    """The numbers that mean missing to one model and not to both, ascending."""
-    return tuple(sorted(set(own.missing_numbers) - set(joint.missing_numbers)))
-
-
 def _of_numbers(leaf: Node, own: Feature, joint: Feature) -> Node:
     wider = own.precision != joint.precision
-    absent = apart_numbers(own, joint)
+    absent = sorted(set(own.missing_numbers) - set(joint.missing_numbers))  # missing to one model and not to both
     if isinstance(leaf, Column):
         if wider or absent:
             what = "other widths" if wider else "other missing tokens"
@@ -290,7 +267,9 @@ def _of_numbers(leaf: Node, own: Feature, joint: Feature) -> Node:
         leaf = _wider(leaf, crossing(leaf.value))
     if not absent:
         return leaf
-    alike = [_is(own.name, number) for number in absent]
+    alike = [
+        And([Compare(own.name, ">", math.nextafter(each, -math.inf)), Compare(own.name, "<=", each)]) for each in absent
+    ]
     missing = isinstance(leaf, Missing) or bool(getattr(leaf, "missing", False))
     return Or([leaf, *alike]) if missing else And([leaf, *map(Not, alike)])
 
@@ -302,11 +281,6 @@ def _wider(leaf: Compare, cut: float) -> Node:
     if (leaf.op == "<=") == (cut > 0):
         return TRUE if leaf.missing else Not(Missing(leaf.feature))
     return Missing(leaf.feature) if leaf.missing else Constant(False)
-
-
-def _is(column: str, number: float) -> Node:
-    below = math.nextafter(number, -math.inf)
-    return And([Compare(column, ">", below), Compare(column, "<=", number)])
 
 
 def _step(leaf: Step, own: Feature, absent: Sequence[float], wider: bool) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,18 @@ class GroupFlips:
     @property
     def changed(self) -> int:
         return sum(flip.n for flip in self.flips)
+
+    def as_dict(self) -> dict[str, Any]:
+        flips = [{"before": flip.before, "after": flip.after, "rows": flip.n} for flip in self.flips]
+        decided = dict(zip("AB", map(list, self.decided), strict=True))
+        return {
+            "column": self.column,
+            "group": self.group,
+            "n": self.n,
+            "changed": self.changed,
+            "flips": flips,
+            "decided": decided,
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,16 +119,14 @@ def row_flips(joint: Joint, raw: RawTable, by: Sequence[str] = ()) -> RowFlips:
 
     Raises InputError where a model cannot read the rows, or a column of groups is not there or has too many values.
     """
-    found = []
-    for graph, places in zip(joint.models, joint.places, strict=True):
-        own = decide(graph, encode_columns(raw, graph.schema, graph.used_features))
-        found.append(np.array(places, dtype=np.int64)[own])
-    labels = found[0], found[1]
+    own = (decide(graph, encode_columns(raw, graph.schema, graph.used_features)) for graph in joint.models)
+    first, second = (np.array(of, dtype=np.int64)[decided] for of, decided in zip(joint.places, own, strict=True))
+    labels = first, second
     over = encode_columns(raw, joint.schema, joint.columns)
     everyone = np.ones(raw.n_rows, dtype=bool)
     groups = [group for column in by for group in _groups(joint, raw, column, labels)]
-    source = raw.source or "the rows"
-    return RowFlips(source, raw.n_rows, labels, _flips(joint, labels, everyone), tuple(groups), over)
+    flips = _flips(joint, labels, everyone)
+    return RowFlips(raw.source or "the rows", raw.n_rows, labels, flips, tuple(groups), over)
 
 
 def _flips(joint: Joint, labels: tuple[Ints, Ints], among: npt.NDArray[np.bool_]) -> tuple[Flip, ...]:
@@ -136,10 +147,9 @@ def _groups(joint: Joint, raw: RawTable, column: str, labels: tuple[Ints, Ints])
     found = []
     for code, group in enumerate(names):
         among = codes == code
-        n = int(among.sum())
-        if n:
-            shares = [np.bincount(own[among], minlength=len(joint.classes)) / n for own in labels]
-            decided = tuple(shares[0].tolist()), tuple(shares[1].tolist())
+        if n := int(among.sum()):
+            first, second = (np.bincount(own[among], minlength=len(joint.classes)) / n for own in labels)
+            decided = tuple(first.tolist()), tuple(second.tolist())
             found.append(GroupFlips(column, group, n, _flips(joint, labels, among), decided))
     return found
 
@@ -157,15 +167,14 @@ def _grouped(raw: RawTable, column: str) -> tuple[list[str], Ints]:
         known = values[~np.isnan(values)]
         cuts = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
         bounds = [f"{cut:g}" for cut in cuts]
-        keys = [f"up to {bounds[0]}", *(f"{a} to {b}" for a, b in pairwise(bounds))]
-        keys.append(f"above {bounds[-1]}")
+        keys = [f"up to {bounds[0]}", *(f"{a} to {b}" for a, b in pairwise(bounds)), f"above {bounds[-1]}"]
         codes = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="left"))
     if len(keys) > MOST_GROUPS:
         fix = f"group by a column of at most {MOST_GROUPS} values"
         raise InputError(f"{len(keys)} different values", where=f"--by {column}", fix=fix)
-    order = (
-        sorted(range(len(keys)), key=lambda code: keys[code]) if not isinstance(own, NumberColumn) else range(len(keys))
-    )
+    order = list(range(len(keys)))
+    if not isinstance(own, NumberColumn):
+        order.sort(key=lambda code: keys[code])
     place = np.empty(len(keys) + 1, dtype=np.int64)
-    place[list(order)], place[-1] = np.arange(len(keys)), len(keys)
+    place[order], place[-1] = np.arange(len(keys)), len(keys)
     return [*(keys[code] for code in order), "(missing)"], place[codes]

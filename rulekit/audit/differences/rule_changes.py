@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools
+from rulekit.audit.checks.findings import given
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.rule_matching.alike import Columns, RuleParts, rule_parts
+from rulekit.audit.rule_matching import Columns, RuleParts, rule_parts
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node
@@ -33,20 +35,18 @@ class Covering:
         self, joint: Joint, rules: tuple[Sequence[RuleParts], Sequence[RuleParts]], deadline: Deadline = NO_LIMIT
     ) -> None:
         self.joint, self.deadline = joint, deadline
-        parts = [
-            {id(rule): {columns: joint.image(model, node) for columns, node in rule.parts.items()} for rule in own}
+        self.parts: dict[int, Mapping[Columns, Node]] = {
+            id(rule): {columns: joint.image(model, node) for columns, node in rule.parts.items()}
             for model, own in enumerate(rules)
-        ]
-        self.parts: dict[int, Mapping[Columns, Node]] = {**parts[0], **parts[1]}
+            for rule in own
+        }
         nodes = list(dict.fromkeys(node for own in self.parts.values() for node in own.values()))
         self.search = RowSearch(joint.over[0], nodes)
-        self.masks = {node: mask for node in nodes if (mask := self._mask(node)) is not None}
+        # of the conditions on one column its axis, and where they hold there
+        on_axis = ((node, self.search.on_axis(self.search.image(node))) for node in nodes)
+        axes = self.search.space.axes
+        self.masks = {node: found for node, found in on_axis if found is not None and axes[found[0]].whole}
         self.left = MOST_SEARCHES
-
-    def _mask(self, node: Node) -> tuple[int, npt.NDArray[np.bool_]] | None:
-        """The axis of a condition on one column, and its truth there; None of another condition."""
-        found = self.search.on_axis(self.search.image(node))
-        return found if found is not None and self.search.space.axes[found[0]].whole else None
 
     def same(self, one: RuleParts, other: RuleParts, columns: Columns) -> bool:
         """Whether two rules have the same part over some columns."""
@@ -70,19 +70,16 @@ class Covering:
         return self._by_search(old, new)
 
     def _by_masks(self, first: Mapping[Columns, Node], second: Mapping[Columns, Node]) -> Relation:
-        inside, around = True, True  # the new rule in the old one, and the other way round
-        for axis in range(len(self.search.space.axes)):
-            old, new = self._on(first, axis), self._on(second, axis)
-            inside &= bool((old | ~new).all())
-            around &= bool((new | ~old).all())
+        covered = [self._covered(parts) for parts in (first, second)]
+        inside = all(bool((old | ~new).all()) for old, new in zip(*covered, strict=True))
+        around = all(bool((new | ~old).all()) for old, new in zip(*covered, strict=True))
         return "same" if inside and around else "fewer" if inside else "more" if around else "other"
 
-    def _on(self, parts: Mapping[Columns, Node], axis: int) -> npt.NDArray[np.bool_]:
-        held = np.ones(len(self.search.space.axes[axis]), dtype=bool)
-        for node in parts.values():
-            own, mask = self.masks[node]
-            if own == axis:
-                held &= mask
+    def _covered(self, parts: Mapping[Columns, Node]) -> list[Bools]:
+        """By axis the cells that a rule covers."""
+        held = [np.ones(len(axis), dtype=bool) for axis in self.search.space.axes]
+        for axis, mask in (self.masks[node] for node in parts.values()):
+            held[axis] &= mask
         return held
 
     def _by_search(self, old: RuleParts, new: RuleParts) -> Relation:
@@ -120,9 +117,7 @@ class SaidRule:
     weight: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        weight = {} if self.weight is None else {"weight": self.weight}
-        return {"id": self.id, "class": self.label, "rule": self.text, **weight}
+        return {"id": self.id, "class": self.label, "rule": self.text, **given({"weight": self.weight})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +145,9 @@ class RuleChange:
         return self.old.weight != self.new.weight
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
+        old, new = (None if rule is None else rule.as_dict() for rule in (self.old, self.new))
         parts = [{"columns": list(p.columns), "before": p.before, "after": p.after} for p in self.parts]
-        said = {"old": self.old, "new": self.new}
-        return {
-            "kind": self.kind,
-            **{name: None if rule is None else rule.as_dict() for name, rule in said.items()},
-            "parts": parts,
-        }
+        return {"kind": self.kind, "old": old, "new": new, "parts": parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +162,18 @@ def rule_changes(joint: Joint, deadline: Deadline = NO_LIMIT) -> RuleChanges:
     """The changes from the rules of the first model to those of the second; after the deadline nothing is searched."""
     rules = rule_parts(joint.models[0]), rule_parts(joint.models[1])
     pairs = _paired(joint, *rules, deadline)
-    old_paired, new_paired = {i for i, *_ in pairs}, {j for _, j, *_ in pairs}
-    found, same = [], 0
-    for i, j, kind, changed in sorted(pairs, key=lambda pair: pair[0]):
-        change = _change(joint.models, rules[0][i], rules[1][j], kind, changed)
-        if change is None:
-            same += 1
-        else:
-            found.append(change)
-    lost = [_said(joint.models[0], rule) for i, rule in enumerate(rules[0]) if i not in old_paired]
-    gained = [_said(joint.models[1], rule) for j, rule in enumerate(rules[1]) if j not in new_paired]
+    changes = [
+        _change(joint.models, rules[0][i], rules[1][j], kind, parts)
+        for i, j, kind, parts in sorted(pairs, key=itemgetter(0))
+    ]
+    found = [change for change in changes if change is not None]
+    paired = [{pair[model] for pair in pairs} for model in (0, 1)]
+    lost, gained = (
+        [_said(graph, rule) for place, rule in enumerate(own) if place not in known]
+        for graph, own, known in zip(joint.models, rules, paired, strict=True)
+    )
     found += [RuleChange("removed", rule) for rule in lost] + [RuleChange("added", None, rule) for rule in gained]
-    return RuleChanges(tuple(sorted(found, key=lambda change: KINDS.index(change.kind))), same)
+    return RuleChanges(tuple(sorted(found, key=lambda change: KINDS.index(change.kind))), changes.count(None))
 
 
 Pair = tuple[int, int, ChangeKind, tuple[Columns, ...]]
@@ -245,17 +235,12 @@ def _change(
     said = _said(models[0], old), _said(models[1], new)
     if kind == "rewritten" and said[0].text == said[1].text:
         return None
-    parts = tuple(
-        PartChange(
-            tuple(sorted(columns)),
-            *(
-                "" if columns not in rule.parts else print_node(rule.parts[columns], graph.schema)
-                for rule, graph in zip((old, new), models, strict=True)
-            ),
-        )
-        for columns in changed
-    )
-    return RuleChange(kind, *said, parts)
+    parts = []
+    for columns in changed:
+        own = zip((old, new), models, strict=True)
+        texts = [print_node(rule.parts[columns], graph.schema) if columns in rule.parts else "" for rule, graph in own]
+        parts.append(PartChange(tuple(sorted(columns)), *texts))
+    return RuleChange(kind, *said, tuple(parts))
 
 
 def _said(graph: RuleGraph, rule: RuleParts) -> SaidRule:

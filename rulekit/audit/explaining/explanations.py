@@ -7,22 +7,56 @@ reach the threshold together are named.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rulekit.arrays import Ints
-from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together
-from rulekit.audit.explaining.options import EVERYTHING, ExplainOptions
-from rulekit.audit.overridden_rows import firing_overrides, override_view
-from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.audit.explaining.noisy_formulas import (
+    conditions_of_rows,
+    has_conditions,
+    noisy_formulas,
+    together,
+    without_strengths,
+)
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.language.text import print_node
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
-from rulekit.search.moves import ANY
+from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.names import label_text, printable
+from rulekit.search.moves import ANY, Wishes
 from rulekit.search.nearest import NearestChange
 from rulekit.shown.score_cards.row_points import has_scores, row_scores
 from rulekit.tables.table import Table
+
+if TYPE_CHECKING:
+    from rulekit.audit.reason_codes.catalogue import ResolvedReason
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainOptions:
+    """What is to be explained of rows.
+
+    wishes, to: which changes count, and which class is wanted (its index; None: any other). changes, sentences: whether
+    the nearest change is looked for, and whether all is said in sentences, which takes milliseconds a row. reasons: a
+    catalogue's, for the adverse classes; most: how many of them a row gets. deadline: of the search for changes, which
+    leaves some of it for the sentences of many rows; those that it ends say why they have none.
+    """
+
+    wishes: Wishes = ANY
+    to: int | None = None
+    changes: bool = True
+    sentences: bool = True
+    reasons: Sequence[ResolvedReason] = ()
+    adverse: Sequence[int] = ()
+    most: int = 4
+    deadline: Deadline = NO_LIMIT
+
+
+EVERYTHING = ExplainOptions()
+
 
 SEARCHING = 0.6  # of a limit of time for many rows
 
@@ -62,7 +96,7 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     `threshold`, and `points`, each with `id`, `text` and `points`, the largest first.
 
     `nearest_rules`: of the plain rules of other classes that do not hold, those with the fewest conditions in the way
-    (rulekit.audit.explaining.nearest_rules): `id`, `class`, and conditions with the values of the row: those
+    (rulekit.audit.explaining.sentences): `id`, `class`, and conditions with the values of the row: those
     `in_the_way` and those `holding`.
 
     `change` is the nearest change that turns the decision (rulekit.search.nearest): `to` (the class
@@ -73,9 +107,8 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     `date`, `expires`, `reason`), and `beneath` is the label that the model would have decided without them; of `rules`,
     `scores`, `conditions` and `nearest_rules` all else is what is said of the model beneath.
     """
-    from rulekit.audit.explaining.nearest_rules import nearest_rules
     from rulekit.audit.explaining.phrases import Phrases
-    from rulekit.audit.explaining.sentences import sentences_of_rows
+    from rulekit.audit.explaining.sentences import nearest_rules, sentences_of_rows
 
     table = data if isinstance(data, Table) else graph.table(data)
     labels, chances = decide(graph, table), probabilities(graph, table)
@@ -87,7 +120,7 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     own = decide(beneath, table) if graph.overrides else labels
     _add("rules", rows, _fired_rules(beneath, table, own))
     if graph.overrides:
-        add_overrides(graph, table, rows, own)
+        _add_overrides(graph, table, rows, own)
     if has_scores(graph):
         _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(beneath, table)])
     if noisy := noisy_formulas(graph):
@@ -102,7 +135,11 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
         phrases = Phrases(beneath, table)
         near = nearest_rules(beneath, table, own, phrases, asked.deadline)
         _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
-        _add("sentences", rows, sentences_of_rows(graph, phrases, rows, near, changes, asked))
+        _add(
+            "sentences",
+            rows,
+            sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY, asked.deadline),
+        )
     return rows
 
 
@@ -141,7 +178,7 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
 
 
 def _changes(graph: RuleGraph, table: Table, asked: ExplainOptions) -> list[NearestChange] | None:
-    from rulekit.audit.explaining.nearest_rules import SURELY
+    from rulekit.audit.explaining.sentences import SURELY
     from rulekit.search.nearest import nearest_changes
 
     if not asked.changes:
@@ -190,18 +227,114 @@ def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
     }
 
 
-def add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: Ints) -> None:
+def _add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], beneath: Ints) -> None:
     """Put the overrides that hold before the `rules` of each row; beneath [n]: the classes without them."""
     views = [
         {
-            "id": override.id,
-            "class": graph.classes[override.class_index],
-            "text": print_node(override.condition, graph.schema),
-            "override": override_view(override),
+            "id": each.id,
+            "class": graph.classes[each.class_index],
+            "text": print_node(each.condition, graph.schema),
+            "override": {key: getattr(each, key) for key in ("author", "date", "expires", "reason")},
         }
-        for override in graph.overrides
+        for each in graph.overrides
     ]
-    for row, holds, label in zip(rows, firing_overrides(graph, table), beneath.tolist(), strict=True):
-        if holds.any():
-            row["beneath"] = graph.classes[label]
-            row["rules"] = [*(dict(views[j]) for j in np.flatnonzero(holds)), *row["rules"]]
+    values = evaluate_nodes(list(dict.fromkeys(each.condition for each in graph.overrides)), table)
+    holds = np.column_stack([values[each.condition] for each in graph.overrides])
+    for i in np.flatnonzero(holds.any(axis=1)).tolist():
+        own = [dict(views[j]) for j in np.flatnonzero(holds[i])]
+        rows[i] |= {"beneath": graph.classes[int(beneath[i])], "rules": [*own, *rows[i]["rules"]]}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMeaning:
+    """What the id of a rule stands for: the class that it speaks for or against, and its condition.
+
+    weight: its part of a sum, else None; a rule whose weight is negative speaks against the class, as does one that
+    inhibits others. nested: its conditions count by strengths, which the condition leaves out. signed: of an override
+    who answers for it, and why.
+    """
+
+    id: str
+    class_label: ClassLabel
+    condition: str
+    weight: float | None = None
+    nested: bool = False
+    inhibits: bool = False
+    signed: str = ""
+
+    def __str__(self) -> str:
+        against = "against " if self.inhibits or (self.weight is not None and self.weight < 0) else ""
+        part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
+        signed = f" (override, {self.signed})" if self.signed else ""
+        return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}{signed}")
+
+
+def meanings_of(graph: RuleGraph) -> tuple[RuleMeaning, ...]:
+    """What the ids of all rules of a model stand for."""
+    from rulekit.graph.language.text import print_node
+    from rulekit.shown.sections import signature
+
+    signed = {override.id: signature(override) for override in graph.overrides}
+    return tuple(
+        RuleMeaning(
+            rule.id,
+            graph.classes[rule.class_index],
+            print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema),
+            rule.weight if rule.connective == "sum" else None,
+            rule.nested,
+            rule.connective in CONTRARY,
+            signed.get(rule.id, ""),
+        )
+        for rule in rules_of(graph)
+    )
+
+
+def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """By column of a table of predictions what `explain` says of its rows, in the order of `explanation_names`.
+
+    `rules` holds ids with a blank between them (`r1 r2`), and a plus between those that are enough only together.
+    `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
+    there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
+    """
+    from rulekit.shown.score_cards.row_points import total_names
+
+    columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
+    if has_conditions(graph):
+        columns["conditions"] = [
+            "; ".join(f"{condition['said']} {condition['change']:.2g}" for condition in row["conditions"]) or None
+            for row in rows
+        ]
+    if has_scores(graph):
+        for j, name in enumerate(total_names(graph)):
+            columns[name] = [row["scores"][j]["total"] for row in rows]
+        columns["points"] = [_points_of(row) or None for row in rows]
+        columns["change"] = [row["change"]["text"] for row in rows]
+    return columns
+
+
+def explanation_names(graph: RuleGraph) -> list[str]:
+    """The columns of `explanation_columns`."""
+    from rulekit.shown.score_cards.row_points import total_names
+
+    sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
+    return ["rules", *["conditions"] * has_conditions(graph), *sums]
+
+
+def reason_column(rows: list[dict[str, Any]]) -> dict[str, list[str | None]]:
+    """The codes of the reasons of each row under `reasons`, the most important first; None of rows without any."""
+    return {"reasons": [" ".join(reason["code"] for reason in row.get("reasons", ())) or None for row in rows]}
+
+
+def _points_of(row: dict[str, Any]) -> str:
+    """The points of a row on one line, of several sums those of its label."""
+    scores = [score for score in row["scores"] if len(row["scores"]) == 1 or score["class"] == row["label"]]
+    lines = [f"{line['text']}: {line['points']:+.6g}" for score in scores for line in score["points"]]
+    return printable("; ".join(lines))
+
+
+def _rule_ids(rules: list[dict[str, Any]]) -> str:
+    words: dict[object, str] = {}
+    for number, rule in enumerate(rules):
+        joint = ("together", rule["class"]) if "together" in rule else number
+        words[joint] = f"{words[joint]}+{rule['id']}" if joint in words else rule["id"]
+    return " ".join(words.values())

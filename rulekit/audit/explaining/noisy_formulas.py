@@ -15,6 +15,7 @@ from rulekit.graph.nodes import (
     LEAVES,
     TRUE,
     Among,
+    And,
     Contains,
     Family,
     Hidden,
@@ -22,6 +23,7 @@ from rulekit.graph.nodes import (
     Missing,
     Node,
     Not,
+    Or,
     Probability,
     Strength,
     with_children,
@@ -225,3 +227,21 @@ def _enclosed(node: Node, holds: bool, schema: Schema) -> str:
     plain = holds and isinstance(leaf, LEAVES) and not cuts_of_leaf(leaf)
     bare = isinstance(node, IsTrue) or plain or (text.startswith("(") and not node.children)
     return text if bare else f"({text})"
+
+
+def without_strengths(rule: Node) -> Node:
+    """The conditions of a random rule as plain logic: each hidden bit by what makes it more probable.
+
+    That is its cause, or the contrary of its cause where the bit fires less often with it than without. Bits of one
+    cause, whose strengths alone tell them apart, are one condition then.
+    """
+
+    def plain(node: Node, children: tuple[Node, ...]) -> Node:
+        if isinstance(node, Hidden):
+            return children[0] if node.on >= node.off else Not(children[0])
+        if isinstance(node, And | Or):
+            children = tuple(dict.fromkeys(children))
+            return children[0] if len(children) == 1 else with_children(node, children)
+        return with_children(node, children)
+
+    return fold([rule], plain)[rule]

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.additive.layout import Block, Layout
-from rulekit.learners.additive.literals import Literal, Literals, Penalties
+from rulekit.learners.additive.layout import Block, Layout, Literal, Literals, Penalties
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 from rulekit.schema import MISSING_CODE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,12 +11,9 @@ import numpy as np
 from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.additive.corrective import RuleCells, RuleWeights
-from rulekit.learners.additive.growth import GrownSum, grown, polished
-from rulekit.learners.additive.known import KnownRule, outweighing
-from rulekit.learners.additive.layout import Layout
-from rulekit.learners.additive.literals import Penalties
+from rulekit.learners.additive.growth import GrownSum, KnownRule, WeightedRule, grown, polished
+from rulekit.learners.additive.layout import Layout, Penalties
 from rulekit.learners.additive.rows import mask_of, rows_of
-from rulekit.learners.additive.search import WeightedRule
 from rulekit.learners.contract import Candidate, Frame, Score, Watch
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import drawn
@@ -106,7 +104,6 @@ def _best_path(problem: Problem, plan: SumPlan, penalties: Penalties, n_threads:
 def _of_all_rows(
     path: Sequence[GrownSum], problem: Problem, penalties: Penalties, n_threads: int, watch: Watch
 ) -> list[GrownSum]:
-    """The same rules with weights that are fitted to all rows."""
     found = list[GrownSum]()
     larger: GrownSum | None = None
     for each in reversed(path):
@@ -221,3 +218,18 @@ class AdditiveRules:
         total = Linear(terms, self.bias + constant)
         said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
         return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)
+
+
+def outweighing(rules: Sequence[WeightedRule], weights: Floats, bias: float) -> Floats:
+    """The weights [K]; of rules that decide so large that the sum is on their side of 0 whatever other rules hold.
+
+    Those of different signs never hold together.
+    """
+    decides = np.array([rule.role == "decides" for rule in rules], dtype=bool)
+    if not decides.any():
+        return weights
+    signs, others = np.array([rule.sign for rule in rules]), np.where(decides, 0.0, weights)
+    least = math.floor(-(bias + float(np.minimum(others, 0.0).sum()))) + 1
+    most = -math.floor(bias + float(np.maximum(others, 0.0).sum())) - 1
+    raised = np.where(signs > 0, np.maximum(weights, max(least, 1)), np.minimum(weights, min(most, -1)))
+    return np.where(decides, raised, weights)

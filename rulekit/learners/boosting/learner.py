@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from rulekit.learners.boosting.rounds import noted_rounds, rounds
-from rulekit.learners.contract import Ability, Learning, Question, setting
+from rulekit.learners.contract import Ability, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import refuse_for_sums
-from rulekit.learners.parameters import number, or_automatic, whole
+from rulekit.learners.parameters import PointSettings, number, or_automatic, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import PointSettings
 from rulekit.learners.sizes.path import ModelPath
 
 

@@ -106,7 +106,6 @@ class CellCounts:
         self._count(rows, smaller[lost], held[smaller[lost]], -1)
 
     def _new_slots(self, n: int) -> Ints:
-        """Slots that no cell has, with counts of 0."""
         used = np.zeros(len(self.counts), dtype=bool)
         used[self.slot[self.slot >= 0]] = True
         free = np.flatnonzero(~used)[:n]

@@ -13,16 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rulekit.arrays import Ints
-from rulekit.learners.cnll.best_step import NextBit, SearchSettings, best_replacements, best_step
-from rulekit.learners.cnll.continuation import KnownFormula
-from rulekit.learners.cnll.formula_on_cells import Formula
-from rulekit.learners.cnll.moves import allowed_moves, growth_moves
-from rulekit.learners.cnll.refitting import sweeps
-from rulekit.learners.contract import Candidate, Question
+from rulekit.learners.cnll.best_step import NextBit, SearchSettings, best_replacements, best_step, sweeps
+from rulekit.learners.cnll.formula_on_cells import Formula, KnownFormula, allowed_moves, growth_moves
+from rulekit.learners.contract import NO_LIMITS, Candidate, Question, SizeLimits
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit, ReadOnceTree
-from rulekit.learners.sizes.contest import Contest
-from rulekit.learners.sizes.limits import NO_LIMITS, SizeLimits
+from rulekit.learners.sizes.choice import Contest
 
 _FALL = 1e-9
 _MOST_SWEEPS = 20
@@ -179,7 +175,6 @@ def _falls(objective: float, before: float) -> bool:
 
 
 def _note(grown: GrownFormula, step: NextBit, replaced: int | None, settings: GrowthSettings) -> None:
-    """Refit the formula after a step that is made, and add the step to the record."""
     formula, ridge = grown.formula, settings.search.ridge
     applied, _ = formula.measure(ridge)
     sweeps(formula, ridge, settings.refit)
@@ -188,7 +183,6 @@ def _note(grown: GrownFormula, step: NextBit, replaced: int | None, settings: Gr
 
 
 def _columns_read(formula: Formula, without: int = -1) -> set[int]:
-    """The columns of the table that the bits read, but one."""
     read: set[int] = set()
     for i, bit in enumerate(formula.bits):
         if i != without:

@@ -9,9 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability
+from rulekit.graph.rules import conjuncts, disjuncts, literals
 from rulekit.learners.cnll.best_step import SearchSettings
-from rulekit.learners.cnll.continuation import ContinuedFormula, known_formula
+from rulekit.learners.cnll.formula_on_cells import KnownFormula
 from rulekit.learners.cnll.growth import (
     GrownFormula,
     GrownStep,
@@ -21,17 +24,87 @@ from rulekit.learners.cnll.growth import (
     shared_columns,
     states,
 )
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.cnll.split_search import LEAST_STRENGTH
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, SizeLimits
 from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.problem import HOLDS, KNOWN, Problem
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.parameters import number, or_automatic, whole
-from rulekit.learners.promises.starts import rules_of_start
+from rulekit.learners.models.noisy_formulas import NoisyBit, NoisyFormula, ReadOnceTree
+from rulekit.learners.models.rule_sets import Clause, truths_on_cells
+from rulekit.learners.parameters import StartSettings, number, or_automatic, setting, whole
+from rulekit.learners.promises.starts import WHERE, rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import StartSettings
-from rulekit.learners.sizes.limits import SizeLimits
+from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.schema import Schema
+
+_ABOVE_HALF = 0.501
+
+
+def known_formula(
+    problem: Problem, kept: Sequence[Clause], begun: Sequence[Clause], n_units: int
+) -> KnownFormula | None:
+    """The formula of rules that stay and of rules to begin with; None of no rule at all.
+
+    Raises InputError where the rules to begin with have more conditions than `n_units`.
+    """
+    if not kept and not begun:
+        return None
+    free = sum(map(len, begun))
+    if free > n_units:
+        what = f"n_units is {n_units}, and {free} literals of the start are free"
+        raise InputError(what, where=WHERE, fix=f"n_units={free} or more, or freeze the rules")
+    tree, bits = ReadOnceTree(root=0), list[NoisyBit]()
+    tree.add_node("or", -1, -1)
+
+    def hang(column: int, alpha: float, beta: float, rest: float, above: int, frozen: bool) -> None:
+        tree.children[above].append(tree.add_node("bit", len(bits), above))
+        bits.append(NoisyBit(column, HOLDS, KNOWN, alpha, beta, rest, frozen))
+
+    for (column,) in kept:
+        hang(column, _right(problem, column), 0.0, 0.0, tree.root, True)
+    for clause in begun:
+        above = tree.root
+        if len(clause) > 1:
+            above = tree.add_node("and", -1, tree.root)
+            tree.children[tree.root].append(above)
+        for column in clause:
+            hang(column, 1.0 - LEAST_STRENGTH, LEAST_STRENGTH, float(len(clause) > 1), above, False)
+    return KnownFormula(tree, tuple(bits))
+
+
+def _right(problem: Problem, column: int) -> float:
+    """How often a rule is right where it holds, above 1/2; one more row of either label counts."""
+    holds = HOLDS[problem.codes[column]]
+    weight = problem.weights[holds] * problem.weight_unit
+    share = (float(weight[problem.labels[holds] == 1].sum()) + 1.0) / (float(weight.sum()) + 2.0)
+    return min(max(share, _ABOVE_HALF), 1.0 - LEAST_STRENGTH)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContinuedFormula(NoisyFormula):
+    """A formula around frozen rules."""
+
+    def decision(self, formula: Node, frame: Frame) -> Node:
+        """[P > 1/2] with its frozen rules first, or beside the formula where the new part is too long to be written."""
+        frozen = [bit.node(frame.columns) for bit in self.bits if bit.frozen]
+        if not frozen:
+            return NoisyFormula.decision(self, formula, frame)
+        most = self.most_literals() + sum(literals(frozen).values())
+        rule = threshold_rule(formula, 0.5, most, schema=frame.schema)
+        if rule is None:
+            return Above(Probability(Or([*frozen, *disjuncts(formula)])), 0.5)
+        terms = () if rule is FALSE else disjuncts(rule)
+        parts = [*frozen, *(term for term in terms if not any(_implies(term, known, frame.schema) for known in frozen))]
+        return parts[0] if len(parts) == 1 else Or(parts)
+
+
+def _implies(term: Node, known: Node, schema: Schema) -> bool:
+    """Whether a rule holds only where a known one does: on every cell of their columns, or as it is written."""
+    if term is known or set(conjuncts(known)) <= set(conjuncts(term)):
+        return True
+    truths = truths_on_cells(term, known, schema)
+    return truths is not None and not bool((truths[0] & ~truths[1]).any())
 
 
 @dataclass(frozen=True)

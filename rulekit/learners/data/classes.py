@@ -111,7 +111,6 @@ def class_index(learner: str, classes: tuple[ClassLabel, ...], label: Any, what:
 
 
 def _ranks(learner: str, classes: tuple[ClassLabel, ...], ordered: Sequence[Any], positive: Any) -> list[Any]:
-    """The classes that occur, as they are ordered."""
     ranks = [label for label in ordered if label in classes]
     left = [label for label in classes if label not in ranks]
     if left:

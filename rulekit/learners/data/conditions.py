@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Array, Bools
 from rulekit.dates import cut_between
 from rulekit.errors import InputError
 from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Missing, Node, Not, Or
-from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.binning import BinnedColumn, assign_bins, bin_column, code_type, numeric_column
+from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem
-from rulekit.learners.data.words import WordColumn
+from rulekit.learners.data.words import WordColumn, with_word_columns
 from rulekit.learners.faults import check_codes
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
+from rulekit.tables.table import Table
 
 
 def condition_node(column: BinnedColumn, condition: Bools) -> Node:
@@ -55,7 +58,6 @@ def _membership(column: BinnedColumn, condition: Bools) -> Node:
 
 
 def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Node:
-    """The numeric bins first .. last."""
     name, bounds = column.feature.name, list[Node]()
     if first > 1:
         bounds.append(Compare(name, ">", cut_of(column, first - 1), missing))
@@ -99,3 +101,44 @@ def simple_conditions(problem: Problem, j: int) -> Iterator[Bools]:
         yield (codes >= 1) & (codes <= cut)
         if counts[0] > 0.0:
             yield codes > cut
+
+
+def recoded(rows: Problem, columns: Sequence[BinnedColumn], table: Table, values: Collection[int] = ()) -> Problem:
+    """Rows without columns under those of others; table: the rows; values: the columns whose codes are values.
+
+    The columns are those of a table, and behind them those of words.
+    """
+    own = [column for column in columns if not isinstance(column, WordColumn)]
+    found = [
+        _with_values(column, table.arrays[column.index])
+        if number in values
+        else (column, _codes(column, table.arrays[column.index], rows.weights))
+        for number, column in enumerate(own)
+    ]
+    codes = MemoryCodes(tuple(codes for _, codes in found))
+    rows = replace(rows, columns=tuple(column for column, _ in found), codes=codes)
+    return with_word_columns(rows, table, [column for column in columns if isinstance(column, WordColumn)])
+
+
+def _codes(column: BinnedColumn, array: Array, weights: Array) -> Array:
+    if column.feature.kind == "boolean":
+        return bin_column(column.feature, column.index, array, weights, None)[1]
+    if column.feature.kind == "categorical":
+        number_of = {level: number for number, level in enumerate(column.levels, FIRST_LEVEL_CODE)}
+        own = [number_of.get(level, UNSEEN_CODE) for level in column.feature.levels]
+        code_of = np.array([MISSING_CODE, UNSEEN_CODE, *own], dtype=code_type(column.n_codes))
+        return np.asarray(code_of[array])
+    cuts = [cut_of(column, below) for below in range(1, column.n_codes - 1)]
+    codes = np.searchsorted(np.array(cuts, dtype=array.dtype), array) + 1  # compared in its precision, as nodes do
+    codes[np.isnan(array)] = MISSING_CODE
+    codes = np.minimum(codes, column.n_codes - 1)  # it may have been all missing
+    return np.asarray(codes, dtype=code_type(column.n_codes))
+
+
+def _with_values(column: BinnedColumn, array: Array) -> tuple[BinnedColumn, Array]:
+    """A numeric column with a code for each value [n], and for the ends that it has had."""
+    ends = np.array([column.low[1], column.high[-1]], dtype=array.dtype)
+    values = np.unique(np.concatenate([ends, array[~np.isnan(array)]]))
+    codes = np.empty(len(array), dtype=code_type(1 + len(values)))
+    assign_bins(array, values, codes)
+    return numeric_column(column.feature, column.index, values, values), codes

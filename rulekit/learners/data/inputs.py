@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.arrays import Array, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.folds import InOrder
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.raw.columns import RawTable

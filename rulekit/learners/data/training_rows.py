@@ -17,13 +17,11 @@ from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.data import inputs
-from rulekit.learners.data.binning import BinnedColumn, bin_table
-from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.data.disk_codes import DiskCodes
-from rulekit.learners.data.in_order import InOrder
+from rulekit.learners.data.binning import BinnedColumn, bin_stored, bin_table
+from rulekit.learners.data.codes import DiskCodes, MemoryCodes
+from rulekit.learners.data.folds import InOrder
 from rulekit.learners.data.inputs import TrainingData, check_rows
-from rulekit.learners.data.stored_binning import bin_stored
-from rulekit.learners.settings import ReadingSettings
+from rulekit.learners.parameters import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
@@ -98,12 +96,10 @@ def _reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
 
 
 def _reading(settings: Any) -> dict[str, Any]:
-    """What the parameters say of the columns."""
     return {name: value for name in READING if (value := getattr(settings, name)) is not None}
 
 
 def _refuse_typed(settings: Any) -> None:
-    """Raises InputError where the parameters say something of columns that are typed already."""
     for name, value in _reading(settings).items():
         if value:
             raise InputError("the columns of a Table are typed already", where=name, fix="give it to the reader")
@@ -124,7 +120,6 @@ def _budget(settings: Any) -> Budget | None:
 
 
 def _require_memory(settings: Any, n_rows: int, weighted: bool, grouped: bool) -> None:
-    """Raises InputError where the budget is too small for the rows and what is asked of them."""
     budget, bytes_a_row = _budget(settings), ROW_BYTES
     if budget is None:
         return
@@ -270,7 +265,6 @@ class _Gathering:
         return raw.n_rows
 
     def _begin(self, raw: RawTable) -> None:
-        """What is known after the first block: names, and what is declared of the columns."""
         self.options.check(raw.names, raw.source)
         dropped, declared = self.options.dropped(), self.options.features(raw.names)
         if dropped and raw.positional:

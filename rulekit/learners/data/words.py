@@ -7,19 +7,22 @@ the text has it not, 2 where it has, 0 where the text is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Array
+from rulekit.arrays import Array, Ints
+from rulekit.graph.language.readable import listed
 from rulekit.graph.nodes import Contains, Node, Not
 from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.codes import DiskCodes, MemoryCodes
+from rulekit.learners.data.folds import mix
 from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_codes, with_columns
 from rulekit.learners.sums_of_rows.information import gain_of_each_class, word_counts
-from rulekit.schema import Feature
+from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import StoredArrays, Table
 from rulekit.tables.token_sets import TokenSets
 
@@ -95,7 +98,6 @@ def telling_words(sets: TokenSets, labels: Array, n_classes: int, weights: Array
 
 
 def _texts(table: Table) -> Iterator[tuple[int, Feature, TokenSets]]:
-    """The texts that may be used, each with its place."""
     held = table.arrays.columns if isinstance(table.arrays, StoredArrays) else table.arrays
     for index, (feature, sets) in enumerate(zip(table.features, held, strict=True)):
         if isinstance(sets, TokenSets) and feature.role == "use":
@@ -115,3 +117,61 @@ def _codes(sets: TokenSets, words: list[int]) -> list[npt.NDArray[np.uint8]]:
         codes[rows[starts[word] : starts[word + 1]]] = 2
         found.append(codes)
     return found
+
+
+_LOOKED_AT = 2048
+_MOST_NAMED = 3
+
+
+def without_twins(
+    columns: tuple[BinnedColumn, ...], codes: MemoryCodes | DiskCodes, named: Collection[str]
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes | DiskCodes, tuple[str, ...]]:
+    """The columns and their codes without those that part all rows as one that stays does, and a note that names them.
+
+    named: columns that stay, whatever they say. Atoms of a structure stay, and columns of one value.
+    """
+    kept, pairs, same = list(range(len(columns))), list[str](), True
+    for group in _alike(columns, codes):
+        first = min(group, key=lambda place: (columns[place].feature.name not in named, place))
+        begun = f"{columns[first].feature.name!r} and "
+        for place in group:
+            if place != first and columns[place].feature.name not in named:
+                kept.remove(place)
+                pairs.append(f"{begun}not {columns[place].feature.name!r}")
+                begun = ""
+                same = same and columns[place].ordered and np.array_equal(codes[first], codes[place])
+    if not pairs:
+        return columns, codes, ()
+    shown = [*pairs[:_MOST_NAMED], f"{len(pairs) - _MOST_NAMED} more"] if len(pairs) > _MOST_NAMED + 1 else pairs
+    why = "they put the rows in the same order" if same else "they part the rows alike"
+    return tuple(columns[place] for place in kept), codes.of_columns(kept), (f"rulekit uses {listed(shown)}: {why}",)
+
+
+def _alike(columns: Sequence[BinnedColumn], codes: MemoryCodes | DiskCodes) -> list[list[int]]:
+    """The groups of columns that part the rows alike; most differ in the first rows, and no other row is looked at."""
+    places = [place for place, column in enumerate(columns) if column.n_codes > 2 and column.feature.atom is None]
+    _, head = next(codes.parts(_LOOKED_AT), (slice(0), codes))
+    groups = [places]
+    for rows in (head, codes):
+        found: dict[tuple[int, bool, int, bytes], list[int]] = {}
+        for number, group in enumerate(groups):
+            for place in group:
+                own = rows[place][:_LOOKED_AT] if rows is head else rows[place]
+                if rows is head or own.min() != own.max():
+                    column = columns[place]
+                    said = blake2b(_pattern(own, column).tobytes(), digest_size=16).digest()
+                    found.setdefault((number, column.ordered, column.n_codes, said), []).append(place)
+        groups = [group for group in found.values() if len(group) > 1]
+    return groups
+
+
+def _pattern(codes: Ints, column: BinnedColumn) -> Ints:
+    """The codes [n] in the order that is the first of its two, or by first appearance where they have none."""
+    n, new = column.n_codes, np.arange(column.n_codes, dtype=codes.dtype)
+    if column.ordered:
+        known = codes[(codes > 0) & (codes != n - codes.astype(np.int64))]
+        new[1:] = new[:0:-1] if len(known) and 2 * int(known[0]) > n else new[1:]
+    else:
+        levels, first = np.unique(codes[codes >= FIRST_LEVEL_CODE], return_index=True)
+        new[levels[np.argsort(first)]] = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(levels))
+    return np.asarray(new[codes])

@@ -13,7 +13,7 @@ from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score, setting
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
@@ -25,9 +25,8 @@ from rulekit.learners.gramression.sparse import Counts, Fitted
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import log_losses, weights_on_grid
-from rulekit.learners.parameters import Allowed, number, one_of, whole
+from rulekit.learners.parameters import Allowed, SizeSettings, number, one_of, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import SizeSettings
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 

@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.arrays import Bools
 from rulekit.learners.ltu.loss import FitRows, TreeTraining
 from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.sizes.contest import Contest
+from rulekit.learners.sizes.choice import Contest
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from rulekit.learners.ltu.growing import grown
 from rulekit.learners.ltu.loss import FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.moments import ranked
 from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.sizes.contest import Contest
+from rulekit.learners.sizes.choice import Contest
 
 _LOGISTIC_RIDGES = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
 _SCREENS, _MOST_INPUTS = (20, 60), 120

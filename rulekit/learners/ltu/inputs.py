@@ -20,8 +20,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Question
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.folds import fold_of_rows, row_hashes
-from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.folds import fold_of_rows, mix, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy.typing as npt
 
-from rulekit.learners.contract import Ability, Learning, OutOfTimeError, Question, Stopped, setting
+from rulekit.learners.contract import Ability, Learning, OutOfTimeError, Question, Stopped
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
@@ -17,11 +17,10 @@ from rulekit.learners.ltu.candidates import FitOptions, description
 from rulekit.learners.ltu.fit import FitResult, fit_tree
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.models import candidate_of, compare_units
-from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import SizeSettings
-from rulekit.learners.sizes.contest import of_rate
-from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
+from rulekit.learners.sizes.choice import of_rate
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 
 _FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
 

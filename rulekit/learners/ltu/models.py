@@ -20,8 +20,8 @@ from rulekit.learners.ltu.exact_terms import Seen, Unit
 from rulekit.learners.ltu.exact_units import exact_units
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.sizes.contest import Contest
+from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
+from rulekit.learners.sizes.choice import Contest
 from rulekit.numbers import short_probability, strength_of
 from rulekit.schema import Schema
 from rulekit.simplification.logic import degenerate_at_least

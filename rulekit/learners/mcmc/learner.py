@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 from rulekit.graph.nodes import Node
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem, with_fixed
 from rulekit.learners.mcmc.posterior import WalkedRules
 from rulekit.learners.mcmc.sampled import Sampled, walks_of
-from rulekit.learners.parameters import number, one_of, whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.schema import Schema
 
 _WALKING = 0.9

@@ -36,7 +36,7 @@ from rulekit.learners.contract import Frame, Model, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.models.rule_sets import truths_on_cells
-from rulekit.learners.settings import ReadingSettings
+from rulekit.learners.parameters import ReadingSettings
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
@@ -81,7 +81,6 @@ def graph_of(frame: Frame, models: Sequence[Model], provenance: dict[str, Any]) 
 
 
 def _scored(model: Model, frame: Frame, prefix: str) -> Score:
-    """The score of a model; raises LearnerError where it is none."""
     score = model.score(frame, prefix)
     if isinstance(score, Score):
         given = (score.node, score.rule or score.node, score.probability or score.node)
@@ -154,7 +153,6 @@ def _first_of(frame: Frame, scores: Sequence[Score]) -> ArgMax:
 
 
 def _meet(one: Node, other: Node, schema: Schema) -> bool:
-    """Whether two rules can hold together, as far as that is known."""
     truths = truths_on_cells(one, other, schema)
     return truths is None or bool((truths[0] & truths[1]).any())
 
@@ -186,7 +184,6 @@ def _reported(score: Score, odds: float) -> Node:
 
 
 def _short(p: float) -> float:
-    """A probability of four digits."""
     return float(f"{p:.4g}")
 
 
@@ -224,7 +221,6 @@ def default_of(frame: Frame) -> int:
 
 
 def _compared(score: Score) -> Node:
-    """What the classes are compared by."""
     return Probability(score.node) if score.node.family is Family.RANDOM else score.node
 
 

@@ -22,10 +22,9 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import Summed, Terms, terms_of, terms_of_rules
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
-from rulekit.learners.models.integer_points import Parts, Whole, whole_points
+from rulekit.learners.models.integer_points import Links, Parts, Whole, calibrated, smoothed_counts, whole_points
 from rulekit.learners.models.rule_sets import covered
-from rulekit.learners.sizes.sizing import row_sizes
+from rulekit.learners.sizes.path import row_sizes
 from rulekit.numbers import log_odds
 from rulekit.schema import FIRST_LEVEL_CODE
 

@@ -18,7 +18,7 @@ from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.sizes.path import rule_count
+from rulekit.learners.promises.starts import clauses_of
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import short_probability, strength_of
 
@@ -225,6 +225,6 @@ class NoisyFormula:
         limits, most = frame.limits, self.most_literals()
         most = most if limits.literals is None else min(most, limits.literals)
         rule = threshold_rule(formula, 0.5, most, schema=frame.schema)
-        if rule is None or (limits.clauses is not None and rule_count(rule) > limits.clauses):
+        if rule is None or (limits.clauses is not None and len(clauses_of(rule)) > limits.clauses):
             return Above(Probability(formula), 0.5)
         return rule

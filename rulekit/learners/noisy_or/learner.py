@@ -17,7 +17,6 @@ from rulekit.learners.contract import (
     OutOfTimeError,
     Question,
     Variants,
-    setting,
 )
 from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
@@ -38,10 +37,9 @@ from rulekit.learners.noisy_or.paths import (
     of_cut,
     share_of,
 )
-from rulekit.learners.parameters import number, one_of, whole
-from rulekit.learners.promises.allowed import Allowed
+from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
+from rulekit.learners.promises.constraints import Allowed
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import SizeSettings
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature

@@ -14,10 +14,9 @@ from rulekit.learners.contract import Candidate, OutOfTimeError, Question, find_
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import blamed
 from rulekit.learners.learning import LearningPlan, learn_all
-from rulekit.learners.parameters import Allowed, check_parameters, value_for
+from rulekit.learners.parameters import Allowed, Settings, check_parameters, value_for
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.settings import Settings
-from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 from rulekit.names import near_names
 
 BASE = Allowed(

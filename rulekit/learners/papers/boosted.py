@@ -27,7 +27,7 @@ from rulekit.learners.boosting.rounds import (
 )
 from rulekit.learners.boosting.stumps import Stump
 from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID, share_of_votes
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Model, Question, Score, setting
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Model, Question, Score
 from rulekit.learners.data.classes import refuse_columns
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
@@ -37,8 +37,7 @@ from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.models.assembly import deciding_node
 from rulekit.learners.papers.base_learners import BASE, BaseLearner, base_of
 from rulekit.learners.papers.paper_stumps import drawn_rows, in_own_order
-from rulekit.learners.parameters import whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import SizeSettings, setting, whole
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.tables.table import Table
 

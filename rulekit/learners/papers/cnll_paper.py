@@ -21,7 +21,7 @@ from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuit import Algebra, fold_circuit
 from rulekit.graph.probability.compilation import build_circuit
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
@@ -34,8 +34,7 @@ from rulekit.learners.papers.cnll_search import (
     best_prefix,
     move_lines,
 )
-from rulekit.learners.parameters import number, one_of, whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.schema import Schema
 

@@ -28,12 +28,11 @@ from rulekit.learners.boosting.rounds import (
 )
 from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
 from rulekit.learners.boosting.sums import FINE, LARGEST_SUM, Votes
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, setting
+from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.learning import Run
 from rulekit.learners.papers.majority import MajorityVote
 from rulekit.learners.papers.paper_stumps import drawn_rows, in_own_order, judged, purest_stump, resampled_stump
-from rulekit.learners.parameters import TRUTH, number, one_of, or_automatic, whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import TRUTH, SizeSettings, number, one_of, or_automatic, setting, whole
 from rulekit.learners.sizes.path import ModelPath
 
 _MORE_ERROR = 1e-4  # what the code of the source adds to the error, so that a vote is finite

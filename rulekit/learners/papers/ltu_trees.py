@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node, Not, Or
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Learning, Question, setting
+from rulekit.learners.contract import Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.growing import tolerated
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
@@ -25,7 +25,7 @@ from rulekit.learners.ltu.learner import UnitLearner, UnitSettings
 from rulekit.learners.ltu.models import candidate_of, nested
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.papers.ltu_units import FitUnit, UnitKind, fit_of
-from rulekit.learners.parameters import one_of, whole
+from rulekit.learners.parameters import one_of, setting, whole
 from rulekit.learners.sums_of_rows.information import information_gain
 
 

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Learning, Question, setting
+from rulekit.learners.contract import Learning, Question
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.training_rows import training_data
-from rulekit.learners.learning import Run
+from rulekit.learners.learning import Run, watched
 from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.fit import fit_tree
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
@@ -37,9 +37,8 @@ from rulekit.learners.papers.madaline_networks import (
 from rulekit.learners.papers.madaline_progress import Progress, known_rows, refuse_whole, with_passes
 from rulekit.learners.papers.network_backprop import train_whole
 from rulekit.learners.papers.row_by_row import random_orders
-from rulekit.learners.parameters import TEXT, number, one_of, whole
+from rulekit.learners.parameters import TEXT, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.watching import watched
 
 
 @dataclass(frozen=True)

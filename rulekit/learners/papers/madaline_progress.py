@@ -11,9 +11,9 @@ import numpy as np
 from rulekit.errors import InputError
 from rulekit.learners.contract import Frame
 from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.conditions import recoded
 from rulekit.learners.data.inputs import checked_labels, classes_of
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.recoding import recoded
 from rulekit.learners.data.training_rows import KnownRows
 from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.inputs import Inputs, UnitInput

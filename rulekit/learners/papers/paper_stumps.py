@@ -14,8 +14,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.boosting.stumps import Stump, first_code, leads_by_code, votes_of
 from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.folds import row_hashes
-from rulekit.learners.data.hashes import mix
+from rulekit.learners.data.folds import mix, row_hashes
 from rulekit.learners.data.problem import Problem
 
 

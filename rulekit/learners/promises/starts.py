@@ -136,7 +136,6 @@ def terms_of_part(part: Part) -> tuple[Node, ...]:
 
 
 def _summands(score: Node) -> list[Node]:
-    """The terms of a sum that have a weight; of a sum within it its terms."""
     if not isinstance(score, Linear):
         return [score]
     return [each for weight, node in score.terms if weight for each in _summands(node)]
@@ -249,7 +248,6 @@ def _declared(graph: RuleGraph, own: Feature) -> Feature:
 
 
 def _adopted(known: Feature, own: Feature, array: Array, who: str) -> tuple[Feature, Array]:
-    """The feature as the start has it, and the column encoded so."""
     if known.kind == own.kind == "categorical":
         return _levels(known, own, array, who)
     if known.kind == own.kind == "text":

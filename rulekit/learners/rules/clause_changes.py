@@ -158,7 +158,6 @@ def _best_cuts(sums: Any, reads: Any, rooms: Any) -> tuple[Any, Any]:
 
 
 def _best_levels(sums: Any, reads: Any) -> Any:
-    """What the best levels of each nominal column add to each part [parts, nominal]; -infinity where none do."""
     _, nominal, offset, sizes, _, _, unknown, _, cost, listed = reads
     found = np.full((len(sums), len(nominal)), -np.inf)
     for k, column in enumerate(nominal.tolist()):

@@ -11,21 +11,18 @@ import numpy as np
 
 from rulekit.errors import InputError
 from rulekit.graph.ladder_models import RARE
-from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants, setting
+from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.learning import Run
 from rulekit.learners.models.rule_sets import clause_node
-from rulekit.learners.parameters import one_of, whole
-from rulekit.learners.promises.allowed import Allowed
-from rulekit.learners.promises.constraints import refuse_broken, required_of
+from rulekit.learners.parameters import StartSettings, one_of, setting, whole
+from rulekit.learners.promises.constraints import Allowed, refuse_broken, required_of
 from rulekit.learners.promises.starts import rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
-from rulekit.learners.rules.models import DecidingRules, Rates, candidate_of, candidates_of
+from rulekit.learners.rules.models import Cards, DecidingRules, Rates, candidate_of, candidates_of
 from rulekit.learners.rules.rule_paths import Guide, RuleSettings, few_columns, rule_path
-from rulekit.learners.rules.score_cards import Cards
-from rulekit.learners.settings import StartSettings
 from rulekit.schema import Schema
 
 _GUIDED = 10_000

@@ -24,9 +24,8 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.rule_sets import Clause, covered, covered_by_some
-from rulekit.learners.promises.allowed import Allowed
-from rulekit.learners.rules.clause_growth import purest_cover
-from rulekit.learners.rules.clause_search import ClauseSearch
+from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.rules.clause_search import ClauseSearch, purest_cover
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit.tables.kinds.hints import steps_of
 
@@ -159,7 +158,6 @@ def usable_columns(problem: Problem, settings: RuleSettings) -> list[int]:
 
 
 def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
-    """A search on some rows of the whole, in which literals cost in proportion."""
     deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
     share = len(problem.labels) / len(whole.labels)
     price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
@@ -228,7 +226,6 @@ def _found(search: ClauseSearch, settings: RuleSettings, most: int, room: float,
 
 
 def _fewer(search: ClauseSearch, found: list[Clause], most: int, room: float) -> list[Clause]:
-    """Without the rules that are worth least, until there are at most so many."""
     while len(found) > most:
         found = search.run(_without_least(search, found), room)
     return found
@@ -252,7 +249,6 @@ def _joined(search: ClauseSearch, clauses: list[Clause], room: float) -> list[Cl
 
 
 def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
-    """All clauses but the one without which they are worth most."""
     rows = [search.rows_of(clause) for clause in clauses]
     times = np.sum(rows, axis=0, dtype=np.int16)
     alone = [float(search.gain[held & (times == 1)].sum()) for held in rows]
@@ -262,7 +258,6 @@ def _without_least(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
 
 
 def _by_gain(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
-    """The clauses, each the one that adds most gain to those before it."""
     left = [(clause, search.rows_of(clause)) for clause in clauses]
     free = np.ones(len(search.gain), dtype=bool)
     ordered = []
@@ -275,7 +270,6 @@ def _by_gain(search: ClauseSearch, clauses: list[Clause]) -> list[Clause]:
 
 
 def _more(search: ClauseSearch, clauses: list[Clause], most: int, room: float) -> list[Clause]:
-    """Further clauses for the rows that are left, each begun as no condition at all."""
     free = np.ones(len(search.gain), dtype=bool)
     for clause in clauses:
         free &= ~search.rows_of(clause)

@@ -14,8 +14,7 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import drawn, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import checked_mask
-from rulekit.learners.sizes.choice import Curve, cheapest
-from rulekit.learners.sizes.contest import Contest
+from rulekit.learners.sizes.choice import Contest, Curve, cheapest
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import run_threads
 

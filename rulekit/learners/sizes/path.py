@@ -11,32 +11,33 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
+from rulekit.graph.evaluation.evaluator import decide_each
 from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import rung_of
+from rulekit.graph.ladder_models import macro_f1, rung_of
 from rulekit.graph.language.readable import counted, listed
-from rulekit.graph.nodes import FALSE, Node, Or
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.learners.contract import Candidate, Frame
-from rulekit.learners.models.assembly import default_of, graph_of
+from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.learning import Run
+from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
 from rulekit.learners.promises.constraints import unproved
+from rulekit.learners.promises.starts import clauses_of
 from rulekit.learners.sizes.choice import Curve
-from rulekit.learners.sizes.limits import NO_LIMITS
+from rulekit.learners.sizes.held_out import Fold
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.shown.path_points import PathPoint
 from rulekit.simplification.passes import simplify
+from rulekit.tables.table import Table
 from rulekit.views import notebook
 
 _NAMED = 4
-
-
-def rule_count(formula: Node) -> int:
-    """The rules of a Boolean formula that decides."""
-    if isinstance(formula, Or):
-        return len(formula.children)
-    return 0 if formula is FALSE else 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +165,6 @@ class ModelPath:
 
     @staticmethod
     def _has_rules(path: QuestionPath, place: int) -> bool:
-        """Whether a place of a path stands for some rules, found or given."""
         return place > 0 and (path.at(place).size > 0 or path.at(place).start)
 
     @property
@@ -224,5 +224,207 @@ def _counted(graph: RuleGraph) -> RuleGraph:
     units = graph.provenance["units"]
     if not graph.decision.rule_sets or len(units) != len(graph.decision.roots):
         return graph
-    units = [min(size, rule_count(rules)) for size, rules in zip(units, graph.decision.roots, strict=True)]
+    units = [min(size, len(clauses_of(rules))) for size, rules in zip(units, graph.decision.roots, strict=True)]
     return graph.with_(provenance={**graph.provenance, "units": units})
+
+
+MOST_ROWS = 12
+_EVERY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for: a size (None: as held-out errors say), and how much a smaller model may be worse.
+
+    parsimony: in standard errors of the difference; noun: what sizes are counted in; folds: how many were asked for.
+    """
+
+    size: int | None
+    parsimony: float
+    noun: str
+    folds: int = 0
+
+
+def row_sizes(longest: int) -> tuple[int, ...]:
+    """At most twelve sizes up to the longest: every one up to eight, then ever fewer."""
+    few = min(longest, _EVERY)
+    sizes = set(range(1, few + 1))
+    if longest > _EVERY:
+        ratio = (longest / few) ** (1.0 / (MOST_ROWS - few))
+        sizes |= {round(few * ratio**n) for n in range(1, MOST_ROWS - few + 1)}
+    return tuple(sorted(sizes))
+
+
+def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
+    """The path of one question with its rows, of which one is the model."""
+    curve, chosen = run.curve, path.within_limits([run.chosen])
+    smallest = None if curve is None else min(curve.best(1.0), run.longest)
+    rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
+    found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
+    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None}
+    if curve is None:
+        own = {size: path.paths[0].at(*places).held_out for size, places in rows.items()}
+        errors = {size: (*found, None) for size, found in own.items() if found is not None}
+    least = None if smallest is None else next(iter(path.rows_of([smallest]).values()), None)
+    lowered = chosen != (run.chosen,)
+    path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
+    nothing, enough = run.chosen == 0 < run.longest, run.all_stay
+    return _with_words(path, curve, wanted, checked=run.checked, nothing=nothing, lowered=lowered, enough=enough)
+
+
+def sized_jointly(
+    path: ModelPath, runs: Sequence[Run], wanted: Wanted, table: Table, problem: Problem, folds: Folds | None
+) -> ModelPath:
+    """The path of several questions with its rows, measured as whole models, of which one is the model.
+
+    Of a fold that was cut short, sizes are known as far as it came. table, problem: the training rows, labels are
+    class indices.
+    """
+    longest = max(run.longest for run in runs)
+    rows = path.rows_of({*row_sizes(longest), *(() if wanted.size is None else (wanted.size,))})
+    known = min((run.curve.wrong.shape[1] for run in runs if run.curve is not None and run.curve.cut), default=longest)
+    measured = {size: places for size, places in rows.items() if size <= known}
+    curve = None
+    if folds is not None and folds.dealt is not None:
+        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, folds.dealt)
+    smallest, checked, nothing = None, False, False
+    chosen = list(rows.values())[-1] if rows else tuple(0 for _ in runs)
+    if curve is not None:
+        places = list(measured.values())
+        smallest = places[curve.best(1.0) - 1]
+        if wanted.size is None:
+            all_stay = all(run.all_stay for run in runs)
+            place = curve.taken(len(places), wanted.parsimony, all_stay=all_stay, jointly=True)
+            chosen = places[place - 1] if place else tuple(0 for _ in runs)
+            checked, nothing = not all_stay or chosen != places[-1], not place
+    if wanted.size is not None:
+        chosen = path.within_limits([run.chosen for run in runs])
+    errors = {}
+    if curve is not None:
+        errors = {
+            size: (float(curve.error[n]), curve.at(n + 1)[1], curve.f1_at(n + 1)) for n, size in enumerate(measured)
+        }
+    path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
+    return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False, enough=True)
+
+
+def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> int | None:
+    return None if places is None else next((size for size, each in rows.items() if each == tuple(places)), None)
+
+
+def _with_words(
+    path: ModelPath, curve: Curve | None, wanted: Wanted, *, checked: bool, nothing: bool, lowered: bool, enough: bool
+) -> ModelPath:
+    """The path with what decided its size, in words; enough: by a loss, the units that help."""
+    folds = 0 if curve is None else curve.folds
+    by = f"{folds}-fold cross-validation" if folds > 1 else "one held-out fold"
+    if 1 < folds < wanted.folds:
+        by = f"{folds} of {wanted.folds} folds"
+    if not path.rows:
+        why = "no rule was found"
+    elif wanted.size is not None:
+        why = f"size {wanted.size} was asked for"
+        if path.size != wanted.size:
+            why += f", the largest that was found is {path.size}"
+    elif nothing:
+        better = "the share of the class" if curve is not None and curve.lost is not None else "the most frequent class"
+        why = f"no rule: by {by} rules do no better than {better}"
+    elif curve is None and path.errors:
+        why = f"fewest {wanted.noun}s that err no more on rows which the learner held out"
+    elif not checked:
+        why = f"all {wanted.noun}s that were found"
+        why += ", without a check on held-out rows" if wanted.folds and not path.errors else ""
+    elif curve is not None and curve.lost is not None and not wanted.parsimony:
+        why = f"least log loss by {by}"
+        if enough and len(path.paths) > 1:
+            why = f"larger sizes make no fewer errors on held-out rows, and hardly less log loss ({by})"
+        elif enough:
+            lost = curve.lost.sum(axis=0) / curve.weights.sum()
+            known = f"{lost[min(*path.chosen, len(lost) - 1)]:.3f} by {by}, {lost[0]:.3f} without a rule"
+            why = f"larger sizes hardly fit the training rows better, or have more log loss on held-out rows ({known})"
+        elif curve.errors_first:
+            why = f"fewest errors, and of as many the least log loss, by {by}"
+    elif curve is not None and curve.rare and not wanted.parsimony:
+        why = f"largest macro F1 where the error is near the least ({by})"
+    elif wanted.parsimony:
+        why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
+    elif curve is not None and curve.by_error:
+        why = f"least error by {by}, and of two that are alike the smaller"
+    else:
+        why = f"least error by {by}, smoothed over neighbouring sizes"
+    if lowered or (path.frame.limits != NO_LIMITS and path.size and path.size == max(path.rows)):
+        why += ", within the limits of size" if not nothing else ""
+    return replace(path, choice=by if checked else "", why=why)
+
+
+def joint_curve(
+    frame: Frame, runs: Sequence[Run], rows: Sequence[Sequence[int]], table: Table, problem: Problem, fold: Ints
+) -> Curve | None:
+    """The held-out errors of the whole model by the places of the questions on their paths, which a row lists.
+
+    Each question's own error, of its class against the rest, says little of the model: classes compete. What every
+    fold has learned is kept, so that its models are joined as the final model is, and decide the rows of that fold.
+    table: the training rows; problem: the same, labels are class indices; fold [n]: of each row. Only folds that all
+    questions have finished count; None without any.
+    """
+    n_folds = min(len(run.folds) for run in runs)
+    if not n_folds or not rows:
+        return None
+    decisions = [_decisions(frame, runs, k, rows) for k in range(n_folds)]
+    wrong, weights = np.zeros((n_folds, len(rows) + 1)), np.zeros(n_folds)
+    n_classes = len(frame.classes)
+    confusion = np.zeros((len(rows) + 1, n_classes, n_classes))  # true, decided
+    used = tuple(sorted(readers([root for each in decisions for decision in each for root in decision.roots])))
+    default = default_of(frame) if frame.kind == "several" else 0
+    start = 0
+    for block in table.select(used).blocks():
+        part = slice(start, start + block.n_rows)
+        start += block.n_rows
+        within, labels, weight = fold[part], problem.labels[part], problem.weights[part]
+        for k in range(n_folds):
+            held = within == k
+            decided = decide_each(decisions[k], default, block.take(held))
+            errors = (decided != labels[held]) @ weight[held].astype(np.float64)
+            wrong[k] += errors * problem.weight_unit
+            weights[k] += float(weight[held].sum()) * problem.weight_unit
+            for row, pairs in enumerate(n_classes * labels[held].astype(np.int64) + decided):
+                counted = np.bincount(pairs, weight[held], n_classes * n_classes)
+                confusion[row] += counted.reshape(n_classes, n_classes)
+    right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
+    f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
+    rare = any(run.curve is not None and run.curve.rare for run in runs)
+    by_error = any(run.curve is not None and run.curve.by_error for run in runs)
+    cost = np.mean([[_cost(runs, k, row) for row in rows] for k in range(n_folds)], axis=0)
+    lost = None
+    for run, places in zip(runs, np.array(rows).T, strict=True):  # each class against the rest
+        if run.all_stay and run.curve is not None and (own := run.curve.lost) is not None:
+            own = own[:n_folds, np.minimum([0, *places], own.shape[1] - 1)] / run.curve.weights[:n_folds, None]
+            lost = own * weights[:, None] + (0.0 if lost is None else lost)
+    known = {"nothing": wrong[:, 0], "cost": cost, "macro_f1": f1, "lost": lost}
+    return Curve(wrong[:, 1:], weights, **known, rare=rare, classes=n_classes, by_error=by_error)
+
+
+def _cost(runs: Sequence[Run], k: int, row: Sequence[int]) -> float:
+    return sum(_candidate(run, run.folds[k], place).cost for run, place in zip(runs, row, strict=True))
+
+
+def _decisions(frame: Frame, runs: Sequence[Run], k: int, rows: Sequence[Sequence[int]]) -> list[Decision]:
+    frame = replace(frame, unreported=True)
+    nothing = [run.folds[k].nothing for run in runs]
+    return [_decision(frame, nothing)] + [
+        _decision(frame, [_candidate(run, run.folds[k], place) for run, place in zip(runs, row, strict=True)])
+        for row in rows
+    ]
+
+
+def _decision(frame: Frame, candidates: Sequence[Candidate]) -> Decision:
+    models = [candidate.model for candidate in candidates]
+    scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
+    return decision_of(frame, models, scores)
+
+
+def _candidate(run: Run, fold: Fold, place: int) -> Candidate:
+    """What a fold has learned in the place of a candidate, by the variant that was taken; a short path goes on."""
+    path = fold.paths[0 if run.curve is None or len(fold.paths) == 1 else run.curve.variant]
+    begins = bool(path) and path[0].start
+    return path[min(max(place, 1), len(path)) - 1] if path and (place or begins) else fold.nothing

@@ -85,7 +85,6 @@ def share_equal(weights: Ints) -> Ints:
 
 
 def _unit_of(total: float) -> float:
-    """The power of two of which a total has about 2^40."""
     return math.ldexp(1.0, math.frexp(total)[1] - _TOTAL_BITS) if total > 0 else 1.0
 
 

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
@@ -132,7 +132,6 @@ def _signals_held_back() -> Iterator[None]:
 
 
 def _numba_compiled(kernel: Callable[..., Any], **options: Any) -> Any:
-    """A kernel for numba, which compiles or loads it for each new kind of arguments."""
     import numba
 
     dispatcher = numba.njit(nogil=True, fastmath=False, **options)(kernel)
@@ -270,3 +269,17 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     # A forked process has the pool but none of its threads.
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """While it lasts, numpy and scipy compute products on one thread."""
+    limit: AbstractContextManager[Any] = _libraries().limit(limits=1)
+    return limit
+
+
+@cache
+def _libraries() -> Any:
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

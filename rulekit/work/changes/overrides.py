@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rulekit.audit.checks.checking import unproved
-from rulekit.audit.checks.kept_promises import Verdict, override_verdicts
-from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.files.model_files import load

@@ -43,7 +43,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
 from rulekit.graph.sides import on_the_side_of_the_label
 from rulekit.graph.traversal import topological
-from rulekit.learners.models.calibration import Links, calibrated, smoothed_counts
+from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.numbers import probability_of, short_probability, strength_of
 from rulekit.shown.statistics import rule_statistics

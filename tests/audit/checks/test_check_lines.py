@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from rulekit.audit.checks.check_lines import MOST_NAMED, check_lines
-from rulekit.audit.checks.checking import Checked, check_model
+from rulekit.audit.checks.checking import MOST_NAMED, Checked, check_lines, check_model
 from rulekit.audit.checks.findings import Open
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph

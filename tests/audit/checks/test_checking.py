@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rulekit.audit.checks.checking import Checked, check_model
-from rulekit.audit.checks.model_searches import statements, without_rule
+from rulekit.audit.checks.kept_promises import statements, without_rule
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.conformance.random_graphs import random_boolean, random_graph, random_schema

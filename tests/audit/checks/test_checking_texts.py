@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.audit.checks.check_lines import check_lines
-from rulekit.audit.checks.checking import check_model
-from rulekit.audit.checks.model_searches import statements, without_rule
+from rulekit.audit.checks.checking import check_lines, check_model
+from rulekit.audit.checks.kept_promises import statements, without_rule
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.parsing import parse_graph

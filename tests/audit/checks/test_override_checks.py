@@ -8,8 +8,7 @@ import pytest
 from overridden_models import overridden, two_rules
 
 from rulekit.audit.checks.checking import check_model, unproved
-from rulekit.audit.checks.kept_promises import override_verdicts
-from rulekit.audit.checks.model_searches import Searches
+from rulekit.audit.checks.kept_promises import Searches, override_verdicts
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.search.row_search import RowSearch
 

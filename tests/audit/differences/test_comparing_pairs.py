@@ -10,12 +10,12 @@ import pytest
 from model_pairs import KINDS, all_rows, random_pair
 
 from rulekit.audit.differences.compared import compare
-from rulekit.audit.differences.differing import Differing
 from rulekit.audit.differences.joint import joint
 from rulekit.audit.differences.results import Compared
 from rulekit.audit.differences.row_flips import row_flips
 from rulekit.audit.differences.rule_changes import rule_changes
-from rulekit.audit.rule_matching.alike import RuleParts, rule_parts
+from rulekit.audit.differences.ways import Differing
+from rulekit.audit.rule_matching import RuleParts, rule_parts
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.rule_graph import RuleGraph

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.meanings import without_strengths
-from rulekit.audit.explaining.noisy_formulas import has_conditions
+from rulekit.audit.explaining.noisy_formulas import has_conditions, without_strengths
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Above, Among, And, Compare, Contains, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph

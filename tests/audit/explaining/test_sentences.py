@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.nearest_rules import nearest_rules
-from rulekit.audit.explaining.options import ExplainOptions
+from rulekit.audit.explaining.explanations import ExplainOptions, explain
 from rulekit.audit.explaining.phrases import Phrases, conditions, relation
-from rulekit.audit.explaining.sentences import override_sentences
+from rulekit.audit.explaining.sentences import nearest_rules, override_sentences
 from rulekit.conformance.models import MODELS
 from rulekit.conformance.random_graphs import random_legal_graph, random_table
 from rulekit.graph.decisions import ArgMax, Median

@@ -14,8 +14,7 @@ import pytest
 from rulekit.audit.reason_codes import linting
 from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, meant, parse_catalogue
 from rulekit.audit.reason_codes.giving import reasons_of
-from rulekit.audit.reason_codes.linting import lint
-from rulekit.audit.reason_codes.starter import starter
+from rulekit.audit.reason_codes.linting import lint, starter
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.conformance.random_graphs import graph_of, random_graph, random_leaf, random_schema
@@ -238,7 +237,7 @@ def holds(seed: int, monkeypatch: pytest.MonkeyPatch, few: int | None = None) ->
     adverse = (0,) if rng.random() < 0.7 else tuple(range(1, len(graph.classes)))
     if few is not None:
         searching = lambda graph, nodes, **limit: RowSearch(graph, nodes, few=few, **limit)  # noqa: E731
-        monkeypatch.setattr("rulekit.audit.reason_codes.covering.RowSearch", searching)
+        monkeypatch.setattr("rulekit.audit.reason_codes.giving.RowSearch", searching)
     linted = lint(graph, catalogue, adverse)
     if few is None:
         assert not linted.open

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.audit.rule_matching.alike import Alike, RuleParts, dice, rule_parts
+from rulekit.audit.rule_matching import Alike, RuleParts, dice, rule_parts
 from rulekit.graph.language.parsing import parse_graph
 
 HEADER = """rulekit rules 1

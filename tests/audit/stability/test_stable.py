@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.audit.stability.stable import stability_lines, stability_of
+from rulekit.audit.stability import stability_lines, stability_of
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 

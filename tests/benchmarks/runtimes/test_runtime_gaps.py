@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rulekit_exporters.onnx.labels import label_texts
+from rulekit_exporters.onnx.metadata import label_texts
 
 from benchmarks.proofs.runtimes import gaps
 from benchmarks.proofs.runtimes.cases import VALUES, Case, cases_of

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx_cases import every_formulation, operator_kinds
 from rulekit_exporters.onnx import emit
-from rulekit_exporters.onnx.costs import (
+from rulekit_exporters.onnx.emission import (
     CALL,
     CALLS,
     ELEMENT,

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx_cases import NARROW, THRESHOLDS, assert_formulations_agree, dnf, every_formulation, literal, operator_kinds
 from rulekit_exporters.onnx import emit
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
-from rulekit_exporters.onnx.operators.counted_rules import MOST_RULES, counted_rules
+from rulekit_exporters.onnx.conditions import NotOfBitsError
+from rulekit_exporters.onnx.tables import MOST_RULES, counted_rules
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import (

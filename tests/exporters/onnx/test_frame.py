@@ -10,7 +10,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from onnx_cases import changed
-from rulekit_exporters.onnx.labels import label_texts
+from rulekit_exporters.onnx.metadata import label_texts
 from rulekit_exporters.onnx.running import class_indices
 
 from rulekit.conformance.models import MODELS

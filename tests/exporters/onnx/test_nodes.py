@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from onnx_cases import SCHEMA, THRESHOLDS, adversarial_table, assert_same_everywhere
 from rulekit_exporters.onnx import emit, run
-from rulekit_exporters.onnx.operators.logic import LOGIC
-from rulekit_exporters.onnx.operators.numbers import NUMBERS
+from rulekit_exporters.onnx.operators.nodes import LOGIC, NUMBERS
 
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide

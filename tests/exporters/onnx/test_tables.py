@@ -14,8 +14,8 @@ from onnx_cases import (
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit, run
-from rulekit_exporters.onnx.cell_tables.cell_table import MOST_CELLS, cell_table
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
+from rulekit_exporters.onnx.conditions import NotOfBitsError
+from rulekit_exporters.onnx.tables import MOST_CELLS, cell_table
 
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

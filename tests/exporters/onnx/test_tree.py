@@ -15,9 +15,9 @@ from onnx_cases import (
     operator_kinds,
 )
 from rulekit_exporters.onnx import emit, run
-from rulekit_exporters.onnx.cell_tables.graph_bits import NotOfBitsError
+from rulekit_exporters.onnx.conditions import NotOfBitsError
 from rulekit_exporters.onnx.running import runtime_session
-from rulekit_exporters.onnx.trees.decision_tree import MOST_LEAVES, decision_tree
+from rulekit_exporters.onnx.trees import MOST_LEAVES, decision_tree
 
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide

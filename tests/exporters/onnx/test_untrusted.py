@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from rulekit_exporters.onnx import untrusted
+from rulekit_exporters.onnx import running
 
 from rulekit.conformance.models import NODES
 from rulekit.errors import FormatError, InputError
@@ -69,7 +69,7 @@ def test_a_loop_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> N
     assert "Loop" in report.not_run
     with pytest.raises(InputError, match="not run: the operator Loop"):
         check_as_written(GRAPH, endless, TARGET)
-    monkeypatch.setattr(untrusted, "SECONDS", 3.0)
+    monkeypatch.setattr(running, "SECONDS", 3.0)
     started = time.monotonic()
     with pytest.raises(FormatError, match="the model did not finish within 3 s") as caught:
         verify(GRAPH, endless, target=TARGET, rows=50, run_untrusted=True)
@@ -87,9 +87,9 @@ def test_a_foreign_model_that_ends_is_compared() -> None:
 def test_texts_come_and_go_as_they_are() -> None:
     """Texts with NUL at their end, no ASCII or nothing in them are not those of a fixed width."""
     arrays = {"a": np.array([["x\0"], ["é\U0001f600"], [""]], dtype=object), "b": np.array([1.5, np.nan], np.float32)}
-    found = untrusted._unpacked(untrusted._packed(arrays))
+    found = running._unpacked(running._packed(arrays))
     assert found["a"].tolist() == arrays["a"].tolist()
     np.testing.assert_array_equal(found["b"], arrays["b"])
     for content in (b"", b"[1]", b'[["a", "O", [1], 8]]\n12345678', b'[["a", "text", [1], 3]]\n[3]'):
         with pytest.raises(FormatError):
-            untrusted._unpacked(content)
+            running._unpacked(content)

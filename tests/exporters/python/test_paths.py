@@ -11,7 +11,7 @@ from generated import module_of, plain_columns
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulekit_exporters.python import TARGET
-from rulekit_exporters.python import paths as written
+from rulekit_exporters.python import functions as written
 from unit_trees import nested, paths
 
 from rulekit.graph.decisions import Fires

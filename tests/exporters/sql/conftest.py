@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rulekit_exporters.sql.engines import SERVER, absent
+from rulekit_exporters.sql import SERVER, absent
 
 
 def _programs() -> Path | None:

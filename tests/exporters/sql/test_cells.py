@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rulekit_exporters.sql.engines import SERVER
+from rulekit_exporters.sql import SERVER
 
 import rulekit
 from rulekit.conformance.cells import KINDS, NAME, cells, expected, may_hold, model_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rulekit_exporters.sql.engines import run_in
+from rulekit_exporters.sql import run_in
 from rulekit_exporters.sql.query import MARK, MOST
 
 from rulekit.conformance.models import NODES

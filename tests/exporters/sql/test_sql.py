@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rulekit_exporters.sql import dialects, engines
-from rulekit_exporters.sql.engines import run_in
+import rulekit_exporters.sql as engines
+from rulekit_exporters.sql import dialects, run_in
 from rulekit_exporters.sql.query import SqlOptions, select
 
 from rulekit.conformance.models import MODELS, NODES

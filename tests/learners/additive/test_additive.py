@@ -21,13 +21,12 @@ from rulekit.learners.additive import learner
 from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
 from rulekit.learners.additive.extensions import Base, Sums, extensions
 from rulekit.learners.additive.growth import grown, polished
-from rulekit.learners.additive.layout import Layout
-from rulekit.learners.additive.literals import Penalties
+from rulekit.learners.additive.layout import Layout, Penalties
 from rulekit.learners.additive.rows import mark, mask_of, rows_of
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.promises.allowed import all_allowed
+from rulekit.learners.promises.constraints import all_allowed
 from rulekit.learners.sizes import held_out
 from rulekit.learners.sizes.held_out import Losses, likely_best
 from rulekit.schema import Feature

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rulekit.learners.cnll import cell_counts
 from rulekit.learners.cnll.cell_counts import CellCounts
 from rulekit.learners.cnll.estimator import CNLLClassifier
-from rulekit.learners.cnll.gradient_sums import FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.cnll.split_search import FixedPoint, add_code_sums, fixed_lines
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.cnll.gradient_sums import CodeSums
-from rulekit.learners.cnll.split_search import code_orders
+from rulekit.learners.cnll.split_search import CodeSums, code_orders
 from rulekit.learners.data.binning import BinnedColumn, bin_column
 from rulekit.learners.models.noisy_formulas import completed
 from rulekit.schema import Feature

@@ -9,9 +9,8 @@ import pytest
 from cnll_cases import grow, problem_of, random_problem, row_objective
 
 from rulekit.learners.cnll.best_step import SearchSettings, best_step, rest_strengths
-from rulekit.learners.cnll.formula_on_cells import Formula
+from rulekit.learners.cnll.formula_on_cells import Formula, growth_moves
 from rulekit.learners.cnll.growth import GrowthSettings
-from rulekit.learners.cnll.moves import growth_moves
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit
 

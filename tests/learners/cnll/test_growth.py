@@ -13,10 +13,9 @@ from cnll_cases import grow, learned, problem_of, random_problem, row_objective
 
 from rulekit import CNLLClassifier
 from rulekit.learners.cnll import growth
-from rulekit.learners.cnll.best_step import SearchSettings
+from rulekit.learners.cnll.best_step import SearchSettings, sweep
 from rulekit.learners.cnll.formula_on_cells import Formula
 from rulekit.learners.cnll.growth import GrowthSettings, grown_freer
-from rulekit.learners.cnll.refitting import sweep
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cnll_cases import random_tree, truth
 
-from rulekit.learners.cnll.moves import FlatTree, cell_lines, growth_moves
+from rulekit.learners.cnll.formula_on_cells import FlatTree, cell_lines, growth_moves
 from rulekit.learners.models.noisy_formulas import FIRST, Move, ReadOnceTree
 
 

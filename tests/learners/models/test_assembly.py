@@ -14,9 +14,8 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import And, Compare, Node, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Frame, Score
+from rulekit.learners.contract import NO_LIMITS, Frame, Score
 from rulekit.learners.models.assembly import decision_of
-from rulekit.learners.sizes.limits import NO_LIMITS
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable

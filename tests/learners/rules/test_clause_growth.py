@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rulekit import RulesClassifier
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.models.rule_sets import covered
-from rulekit.learners.rules.clause_growth import purest_cover
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, purest_cover
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.tables.kinds.inference import infer
 

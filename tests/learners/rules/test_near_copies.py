@@ -16,7 +16,7 @@ from rulekit.graph.nodes import Among
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.rule_sets import Clause, clause_node, covered
-from rulekit.learners.promises.allowed import Allowed
+from rulekit.learners.promises.constraints import Allowed
 from rulekit.learners.rules.clause_search import ClauseSearch
 from rulekit.learners.rules.rule_paths import _all_seen, _but_a_few, _joined
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Constraints, Schema

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.learners.sizes.contest import Contest, of_rate
+from rulekit.learners.sizes.choice import Contest, of_rate
 
 
 def test_all_ways_to_count_agree_where_they_say_the_same() -> None:

@@ -21,7 +21,7 @@ from rulekit.graph.rules import counts, rules_of
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.sizes.choice import Curve
-from rulekit.learners.sizes.sizing import joint_curve, row_sizes
+from rulekit.learners.sizes.path import joint_curve, row_sizes
 from rulekit.simplification.passes import simplify
 
 
@@ -74,7 +74,7 @@ def test_a_row_is_the_training_of_its_size_and_comes_back_from_the_file(kind: st
 
 def test_the_error_of_a_row_is_that_of_the_joined_model_on_held_out_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the loop says, against models that are trained without each fold and decide its rows."""
-    import rulekit.learners.sizes.sizing as module
+    import rulekit.learners.sizes.path as module
 
     X, y = three_classes()
     rows: list[Any] = []

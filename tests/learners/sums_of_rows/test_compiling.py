@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from cnll_cases import with_numba
 
-from rulekit.learners.cnll.moves import FlatTree
-from rulekit.learners.cnll.refitting import _slope_of_bit, sweep_squares
+from rulekit.learners.cnll.best_step import _slope_of_bit, sweep_squares
+from rulekit.learners.cnll.formula_on_cells import FlatTree
 from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
 from rulekit.learners.sums_of_rows import kernels
 from rulekit.learners.sums_of_rows.kernels import _compile, _parts, _watch_compiler, cache_folder, compiled_unless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 
 
 def threads() -> set[int]:

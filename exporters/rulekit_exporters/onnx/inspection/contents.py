@@ -16,8 +16,7 @@ import numpy.typing as npt
 from onnx import ModelProto, TensorProto, helper, numpy_helper, shape_inference
 from onnx.defs import onnx_opset_version
 
-from rulekit_exporters.onnx.builder import GRAPH_NAME, Contents, Operation, port_of
-from rulekit_exporters.onnx.forms import FORMS, INFINITE, ML_DOMAIN
+from rulekit_exporters.onnx.builder import FORMS, GRAPH_NAME, INFINITE, ML_DOMAIN, Contents, Operation, port_of
 from rulekit_exporters.onnx.inspection.values import UnreadableError
 from rulekit_exporters.onnx.options import OLDEST_OPSET
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from rulekit.graph.nodes import FALSE, TRUE, And, Family, LinearThreshold, Missing, Node, Not, Odd, Or
 from rulekit.numbers import float32, is_power_of_two
 from rulekit.program.nodes import Arithmetic, Choice, Greater, Number, Operator
-from rulekit_exporters.onnx.forms import CASTS
+from rulekit_exporters.onnx.builder import CASTS
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     LARGEST,

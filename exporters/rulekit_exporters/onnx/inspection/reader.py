@@ -24,9 +24,8 @@ from rulekit.program.nodes import Greater, Labels, Number, Opaque
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.targets import Reading
 from rulekit.verification.proof.prove import leaves_below
-from rulekit_exporters.onnx.builder import Contents, Operation, Port
+from rulekit_exporters.onnx.builder import Contents, Operation, Port, form_of
 from rulekit_exporters.onnx.emission import is_written
-from rulekit_exporters.onnx.forms import form_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.inspection.contents import contents_of, is_bounded
 from rulekit_exporters.onnx.inspection.tensors import (
@@ -57,8 +56,15 @@ from rulekit_exporters.onnx.inspection.values import (
     truth,
 )
 from rulekit_exporters.onnx.inspection.word_ids import read_ids
-from rulekit_exporters.onnx.labels import integer_labels, is_by_class, kinds_of_outputs, label_texts, roles_of
-from rulekit_exporters.onnx.metadata import misstated, model_of
+from rulekit_exporters.onnx.metadata import (
+    integer_labels,
+    is_by_class,
+    kinds_of_outputs,
+    label_texts,
+    misstated,
+    model_of,
+    roles_of,
+)
 from rulekit_exporters.onnx.options import FIRED, InputForm, public_outputs
 from rulekit_exporters.onnx.word_ids import takes_ids
 

@@ -167,7 +167,7 @@ def elementwise(
 
 
 def type_of(value: Value) -> str:
-    """The element type of an operand, as `rulekit_exporters.onnx.forms` has it."""
+    """The element type of an operand, as `rulekit_exporters.onnx.builder` has it."""
     if isinstance(value, np.ndarray):
         return width_of(value)
     return value.width if isinstance(value, RowTensor) else "bool" if isinstance(value, TrueOfEach) else "i8"

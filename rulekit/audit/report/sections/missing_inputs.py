@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rulekit.audit.checks.checking import Checked
-from rulekit.audit.checks.model_searches import only_statements, statements
+from rulekit.audit.checks.kept_promises import only_statements, statements
 from rulekit.audit.report.blocks import Block, ReportSection, ReportTable, TableColumn, Text, cells
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import share_text

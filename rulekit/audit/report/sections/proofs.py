@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rulekit.audit.checks.check_lines import check_lines
-from rulekit.audit.checks.checking import Checked
+from rulekit.audit.checks.checking import Checked, check_lines
 from rulekit.audit.report.blocks import (
     Block,
     Cell,

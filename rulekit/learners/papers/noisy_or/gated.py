@@ -12,7 +12,7 @@ from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
-from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, setting
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
@@ -25,7 +25,7 @@ from rulekit.learners.noisy_or.paths import LearnedCauses, flipped_labels
 from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods, log_negative
 from rulekit.learners.papers.noisy_or.gated_search import GatedFit, grown_gated
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
-from rulekit.learners.parameters import whole
+from rulekit.learners.parameters import setting, whole
 from rulekit.numbers import log_of, probability_of
 
 _LEAST_LEAK = 1e-4

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.noisy_or.likelihood import STRONGEST, Strengths, log_positive, merged
-from rulekit.learners.sums_of_rows.linear_algebra import one_blas_thread
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

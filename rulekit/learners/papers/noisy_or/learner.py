@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.arrays import Bools
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Question, setting
+from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
@@ -23,7 +23,7 @@ from rulekit.learners.noisy_or.paths import LearnedCauses
 from rulekit.learners.papers.noisy_or.em import best_of_starts
 from rulekit.learners.papers.noisy_or.single_causes import SingleSearch, grown_singly
 from rulekit.learners.papers.noisy_or.thresholds import tuned_bound
-from rulekit.learners.parameters import number, one_of, whole
+from rulekit.learners.parameters import number, one_of, setting, whole
 
 Aim = Literal["half", "accuracy", "f1", "break-even"]
 AIM: Any = setting(

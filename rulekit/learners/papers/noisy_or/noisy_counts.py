@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Kind, Question, Variants, setting
+from rulekit.learners.contract import Candidate, Kind, Question, Variants
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
@@ -18,8 +18,7 @@ from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearc
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.papers.noisy_or.noisy_add import NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.noisy_parity import NoisyParity, grown_parities
-from rulekit.learners.parameters import number, whole
-from rulekit.learners.settings import SizeSettings
+from rulekit.learners.parameters import SizeSettings, number, setting, whole
 
 MOST_BITS = 200
 """Hidden bits of one model, which every target takes."""

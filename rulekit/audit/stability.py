@@ -1,33 +1,137 @@
 """The stability of a model: what comes back when it is learned again from halves of its table (docs/stability.md).
 
-Rules: in how many of the models one is alike within a tolerance of its cuts (`rulekit.audit.rule_matching.alike`). Sets
+Rules: in how many of the models one is alike within a tolerance of its cuts (`rulekit.audit.rule_matching`). Sets
 of rules: the Dice-Sorensen index, its mean over pairs of models, as C. Benard, G. Biau, S. da Veiga and E. Scornet,
 SIRUS: Stable and interpretable rule set for classification, 2021, section 3, measure it. Labels: how often they agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Floats, Ints
-from rulekit.audit.rule_matching.alike import TOLERANCE, Alike, RuleParts, rule_parts
-from rulekit.audit.stability.recurrence import (
-    Recurrence,
-    columns_found,
-    conditions_found,
-    dice_of_pairs,
-    further_rules,
-    rules_found,
-)
+from rulekit.audit.checks.findings import given
+from rulekit.audit.rule_matching import TOLERANCE, Alike, Columns, RuleParts, dice, rule_parts
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import name, quoted
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rules import columns_of
+from rulekit.schema import Schema
 from rulekit.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A rule or a condition, and in how many of the models it is found.
+
+    id: of a rule of the model, "" of a condition and of a rule that it has not. weights: the smallest, the middle and
+    the largest weight (or probability) that it has where it is found; None of a rule that counts whole. own: the weight
+    in the model. decided: of a rule, how often its rows are decided as the model decides them, whatever rules do so.
+    """
+
+    text: str
+    label: ClassLabel
+    found: int
+    of: int
+    id: str = ""
+    weights: tuple[float, float, float] | None = None
+    own: float | None = None
+    decided: float | None = None
+
+    @property
+    def share(self) -> float:
+        return self.found / self.of
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"text": self.text, "class": self.label, "found": self.found, "share": self.share}
+        found = {**given({"id": self.id}), **found, **given({"rows_decided_alike": self.decided})}
+        if self.weights is not None:
+            found |= {"weight": self.own, "weights": dict(zip(("low", "middle", "high"), self.weights, strict=True))}
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Learned:
+    """The rules of a model and those of the models that it is held against, which `alike` knows."""
+
+    alike: Alike
+    schema: Schema
+    own: Sequence[RuleParts]
+    others: Sequence[Sequence[RuleParts]]
+
+    def rules(self, decided: Sequence[float | None]) -> Iterator[Recurrence]:
+        """For each rule of the model in how many others one is alike; decided: of each rule."""
+        for rule, rows in zip(self.own, decided, strict=True):
+            again = [match for rules in self.others if (match := self.alike.nearest(rule, rules)) is not None]
+            yield replace(self._recurrence(rule, again, rule.rule.id), decided=rows)
+
+    def columns(self) -> Iterator[Recurrence]:
+        """For each column that rules of the model read in how many others a rule for the same class does."""
+        names = self.schema.names
+        for column, side in dict.fromkeys((c, rule.side) for rule in self.own for c in names if c in rule.columns):
+
+            def reads(rule: RuleParts, column: str = column) -> bool:
+                return column in rule.columns
+
+            yield self._found(name(column), side, reads)
+
+    def conditions(self) -> Iterator[Recurrence]:
+        """For each condition of the model in how many others some rule for the same class has one that is alike."""
+        for side, node in dict.fromkeys((rule.side, node) for rule in self.own for node in rule.parts.values()):
+            columns = columns_of(node)
+
+            def has(rule: RuleParts, node: Node = node, columns: Columns = columns) -> bool:
+                return columns in rule.parts and self.alike.apart(node, rule.parts[columns]) < inf
+
+            yield self._found(print_node(node, self.schema), side, has)
+
+    def _found(self, text: str, side: tuple[ClassLabel, str], has: Callable[[RuleParts], bool]) -> Recurrence:
+        found = sum(any(rule.side == side and has(rule) for rule in rules) for rules in self.others)
+        return Recurrence(text, side[0], found, len(self.others))
+
+    def further(self) -> list[Recurrence]:
+        """Rules that are alike to none of the model, each with those alike to it, the most frequent first."""
+        groups: list[tuple[RuleParts, dict[int, RuleParts]]] = []
+        for place, rules in enumerate(self.others):
+            for rule in rules:
+                if self.alike.nearest(rule, self.own) is not None:
+                    continue
+                at = self.alike.nearest(rule, [first for first, _ in groups])
+                if at is None:
+                    groups.append((rule, {place: rule}))
+                else:
+                    next(members for first, members in groups if first is at).setdefault(place, rule)
+        found = [self._recurrence(first, list(members.values())) for first, members in groups]
+        return sorted(found, key=lambda one: -one.found)
+
+    def _recurrence(self, rule: RuleParts, again: Sequence[RuleParts], id_: str = "") -> Recurrence:
+        node = rule.rule.node if rule.condition is None or rule.rule.nested else rule.condition
+        weights = sorted(  # that a term has elsewhere, as weights of its own condition
+            -match.weight if rule.parts and self.alike.turned(rule, match) else match.weight
+            for match in again
+            if match.weight is not None
+        )
+        between = (weights[0], weights[len(weights) // 2], weights[-1]) if weights else None
+        text = print_node(node, self.schema)
+        return Recurrence(text, rule.side[0], len(again), len(self.others), id_, between, rule.weight)
+
+
+def dice_of_pairs(alike: Alike, models: Sequence[Sequence[RuleParts]]) -> dict[tuple[int, int], float]:
+    """The Dice-Sorensen index of the rules of each pair of models."""
+    return {
+        (i, j): dice(alike.pairs(models[i], models[j]), len(models[i]), len(models[j]))
+        for i, j in combinations(range(len(models)), 2)
+    }
+
 
 MOST_SHOWN = 5
 LEVELS = (1.0, 0.9, 0.75, 0.5)
@@ -57,13 +161,11 @@ class Agreement:
     worst: tuple[DoubtfulRow, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
         worst = [{"row": w.row, "label": w.label, "share": w.share, "most_others": w.other} for w in self.worst]
-        at_least = [{"models": level, "rows": rows} for level, rows in self.at_least]
         return {
             "mean": self.mean,
             "never_in_doubt": self.never_in_doubt,
-            "rows_decided_alike_by_at_least": at_least,
+            "rows_decided_alike_by_at_least": [{"models": level, "rows": rows} for level, rows in self.at_least],
             "worst": worst,
         }
 
@@ -161,7 +263,8 @@ def stability_of(
     own, others = rule_parts(model), [rule_parts(other) for other in models]
     alike = Alike(table, tolerance)
     alike.know([*own, *(rule for rules in others for rule in rules)])
-    further = further_rules(alike, model.schema, own, others)
+    learned = _Learned(alike, model.schema, own, others)
+    further = learned.further()
     often = tuple(one for one in further if one.share >= OFTEN and one.found > 1)
     dices = dice_of_pairs(alike, others)
     apart = [dices[pair] for pair in halves if pair in dices]
@@ -169,9 +272,9 @@ def stability_of(
     same = (labels == of_model).mean(axis=0)
     return Stability(
         model.digest,
-        rules_found(alike, model.schema, own, others, [_decided(rule, table, same) for rule in own]),
-        conditions_found(alike, model.schema, own, others),
-        columns_found(model.schema, own, others),
+        tuple(learned.rules([_decided(rule, table, same) for rule in own])),
+        tuple(learned.conditions()),
+        tuple(learned.columns()),
         often,
         len(further) - len(often),
         float(np.mean(list(dices.values()))),
@@ -213,12 +316,16 @@ def stability_lines(stable: Stability, everything: bool = False) -> Iterator[Sai
         yield "", f"  {_share(rule)}  {rule.id} for {quoted(rule.label)}: {rule.text}{_weights(rule)}{alike}"
     if not stable.rules:
         yield "", "  the model has no rule"
-    if len(stable.conditions) > 1:
-        yield "conditions", "in how many a rule for the same class has the condition:"
-        yield from (("", line) for line in _listed(stable.conditions, everything))
-    if len(stable.columns) > 1:
-        yield "columns", "in how many a rule for the same class reads the column:"
-        yield from (("", line) for line in _listed(stable.columns, everything))
+    for word, does, found in (
+        ("conditions", "has the condition", stable.conditions),
+        ("columns", "reads the column", stable.columns),
+    ):
+        if len(found) > 1:
+            yield word, f"in how many a rule for the same class {does}:"
+            most = len(found) if everything else MOST_CONDITIONS
+            yield from (("", f"  {_share(one)}  {one.text}") for one in found[:most])
+            if len(found) > most:
+                yield "", f"  and {len(found) - most} more (--all)"
     yield from _further(stable, everything)
     halves = "" if stable.dice_of_halves is None else f"; {stable.dice_of_halves:.2f} over halves without a common row"
     yield "rule sets", f"Dice-Sorensen index {stable.dice:.2f}, the mean over pairs of models{halves}"
@@ -240,13 +347,6 @@ def _weights(one: Recurrence) -> str:
     low, middle, high = map(weight, one.weights)
     own = "" if one.own is None else f" (weight {weight(one.own)}"
     return f"{own}; there {middle}, {low} to {high})"
-
-
-def _listed(conditions: Sequence[Recurrence], everything: bool) -> Iterator[str]:
-    shown = conditions if everything else conditions[:MOST_CONDITIONS]
-    yield from (f"  {_share(one)}  {one.text}" for one in shown)
-    if len(shown) < len(conditions):
-        yield f"  and {len(conditions) - len(shown)} more (--all)"
 
 
 def _further(stable: Stability, everything: bool) -> Iterator[Said]:

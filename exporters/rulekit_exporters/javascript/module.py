@@ -1,4 +1,4 @@
-"""The whole module: constants, the function that holds the rules, and the run-time helpers that it needs."""
+"""The JavaScript of a graph: the spelling of its steps, and the whole module."""
 
 from __future__ import annotations
 
@@ -7,13 +7,111 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from rulekit import tokens
 from rulekit.dates import is_dated
+from rulekit.graph.nodes import Column, Logistic, Node
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.schema import Feature
-from rulekit.target_kit import Body, Names, context_of, firing_steps, label_texts, lower, reached
-from rulekit_exporters.javascript.spelling import JAVASCRIPT, finished, literal
+from rulekit.numbers import float32, next_float32
+from rulekit.program.nodes import RawCompare
+from rulekit.program.spelling import Rule
+from rulekit.schema import Feature, Schema
+from rulekit.target_kit import (
+    CHOICE,
+    LOW,
+    MIDDLE,
+    PRODUCT,
+    Body,
+    Expression,
+    Names,
+    Spelling,
+    alike,
+    atom,
+    context_of,
+    elementary,
+    firing_steps,
+    label_texts,
+    lower,
+    reached,
+)
+
+MAX_INLINE = 8
+
+
+def finished(step: Node, schema: Schema) -> Node:
+    """A step by simpler ones, but for those that JavaScript has functions for."""
+    return step if isinstance(step, Column | Logistic | Exponentials) else elementary(step, schema)
+
+
+def literal(value: Any) -> str:
+    """A value of JSON, on one line of ASCII that no parser of HTML can take for a tag."""
+    text = json.dumps(value, allow_nan=True)
+    return text.replace("<", "\\u003c").replace("&", "\\u0026") if isinstance(value, str | list) else text
+
+
+def below(value: float) -> float:
+    """The largest float32 number that is no larger than a double: x > it where x > the double, of float32 numbers x."""
+    nearest = float32(value)
+    return -next_float32(-nearest) if nearest > value else nearest
+
+
+class JavaScript(Spelling):
+    """For cells as the module reads them: numbers, of float32 columns rounded; texts or null; sets of words."""
+
+    conjunction, disjunction, negation = ("&&", MIDDLE), ("||", LOW), ("!", "", PRODUCT, PRODUCT)
+    missing, exponential = "Number.isNaN({name})", "Math.exp({x})"
+    assignment, ending = "const {variable} = ", ";"
+
+    def literal(self, value: object) -> str:
+        return literal(value)
+
+    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+        return self._member(body, feature, alike(texts, feature))
+
+    def _member(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+        name, listed = body.cell(feature.name), literal(list(texts))
+        if len(texts) == 1:
+            return atom(f"{name} === {literal(texts[0])}", self.comparison)
+        if len(texts) <= MAX_INLINE:
+            return atom(f"{listed}.includes({name})")
+        return atom(f"{body.constant(feature.name, 'levels', atom(f'new Set({listed})'))}.has({name})")
+
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+        wanted, name = [*tokens, *([None] if missing else [])], body.cell(feature.name)
+        if len(wanted) == 1:
+            return atom(f"{name}.has({literal(wanted[0])})")
+        return atom(f"{literal(wanted)}.some((word) => {name}.has(word))")
+
+    def compared(self, body: Body, node: RawCompare) -> Expression:
+        """A cell that was rounded is compared with the float32 threshold."""
+        single = body.feature(node).precision == "float32"
+        return self.above(
+            body.cell(node.feature), below(node.value) if single else node.value, node.op == ">", node.missing
+        )
+
+    def cleaned(self, body: Body, node: Column) -> Expression:
+        numbers = ", ".join(map(literal, (node.missing, node.low, node.high, node.step)))
+        return atom(f"cleaned({body.cell(node.feature)}, {numbers})")
+
+    def linked(self, body: Body, node: Logistic) -> Expression:
+        return atom(f"1.0 / (1.0 + Math.exp(-({body.text(node.linear, CHOICE)})))", PRODUCT)
+
+    def exponentials(self, body: Body, node: Exponentials) -> Expression:
+        none, *some = (body.text(child, CHOICE) for child in node.children)
+        return atom(" * ".join([f"Math.exp(-({none}))", *(f"-Math.expm1(-({text}))" for text in some)]), PRODUCT)
+
+    own: Mapping[type[Node], Rule] = {
+        RawCompare: compared,
+        Column: cleaned,
+        Logistic: linked,
+        Exponentials: exponentials,
+    }
+
+
+JAVASCRIPT = JavaScript()
+
 
 RESERVED = """
     arguments await break case catch class const continue debugger default delete do else enum eval export extends false

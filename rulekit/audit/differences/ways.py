@@ -1,4 +1,4 @@
-"""Where two models decide otherwise: proved to be nowhere, or ways in which they do, each with a row and with boxes.
+"""Where two models decide otherwise: ways in which they do, each with a row and with boxes, in words.
 
 Where the cells of the columns that decide are few, both models are run on all of them, which settles everything. Where
 they are many, rows of a table and rows beside every threshold are run first, and for each way that they do not show a
@@ -7,21 +7,29 @@ search (`rulekit.search.row_search`) finds a row or proves that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Ints
+from rulekit.arrays import Bools, Ints
 from rulekit.audit.differences.joint import Joint
+from rulekit.audit.rule_matching import rule_parts
+from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column, readers
+from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
+from rulekit.names import printable
+from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
 from rulekit.search.row_search import Claim, InBox, RowSearch, Sought, decided_as
+from rulekit.simplification.rewriting import formula
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
 
@@ -71,7 +79,7 @@ class Differing:
         self.added_up = any(has_column(root) for graph in self.deciders for root in graph.decision.roots)
         self.made = self._made()
         self.open = ""
-        self.rows = None if rows is None else self._cells_of(rows)
+        self.rows = None if rows is None else self._cells_of(rows if words is None else words.table(rows))
         self.found = tuple(self._by_running() if self.run else self._by_searching())
 
     @property
@@ -82,10 +90,7 @@ class Differing:
     # Cells of rows -------------------------------------------------------------------------------------------------
 
     def _cells_of(self, table: Table) -> Ints:
-        """The cell of each axis [n, axes] of rows of the joint schema."""
-        return self._places_of(table if self.search.words is None else self.search.words.table(table))
-
-    def _places_of(self, table: Table) -> Ints:
+        """The cell of each axis [n, axes] of rows of the space."""
         own = [axis.of_values(np.asarray(table.array(axis.feature.name))) for axis in self.space.axes]
         return np.stack(own, axis=1) if own else np.zeros((table.n_rows, 0), dtype=np.int64)
 
@@ -113,7 +118,7 @@ class Differing:
     # All cells -----------------------------------------------------------------------------------------------------
 
     def _by_running(self) -> Iterator[WayFound]:
-        shape = tuple(map(len, self.space.axes))
+        shape, k = tuple(map(len, self.space.axes)), len(self.joint.classes)
         both = np.zeros((2, self.size), dtype=np.int64)
         for block in self.space.blocks():
             self.deadline.tell("all combinations of cells", 0.9 * block[0] / self.size)
@@ -130,13 +135,13 @@ class Differing:
         plain = np.exp2(plain) / 2
         if self.rows is not None and self.rows.shape[1]:
             np.add.at(counted, tuple(self.rows.T), 1.0)
-        number = both[0] * len(self.joint.classes) + both[1]
+        number = both[0] * k + both[1]
         for one in np.unique(number[both[0] != both[1]]).tolist():
             where = (number == one).reshape(shape)
             boxes = NOWHERE if self.open else grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
-            way = divmod(one, len(self.joint.classes))
             seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
-            yield WayFound(way, tuple(int(i) for i in seed), None, None if self.open else int(where.sum()), boxes)
+            cells = None if self.open else int(where.sum())
+            yield WayFound(divmod(one, k), tuple(int(i) for i in seed), None, cells, boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
@@ -149,10 +154,8 @@ class Differing:
         for place, way in enumerate(ways):
             self.deadline.tell("where they differ", 0.1 + 0.8 * place / len(ways))
             cells = next((cells for cells, _ in shown.get(way, ())), None)
-            row = None
-            if cells is None:
-                differ = np.flatnonzero((made[0] == way[0]) & (made[1] == way[1]))
-                row = int(differ[0]) if len(differ) else None
+            differ = np.flatnonzero((made[0] == way[0]) & (made[1] == way[1]))
+            row = int(differ[0]) if cells is None and len(differ) else None
             if cells is None and row is None:
                 sought = self.search.find(self._label(0, way[0]), self._label(1, way[1]))
                 cells = sought.cells
@@ -188,7 +191,7 @@ class Differing:
             return {}
         assert self.made is not None
         differ = np.flatnonzero(made[0] != made[1])
-        cells = self._places_of(self.made)[differ]
+        cells = self._cells_of(self.made)[differ]
         numbers = np.zeros(len(cells), dtype=np.int64)
         if self.rows is not None:
             own, counts = np.unique(self.rows, axis=0, return_counts=True)
@@ -233,3 +236,137 @@ class Differing:
         axes = [j for j, axis in enumerate(self.space.axes) if axis.feature.name in read] or [0]
         own = CellSpace(tuple(self.space.axes[j] for j in axes))
         return axes, RowSearch(graph, graph.decision.roots, few=RUN_CELLS, many=0, deadline=self.deadline, space=own)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A condition on which two models differ in one way.
+
+    text: in words; rows: how many of the table are in it, None without a table; at_most: without one, the largest share
+    of the training rows that can be in it, by the statistics of the first model or the second (model: 0, 1), None where
+    they do not say; cells: how many, where they were all run.
+    """
+
+    text: str
+    rows: int | None = None
+    at_most: float | None = None
+    model: int = 0
+    cells: int | None = None
+
+    def as_dict(self, n_rows: int | None) -> dict[str, Any]:
+        """JSON values; n_rows: of the table."""
+        found: dict[str, Any] = {"where": self.text}
+        if self.rows is not None and n_rows:
+            found |= {"rows": self.rows, "share": self.rows / n_rows}
+        if self.at_most is not None:
+            found |= {"share_at_most": self.at_most, "of_training_rows_of": "AB"[self.model]}
+        return found | ({} if self.cells is None else {"cells": self.cells})
+
+
+def regions(differing: Differing, found: WayFound) -> tuple[Region, ...]:
+    """The boxes of a way in words: those with most rows, or else those that can have most, first."""
+    rules = [_boxes_of_rules(differing, model) for model in (0, 1)]
+    said = []
+    for box in found.boxes.boxes:
+        node = _condition(differing, box)
+        text = printable(print_node(node, differing.joint.schema)) if node is not TRUE else "everywhere"
+        cells = int(np.prod([int(own.sum()) for own in box])) if found.n_cells is not None else None
+        if differing.rows is not None:
+            said.append(Region(text, int(differing.rows_in(box).sum()), cells=cells))
+            continue
+        most = (most_of_training(differing.joint.models[k], box, differing.space.axes, rules[k]) for k in (0, 1))
+        least, model = next(((bound, k) for k, bound in enumerate(most) if bound is not None), (None, 0))
+        said.append(Region(text, None, least, model, cells))
+    return tuple(sorted(said, key=lambda region: (-(region.rows or 0), -(region.at_most or 0), -(region.cells or 0))))
+
+
+def _condition(differing: Differing, box: Box) -> Node:
+    """The condition that holds on a box alone."""
+    words = differing.search.words
+    texts = (
+        {} if words is None else {name: (text, k) for text, own in words.columns.items() for k, name in enumerate(own)}
+    )
+    parts: list[Node] = []
+    for axis, own in zip(differing.space.axes, box, strict=True):
+        if own.all():
+            continue
+        if words is None or axis.feature.name not in texts:
+            part = formula(axis.cells, axis.mask(own))
+            # bounds of a column stand beside the other conditions, and not in parentheses of their own
+            parts += part.children if isinstance(part, And) else (part,)
+            continue
+        text, number = texts[axis.feature.name]
+        leaf = Missing(text) if number == 0 else Contains(text, (words.schema[text].levels[number - 1],))
+        parts.append(leaf if own[axis.encoded[:, 0] > 0.5].all() else Not(leaf))
+    return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
+
+
+def _boxes_of_rules(differing: Differing, model: int) -> dict[str, Box]:
+    """By id the boxes of the rules of a model that are boxes."""
+    joint, space = differing.joint, differing.space
+    found: dict[str, Box] = {}
+    for rule in rule_parts(joint.models[model]):
+        box = [np.ones(len(axis), dtype=bool) for axis in space.axes]
+        for node in rule.parts.values():
+            image = differing.search.image(joint.image(model, node))
+            held = differing.search.on_axis(image)
+            if held is None:
+                break
+            box[held[0]] &= held[1]
+        else:
+            if rule.condition is not None and rule.weight is None:
+                found[rule.rule.id] = tuple(box)
+    return found
+
+
+def most_of_training(graph: RuleGraph, box: Box, axes: Sequence[Axis], rules: Mapping[str, Box]) -> float | None:
+    """At most what share of the training rows lies in a box; None where the statistics say nothing of the box.
+
+    No row is at hand, so nothing is estimated: the share of a box is at most that of each of its sides (levels, missing
+    cells, bins of numbers) and at most that of each rule in which it lies; rules: by id the box of each that is one.
+    """
+    columns = graph.statistics.get("columns", {})
+    coverage = {entry.get("id"): entry.get("coverage") for entry in graph.statistics.get("rules", ())}
+    bounds = [_of_side(columns.get(axis.feature.name), axis, own) for axis, own in zip(axes, box, strict=True)]
+    for rule, around in rules.items():
+        if all(bool((of | ~own).all()) for own, of in zip(box, around, strict=True)):
+            bounds.append(coverage.get(rule))
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _of_side(entry: Any, axis: Axis, own: Bools) -> float | None:
+    """The share of the rows whose cell of a column is one of some."""
+    if not isinstance(entry, Mapping) or own.all():
+        return None
+    feature = axis.feature
+    missing = float(entry.get("missing") or 0.0) if own[axis.missing].any() else 0.0
+    if feature.kind == "categorical":
+        shares = entry.get("levels", {})
+        codes = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(feature.levels), dtype=axis.encoded.dtype)
+        held = own[axis.of_values(codes)] if len(codes) else np.zeros(0, dtype=bool)
+        known = sum(float(shares.get(level, 0.0)) for level, holds in zip(feature.levels, held, strict=True) if holds)
+        return min(1.0, missing + known + float(entry.get("unseen") or 0.0))
+    if not (own & ~axis.missing).any():
+        return missing
+    bins = _of_bins(entry, axis, own)
+    return None if bins is None else min(1.0, missing + bins)
+
+
+def _of_bins(entry: Mapping[str, Any], axis: Axis, own: Bools) -> float | None:
+    """The shares of the bins that have a value in some cells, of a column whose bins the statistics tell."""
+    cuts, shares = entry.get("cuts"), entry.get("shares")
+    low, high = entry.get("low"), entry.get("high")
+    if low is None or high is None:
+        return None
+    if cuts is None or shares is None or len(shares) != len(cuts) + 1:
+        cuts, shares = [], [1.0 - float(entry.get("missing") or 0.0)]
+    dtype = axis.encoded.dtype
+    total = 0.0
+    for k, (start, stop, share) in enumerate(zip([low, *cuts], [*cuts, high], shares, strict=True)):
+        inner = [cut for cut in axis.cells.cuts if start < cut < stop]
+        beyond = [start, *inner] if k else inner  # a bin holds its upper end and not its lower one, but for the first
+        first = [] if k else [start]
+        ends = [*first, stop, *inner, *(np.nextafter(np.array(cut, dtype=dtype), np.inf) for cut in beyond)]
+        values = np.array([end for end in ends if start <= end <= stop], dtype=dtype)
+        total += float(share) if own[axis.of_values(values)].any() else 0.0
+    return min(total, 1.0)

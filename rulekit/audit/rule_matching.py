@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.nodes import Above, And, Family, Hidden, Node, Probability
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import INHIBITS, Rule, columns_of, conjuncts, rules_of
+from rulekit.graph.rules import CONTRARY, Rule, columns_of, conjuncts, rules_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
 
@@ -55,28 +56,23 @@ class RuleParts:
 
 def rule_parts(graph: RuleGraph) -> tuple[RuleParts, ...]:
     """The rules that decide, in their order."""
-    return tuple(_parts_of(rule, graph) for rule in rules_of(graph))
-
-
-def _parts_of(rule: Rule, graph: RuleGraph) -> RuleParts:
-    how = rule.connective if rule.connective in (INHIBITS, "against") else ""
-    side = graph.classes[rule.class_index], how
-    weight = rule.weight if rule.connective == "sum" else None
-    condition: Node | None = rule.node
-    if isinstance(rule.node, Hidden):
-        condition, weight = rule.node.cause, rule.node.probability_on
-    elif rule.nested:
-        condition = Above(Probability(rule.node), 0.5)
-    elif rule.node.family is not Family.BOOLEAN:
-        condition = None
-    return RuleParts(rule, side, condition, weight, graph.schema)
+    found = []
+    for rule in rules_of(graph):
+        side = graph.classes[rule.class_index], rule.connective if rule.connective in CONTRARY else ""
+        weight = rule.weight if rule.connective == "sum" else None
+        condition: Node | None = rule.node if rule.node.family is Family.BOOLEAN else None
+        if isinstance(rule.node, Hidden):
+            condition, weight = rule.node.cause, rule.node.probability_on
+        elif rule.nested:
+            condition = Above(Probability(rule.node), 0.5)
+        found.append(RuleParts(rule, side, condition, weight, graph.schema))
+    return tuple(found)
 
 
 def conditions(condition: Node, schema: Schema) -> dict[Columns, Node]:
     """What a Boolean node joins by and, by the columns that it reads; negations stand in the leaves."""
-    pushed = push_negations((condition,), schema)[condition]
     found: dict[Columns, list[Node]] = {}
-    waiting = [pushed]
+    waiting = [push_negations((condition,), schema)[condition]]
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, And):
@@ -131,17 +127,17 @@ class Alike:
         either = both + differ
         neither = n - either
         if differ > self.tolerance * n or both < _LEAST_OVERLAP * either or neither < _LEAST_OVERLAP * (n - both):
-            return float("inf")
+            return inf
         return differ / max(n, 1)
 
     def distance(self, one: RuleParts, other: RuleParts) -> float:
         """The largest share of rows on which conditions of alike rules differ; infinite where they are not alike."""
         if one.side != other.side:
-            return float("inf")
+            return inf
         if one.condition is None or other.condition is None:
-            return 0.0 if one.rule.node is other.rule.node else float("inf")
+            return 0.0 if one.rule.node is other.rule.node else inf
         if set(one.parts) != set(other.parts):
-            return float("inf")
+            return inf
         upright = max((self.apart(node, other.parts[columns]) for columns, node in one.parts.items()), default=0.0)
         return min(upright, self._contrary(one, other))
 
@@ -152,15 +148,15 @@ class Alike:
     def _contrary(self, one: RuleParts, other: RuleParts) -> float:
         """The share of rows on which a term of one condition and one of the contrary condition differ."""
         if len(one.parts) != 1 or one.rule.connective != "sum" or other.rule.connective != "sum":
-            return float("inf")
+            return inf
         (columns, first), *_ = one.parts.items()
         return self._apart(first, other.parts[columns], True)
 
     def nearest(self, rule: RuleParts, others: Sequence[RuleParts]) -> RuleParts | None:
         """The rule that is most alike, None where none is."""
         found = [(self.distance(rule, other), place) for place, other in enumerate(others)]
-        best = min(found, default=(float("inf"), 0))
-        return others[best[1]] if best[0] < float("inf") else None
+        best = min(found, default=(inf, 0))
+        return others[best[1]] if best[0] < inf else None
 
     def pairs(self, ones: Sequence[RuleParts], others: Sequence[RuleParts]) -> int:
         """How many rules can be paired with one that is alike, each at most once: those most alike first."""
@@ -168,7 +164,7 @@ class Alike:
             (distance, i, j)
             for i, one in enumerate(ones)
             for j, other in enumerate(others)
-            if (distance := self.distance(one, other)) < float("inf")
+            if (distance := self.distance(one, other)) < inf
         )
         first: set[int] = set()
         second: set[int] = set()

@@ -1,1 +1,0 @@
-"""Graphs as tables over the cells of their columns."""

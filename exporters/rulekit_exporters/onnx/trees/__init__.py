@@ -1,1 +1,0 @@
-"""Graphs as one decision tree in one operator."""
