@@ -152,7 +152,6 @@ def red(text: str, stream: TextIO | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy scalars and arrays as plain Python values."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 

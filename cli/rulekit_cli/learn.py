@@ -321,7 +321,6 @@ def _say_measured(request: TrainingRequest, trained: TrainingResult) -> None:
 
 
 def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
-    """The rows of the ladder and the baselines as JSON values."""
     ladder, compared = trained.model.ladder, trained.baselines
     found: dict[str, Any] = {}
     if ladder is not None:

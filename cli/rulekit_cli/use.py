@@ -141,7 +141,6 @@ def evaluate(
 
 
 def _per_class(found: Evaluation) -> list[str]:
-    """One line per class: support, predicted, precision, recall, F1."""
     header = ["class", *(["weight", "predicted"] if found.weighted else ["rows", "predicted"])]
     header += ["precision", "recall", "F1"]
     body = [
@@ -159,7 +158,6 @@ def _per_class(found: Evaluation) -> list[str]:
 
 
 def _by_time(found: Evaluation) -> list[str]:
-    """The error of each block of time, the earliest first."""
     if not found.blocks:
         return []
     body = [

@@ -146,7 +146,6 @@ class _LabelledReading:
 
     @property
     def _timed(self) -> tuple[str, ...]:
-        """The column of time, if there is one."""
         return () if self.options.time in (None, ROW_ORDER) else (str(self.options.time),)
 
     def _builder(self, feature: Feature, *, reread: bool) -> ColumnBuilder:

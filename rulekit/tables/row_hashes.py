@@ -141,7 +141,6 @@ def _error(known: RowHashes, sampled: Hashes, n_rows: int) -> float:
 
 
 def _hashes(rows: LabelledTable) -> Iterator[Hashes]:
-    """The hash of each row, block by block."""
     labels = np.array([_key("label", type(_plain(c)).__name__, str(c)) for c in rows.classes], dtype=np.uint64)
     levels = {f.name: _level_keys(f.name, f.levels) for f in rows.table.features if f.kind == "categorical"}
     levels |= {f.name: hashes_of_words(f.levels) for f in rows.table.features if f.kind == "text"}

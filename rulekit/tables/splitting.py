@@ -151,7 +151,6 @@ def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]
 
 
 def _equal_rows(table: Table) -> npt.NDArray[np.int64]:
-    """The number [n] of each row's set of equal rows."""
     unit = np.zeros(table.n_rows, dtype=np.int64)
     for array in table.arrays:
         known = array.hashes() if isinstance(array, TokenSets) else array

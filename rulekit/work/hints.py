@@ -159,7 +159,6 @@ def ways_out(rows: LabelledTable, learner: str, parameters: Collection[str]) -> 
 
 
 def _told(best: BestRule, label: object, part: float) -> str:
-    """What the best rule is, and how often it is right."""
     how = f"{percent(best.precision)} of the weight of its rows" if best.weighted else f"{best.right:.0f} of its "
     how += "" if best.weighted else counted(best.rows, "row")
     looked = "of the rules of one or two conditions that were looked at"
@@ -244,7 +243,6 @@ def _order(column: BinnedColumn, counts: Floats) -> npt.NDArray[np.int64]:
 
 
 def _best_alone(j: int, column: BinnedColumn, order: npt.NDArray[np.int64], counts: Floats) -> tuple[float, Clause]:
-    """The best interval of a column, or the best levels."""
     sums = np.vstack([np.zeros(2), np.cumsum(counts[order], axis=0)])
     if not column.ordered:
         most = int(np.argmax(_bounds(sums[1:-1]))) + 1

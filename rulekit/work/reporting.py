@@ -138,15 +138,12 @@ def _verifications(
     for path in request.verifications:
         written[_free(written, path.name)] = read_report(path).content
     for path in request.artifacts:
-        own = VerificationRequest(request.model, path, request.data, reading=_unlabelled(request.reading))
+        own = VerificationRequest(
+            request.model, path, request.data, reading=replace(request.reading, target=None, weight=None)
+        )
         made = verify(own, deadline)
         verified[_free(written | verified, path.name)] = parse_report(made.to_json()).content
     return written, verified
-
-
-def _unlabelled(reading: ReadingOptions) -> ReadingOptions:
-    """The same reading without labels and weights, which a verification does not ask for."""
-    return replace(reading, target=None, weight=None)
 
 
 def _attached(paths: Sequence[Path], kind: str) -> tuple[tuple[str, Any], ...]:
@@ -161,7 +158,6 @@ def _attached(paths: Sequence[Path], kind: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _free(taken: Mapping[str, Any], name: str) -> str:
-    """A name that no other report has."""
     number, free = 1, name
     while free in taken:
         number += 1

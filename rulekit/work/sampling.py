@@ -217,7 +217,6 @@ def _walked(
 
 
 def _picture(found: Sampling, trace: Floats) -> Any:
-    """The log probability along each walk, and the probabilities of the rules."""
     from matplotlib.figure import Figure
 
     shown = found.rules[:8]

@@ -82,7 +82,6 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
 
 
 def _decides(model: RuleGraph, figures: Figures) -> bool:
-    """Whether there are rules, and not every row is decided alike."""
     return bool(counts(model).literals) and sum(c.predicted > 0 for c in figures.classes) > 1
 
 
@@ -139,7 +138,6 @@ def _measured(
     beside: TrainingBaselines | None,
     seconds: float,
 ) -> TrainingResult:
-    """Measure the model and collect the notes for the user."""
     request, learner, start = finish.request, finish.learner, finish.start
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
@@ -210,14 +208,12 @@ def learned(
 
 
 def _left_alone(request: TrainingRequest) -> set[str]:
-    """The names of the learner's parameters that the request leaves as they are."""
     return {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
 
 
 def _write(
     request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: npt.NDArray[Any] | None
 ) -> None:
-    """Write the files that were asked for; picked [n]: which rows were held out."""
     if request.output is not None:
         model.save(request.output)
     if request.held_rows is not None and picked is not None:
@@ -232,7 +228,6 @@ def _write(
 
 
 def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | None]:
-    """The parameters and the start of a request that can be carried out."""
     parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
     asked |= {name: parameters.get(name) for name in (*CONSTRAINTS, "report")}

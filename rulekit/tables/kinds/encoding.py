@@ -96,7 +96,6 @@ def encode_columns(
 
 
 def _columns_of(data: Any, schema: Schema, features: Sequence[Feature]) -> tuple[list[Column], int, str]:
-    """The raw columns of some features, the number of rows and the source."""
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
         _refuse_width(data.shape[1], schema, "")
         places = [schema.positions[feature.name] for feature in features]

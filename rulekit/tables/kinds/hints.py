@@ -323,7 +323,6 @@ def _thousands(name: str) -> Hint:
 
 
 def _values(parts: Callable[[], Iterator[Array]]) -> Array:
-    """The distinct values."""
     found = np.unique(np.concatenate([np.zeros(0), *parts()]))
     known: Array = found[~np.isnan(found)]
     return known

@@ -118,7 +118,8 @@ class ColumnBuilder:
         if kind == "text" or (isinstance(column, TokenColumn) and not kind):
             self._add_texts(column)
         elif isinstance(column, TokenColumn):
-            self._refuse_words(kind)
+            where, fix = column_place(self.source, self.name), "leave the declaration out, or declare it text"
+            raise InputError(f"a column of words is not {kind}", where=where, fix=fix)
         elif kind == "boolean":
             self._add_numbers(boolean_values(column, self.feature, self.source), np.dtype(np.bool_))
         elif kind in NUMERIC_KINDS:
@@ -159,10 +160,6 @@ class ColumnBuilder:
             self.texts.add(column.sets)
         else:
             self.texts.add(as_texts(column, self.tokens))
-
-    def _refuse_words(self, kind: str) -> None:
-        fix = "leave the declaration out, or declare it text"
-        raise InputError(f"a column of words is not {kind}", where=column_place(self.source, self.name), fix=fix)
 
     def _note_time(self, column: NumberColumn) -> None:
         if self._seconds is None:
@@ -311,7 +308,6 @@ class ColumnBuilder:
     def _numbers_of(
         self, dictionary: Dictionary, feature: Feature, values: np.typing.NDArray[np.float64]
     ) -> tuple[DecidedFeature, StoredColumn | HeldColumn]:
-        """A text column that is all numbers."""
         numbers = NumberBuilder(self.store)
         lookup = np.append(values, np.nan)
         for part in dictionary.numbers().parts():
@@ -369,7 +365,6 @@ def infer(data: Any, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
 
 
 def _check_units(features: Sequence[Feature], source: str) -> None:
-    """Raises InputError for a unit of what has none."""
     for feature in features:
         if feature.unit and (feature.kind != "numeric" or is_dated(feature)):
             what = "dates" if feature.kind == "numeric" else f"a {feature.kind} column"
