@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from rulekit.program.body import Body
-from rulekit.program.elementary import elementary
-from rulekit.program.expressions import ATOM, Expression, atom, bracketed, layout
 from rulekit.program.lower import alike, firing_steps, lower
 from rulekit.program.naming import Names, context_of, label_texts, reached
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Spelling
-from rulekit.targets import Answer, Artifact, Feed, NoOptions, Outcome, Reading, Runtime, Target, answers, option
+from rulekit.program.nodes import elementary
+from rulekit.program.spelling import ATOM, CHOICE, LOW, MIDDLE, PRODUCT, Expression, Spelling, atom, bracketed, layout
+from rulekit.targets import (
+    Answer,
+    Artifact,
+    Feed,
+    NoOptions,
+    Outcome,
+    Reading,
+    Runtime,
+    Target,
+    answers,
+    arrays,
+    objects,
+    option,
+    raw_rows,
+    rows_by_name,
+    rows_by_place,
+)
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
 from rulekit.verification.rows.adversarial import raw_columns
-from rulekit.verification.rows.fed import arrays, objects, raw_rows, rows_by_name, rows_by_place
 
 __all__ = [
     "ATOM",

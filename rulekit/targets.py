@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
+from enum import Enum
 from functools import wraps
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import near_names, printable
+from rulekit.schema import Feature
 
 if TYPE_CHECKING:
     from rulekit.graph.decisions import Decision
@@ -280,7 +283,6 @@ def parsed_options(options: type, given: Mapping[str, Any], where: str) -> Any:
 
 
 def _parsed(item: Field[Any], value: Any, where: str) -> Any:
-    """The value of an option, of the type of its default."""
     allowed = item.metadata.get("allowed", ())
     wanted = f"one of {', '.join(map(str, allowed))}" if allowed else "a text"
     if isinstance(item.default, bool):
@@ -369,3 +371,58 @@ def find_target_for(path: str) -> Target:
         where=path,
         fix=f"a model or artifact ends in {', '.join(dict.fromkeys(endings))}",
     )
+
+
+Columns = Mapping[str, Any]
+
+BY_ROW = {"unequal lengths": "rows have a cell for each column"}
+"""By the family of tables why rows cannot hold them."""
+_PLACED = ("renamed columns", "blanks around names", "clashing names", "further columns")
+BY_PLACE = {**BY_ROW, **dict.fromkeys(_PLACED, "columns are known by place")}
+
+
+def raw_rows(graph: RuleGraph, columns: Columns) -> list[list[Any]]:
+    """The used cells of each row of what `run_raw` gets, in the order of `used_features`; None where one is missing."""
+    cells = [[None if cell != cell else cell for cell in columns[name].tolist()] for name in graph.used_features]
+    n_rows = len(next(iter(columns.values()), ()))
+    return [list(row) for row in zip(*cells, strict=True)] if cells else [[] for _ in range(n_rows)]
+
+
+def rows_by_name(table: Columns) -> list[dict[str, Any]]:
+    """The rows of a table as mappings."""
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def rows_by_place(table: Columns) -> list[list[Any]]:
+    """The rows of a table as sequences."""
+    return [list(row) for row in zip(*table.values(), strict=True)]
+
+
+def objects(table: Columns) -> dict[str, Any]:
+    """The columns of a table as arrays of objects, which keep each cell as it is."""
+    found = {name: np.empty(len(cells), dtype=object) for name, cells in table.items()}
+    for name, cells in table.items():
+        for row, cell in enumerate(cells):
+            found[name][row] = cell
+    return found
+
+
+def arrays(table: Columns) -> dict[str, Any]:
+    """The columns of a table as arrays of the type that numpy gives them."""
+    return {name: np.array(cells) for name, cells in table.items()}
+
+
+def holds_array(feature: Feature, cell: Any) -> str:
+    """What numpy changes when it makes an array of a cell; "" where it keeps it."""
+    if isinstance(cell, str) and cell.endswith("\0"):
+        return "numpy drops NULs at the end of a text"
+    if isinstance(cell, Enum):
+        return "numpy cuts the members of an enumeration"
+    return "numpy unpacks an array within an array" if isinstance(cell, np.ndarray) and not cell.ndim else ""
+
+
+def holds_text(feature: Feature, cell: Any) -> str:
+    """Why a file of texts has no place for a cell, "" where it has one."""
+    if not (cell is None or isinstance(cell, str)):
+        return "a file of texts holds texts"
+    return "a file of texts holds no NUL" if isinstance(cell, str) and "\0" in cell else ""

@@ -11,9 +11,8 @@ from rulekit.cells.axis import cells_of
 from rulekit.cells.space import cell_rows, features_read
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import has_column, readers
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Node, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 

@@ -15,9 +15,8 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.leaves import cuts_of_leaf, levels_of_leaf, push_negations, readers
-from rulekit.graph.nodes import Among, And, Compare, Node, Not, Or, with_children
+from rulekit.graph.nodes import Among, And, Compare, Node, Not, Or, topological, with_children
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing, float32, next_float32
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.passes import simplify

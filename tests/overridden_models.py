@@ -13,8 +13,8 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Compare, Hidden, Node, Not, Probability
 from rulekit.graph.overrides import Override
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import with_overrides
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 

@@ -23,10 +23,9 @@ from rulekit.graph.nodes import (
     Odd,
     Or,
     Step,
+    topological,
 )
-from rulekit.graph.probability.counting import Tail, Tails
-from rulekit.graph.probability.exponentials import Exponentials
-from rulekit.graph.traversal import topological
+from rulekit.graph.probability.exponentials import Exponentials, Tail, Tails
 from rulekit.numbers import crossing, float32
 from rulekit.program.lower import Program, alike, cleaned, members, points_of_texts
 from rulekit.program.nodes import (

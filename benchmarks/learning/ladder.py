@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.learning.peers.data import FOLD_TABLES, BinaryTable, load
-from rulekit.graph.ladder import Rung
+from rulekit.graph.model_parts import Rung
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.proofs.noisy_forms [--small] [--write]
 
-The models of rulekit.conformance.noisy_family, of 100 causes, of a tenth of the most that is asked for, and of these;
+The models of rulekit.conformance.models, of 100 causes, of a tenth of the most that is asked for, and of these;
 each in a process of its own. `verify` compares 2,000 adversarial rows and proves the decision.
 """
 
@@ -15,7 +15,7 @@ import onnx
 
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, kept, markdown, publish
-from rulekit.conformance.noisy_family import MEMBERS, MOST_CAUSES
+from rulekit.conformance.models import MEMBERS, MOST_CAUSES
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 

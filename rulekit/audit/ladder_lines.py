@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rulekit.audit.figures.baselines import Baselines
-from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import added_rules
-from rulekit.graph.language.readable import counted
-from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.language.words import counted
+from rulekit.graph.model_parts import Ladder, Rung
+from rulekit.graph.nodes import Hidden, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import added_rules
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
 from rulekit.shown.outline import Words, conditions_of

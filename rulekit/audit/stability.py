@@ -19,9 +19,8 @@ from rulekit.arrays import Floats, Ints
 from rulekit.audit.checks.findings import given
 from rulekit.audit.rule_matching import TOLERANCE, Alike, Columns, RuleParts, dice, rule_parts
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.language.readable import counted, percent, weight
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, name, percent, quoted, weight
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import columns_of

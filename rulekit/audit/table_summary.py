@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rulekit.dates import is_dated
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
 from rulekit.tables.table import Table, absent

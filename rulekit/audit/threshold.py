@@ -29,14 +29,19 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
     Strength,
+    topological,
 )
-from rulekit.graph.overriding import with_overrides
-from rulekit.graph.probability.compilation import adds_strengths
-from rulekit.graph.probability.deciding import noisy_and_decision, none_fires_decision
-from rulekit.graph.probability.gated_deciding import denied, gated_decision, gated_parts
+from rulekit.graph.probability.circuits import adds_strengths
+from rulekit.graph.probability.deciding import (
+    denied,
+    gated_decision,
+    gated_parts,
+    noisy_and_decision,
+    none_fires_decision,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import with_overrides
 from rulekit.numbers import log_odds, strength_of
 from rulekit.schema import Schema
 from rulekit.tables.labels import parse_cost

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.evaluation.structures import ANY_RELATIONS, Relations, random_structures, unpacked
-from rulekit.graph.language.quantified import sentence_of
-from rulekit.graph.language.readable import percent
-from rulekit.graph.language.sentences import FALSE, TRUE, Sentence, atom, negation
+from rulekit.graph.language.sentences import FALSE, TRUE, Sentence, atom, negation, sentence_of
+from rulekit.graph.language.words import percent
 from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 

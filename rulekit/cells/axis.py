@@ -299,7 +299,7 @@ def _rounding_cuts(feature: Feature, column: Column) -> list[float]:
 
 
 def cleaned(feature: Feature, column: Column, values: Array) -> Array:
-    """What a Column makes of raw values, as `rulekit.graph.evaluation.node_values` does."""
+    """What a Column makes of raw values, as `rulekit.graph.evaluation.evaluator` does."""
     with np.errstate(over="ignore", invalid="ignore"):
         result: Array = np.clip(values.astype(encoded_dtype(feature)).astype(np.float64), column.low, column.high)
         if column.step:

@@ -20,9 +20,20 @@ from rulekit.cells.space import product
 from rulekit.exactness import span_of_sum
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import LOGIC, And, Constant, Family, Linear, LinearThreshold, Node, Or, Probability, Strength
-from rulekit.graph.probability.compilation import build_circuit, inputs
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import (
+    LOGIC,
+    And,
+    Constant,
+    Family,
+    Linear,
+    LinearThreshold,
+    Node,
+    Or,
+    Probability,
+    Strength,
+    topological,
+)
+from rulekit.graph.probability.circuits import build_circuit, inputs
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 

@@ -31,8 +31,7 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.circuits import Bit, Complement, Fixed, Given, Mix, Product, build_circuit
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, encoded_dtype
 

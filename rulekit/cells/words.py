@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, with_children
+from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, topological, with_children
 from rulekit.graph.rule_graph import Required, RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import text_of_words

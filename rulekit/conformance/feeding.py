@@ -27,8 +27,18 @@ from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.raw.sources import sort_of
-from rulekit.targets import Answer, Feed, Target
-from rulekit.verification.rows.fed import BY_PLACE, BY_ROW, arrays, holds_array, objects, rows_by_name, rows_by_place
+from rulekit.targets import (
+    BY_PLACE,
+    BY_ROW,
+    Answer,
+    Feed,
+    Target,
+    arrays,
+    holds_array,
+    objects,
+    rows_by_name,
+    rows_by_place,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +105,6 @@ def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
 
 
 def _numbered(table: Columns) -> Columns:
-    """The table with numbers in the place of the jobs."""
     places = {job: float(place) for place, job in enumerate(GOOD["job"], 1)}
     return {name: [places.get(cell, cell) for cell in cells] for name, cells in table.items()}
 

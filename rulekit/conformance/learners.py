@@ -21,8 +21,7 @@ import numpy.typing as npt
 from rulekit.conformance.targets import Check, faults, require
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.file_format import from_json
-from rulekit.graph.files.model_files import export
+from rulekit.graph.files.model_files import export, from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import print_graph, print_node

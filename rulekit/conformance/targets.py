@@ -10,7 +10,7 @@ every threshold, missing and unseen values, unused columns filled with anything.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -22,18 +22,22 @@ from rulekit.conformance.cells import KINDS
 from rulekit.conformance.feeding import Fed, fed_cells, fed_tables, graph_feeds
 from rulekit.conformance.models import MODELS, NODES, Models
 from rulekit.conformance.random_graphs import graph_of, random_legal_graph
-from rulekit.errors import RulekitError
+from rulekit.errors import RulekitError, Unsupported
+from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.language.parsing import parse_graph
-from rulekit.graph.nodes import Among, And, Compare, Linear, Or, Step
+from rulekit.graph.language.text import print_graph
+from rulekit.graph.nodes import Among, And, Compare, Family, Linear, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
+from rulekit.simplification.passes import simplify
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Feed, NoOptions, Outcome, Runtime, Target
-from rulekit.verification.parity import verify
+from rulekit.verification.parity import verify, verify_evaluators
+from rulekit.verification.rows.adversarial import adversarial_rows
 
 Options = Mapping[str, Any]
 
@@ -108,15 +112,15 @@ def check_target(
 def faults(checks: Iterable[Check], gaps: Mapping[str, str]) -> list[str]:
     """What is wrong with each check that fails; a gap that has closed, or that is none, is wrong too."""
     wrong, open_gaps = [], dict(gaps)
-    for check in checks:
-        reason = open_gaps.pop(check.name, "")
+    for one in checks:
+        reason = open_gaps.pop(one.name, "")
         try:
-            check.run()
+            one.run()
             fault = f"passes, but is declared as a gap ({reason})" if reason else ""
         except Exception as error:  # what another package wrote may raise anything
             fault = "" if reason else f"{type(error).__name__}: {error}"
         if fault:
-            wrong.append(f"{check.name}: {fault}")
+            wrong.append(f"{one.name}: {fault}")
     return wrong + [f"{name}: no such check" for name in open_gaps]
 
 
@@ -280,3 +284,29 @@ FILE = Target(  # the model file as a target, the smallest one that there is
     (Runtime("rulekit", _run_file, _run_file_raw, feeds=graph_feeds()),),
     read=_file_of,
 )
+
+
+def check_node(node: Node, schema: Schema, targets: Collection[Target] = (), *, rows: int = 500, seed: int = 0) -> None:
+    """Raises AssertionError where a part of the library reads the node otherwise than the oracle does.
+
+    Checks, files, rule texts, the evaluators, negation and the simplifier; every target must decide alike or refuse
+    the node by name.
+    """
+    graph = graph_of(node, schema)
+    check(graph)
+    require(from_json(to_json(graph)).digest == graph.digest, "a model file does not give the node back")
+    require(parse_graph(print_graph(graph)).digest == graph.digest, "its rule text does not give the node back")
+    report = verify_evaluators(graph, rows=rows, seed=seed)
+    require(report.ok, f"numpy and the oracle differ: {report}")
+    table = adversarial_rows(graph, rows, seed).table
+    labels = decide(graph, table)
+    require(bool((decide(simplify(graph), table) == labels).all()), "the simplified model decides otherwise")
+    if node.family is Family.BOOLEAN:
+        require(
+            bool((decide(graph_of(Not(node), schema), table) == 1 - labels).all()), "its negation is not its contrary"
+        )
+    for target in targets:
+        try:
+            decides_alike(target, {}, graph, rows=rows, seed=seed)
+        except Unsupported:
+            continue

@@ -7,11 +7,10 @@ from typing import Any
 
 from rulekit.errors import GraphError
 from rulekit.graph.node import BOOLEAN, PROBABILITY, Child, Family, Finite, LevelNumbers, Levels, Reads
-from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of
-from rulekit.graph.probability.compilation import hidden_bits
+from rulekit.graph.nodes import AtLeast, Hidden, Node, Or, Probability, Strength, Vocabulary, kinds_of, topological
+from rulekit.graph.probability.circuits import hidden_bits
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, columns_of, rules_of
-from rulekit.graph.traversal import topological
 from rulekit.numbers import float32
 from rulekit.schema import Feature, Schema
 
@@ -48,7 +47,6 @@ def describe(node: Node) -> str:
 
 
 def _families_of(cls: type) -> tuple[Family, ...]:
-    """What the children of a node type, or the roots of a decision, may be."""
     return tuple(family for kind in kinds_of(cls).values() if isinstance(kind, Child) for family in kind.families)
 
 

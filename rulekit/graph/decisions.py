@@ -15,7 +15,7 @@ from typing import ClassVar
 from rulekit.errors import GraphError
 from rulekit.graph.node import BOOLEAN, PROBABILITY, REAL, Child, Children, CountsField, Extendeds, Family
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Node, Not, Or, Probability
-from rulekit.graph.probability.gated_deciding import gated_of
+from rulekit.graph.probability.deciding import gated_of
 
 # A class index, its score and the threshold of it. A decision's `ranked` are those of its classes in order of
 # preference where the largest score decides; it is empty where the class is the number of roots that hold.
@@ -37,7 +37,7 @@ class Part:
     def of(cls, class_index: int, node: Node) -> Part:
         """The question whether a Boolean node holds, by its score where it is one above a threshold.
 
-        What tangents decide (rulekit.graph.probability.gated_deciding) is said by the probability that they stand for.
+        What tangents decide (rulekit.graph.probability.deciding) is said by the probability that they stand for.
         """
         gated = gated_of(node)
         if gated is not None:

@@ -27,9 +27,9 @@ from rulekit.graph.nodes import (
     Or,
     Step,
     is_logic,
+    topological,
     with_children,
 )
-from rulekit.graph.traversal import topological
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import Array
 

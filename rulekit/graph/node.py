@@ -2,7 +2,7 @@
 
 A node type declares its fields (`of`) and nothing else: its constructor takes them in order, checks each by its kind
 (GraphError), and returns the one node of equal content. What a kind looks like in a model file is told once for each
-kind, in `rulekit.graph.files.node_fields`.
+kind, in `rulekit.graph.files.fields`.
 """
 
 from __future__ import annotations
@@ -370,7 +370,6 @@ def with_children(node: Node, children: Sequence[Node]) -> Node:
 
 
 def _arguments(node: Node, children: Iterator[Any]) -> list[Any]:
-    """What the constructor gives a node for, with these in place of its children."""
     return [kind.given(getattr(node, name), children) for name, kind in kinds_of(type(node)).items()]
 
 

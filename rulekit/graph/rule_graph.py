@@ -51,7 +51,7 @@ class RuleGraph(ModelParts):
         What the model promises to decide where a condition holds; it decides nothing by itself.
     overrides : tuple of Override
         The rules of persons that win over all others, the first that holds before the rest; decision and probability
-        contain them (rulekit.graph.override_layers).
+        contain them (rulekit.graph.overrides).
     ladder : Ladder or None
         The models of other sizes that came with it, beside the digest too.
 

@@ -43,9 +43,10 @@ from rulekit.graph.nodes import (
     Sided,
     Step,
     Strength,
+    short_ids,
+    topological,
 )
-from rulekit.graph.probability.gated_deciding import gated_parts
-from rulekit.graph.traversal import short_ids, topological
+from rulekit.graph.probability.deciding import gated_parts
 from rulekit.tables.table import Table
 
 INHIBITS = "inhibits"
@@ -256,12 +257,9 @@ def _parts(score: Node) -> list[_Part]:
         return [*(_Part(bit, connective) for bit in gated[0]), *(_Part(bit, INHIBITS) for bit in gated[1])]
     if isinstance(formula, Or):
         return [_Part(child, "or") for child in disjuncts(formula)]
-    if formula.family is Family.RANDOM and isinstance(formula, And):
-        return [_Part(child, "and") for child in formula.children]
-    if formula.family is Family.RANDOM and isinstance(formula, AtLeast):
-        return [_Part(child, f"at least {formula.k}") for child in formula.children]
-    if formula.family is Family.RANDOM and isinstance(formula, Odd):
-        return [_Part(child, "odd") for child in formula.children]
+    if formula.family is Family.RANDOM and isinstance(formula, And | AtLeast | Odd):
+        word = "and" if isinstance(formula, And) else "odd" if isinstance(formula, Odd) else f"at least {formula.k}"
+        return [_Part(child, word) for child in formula.children]
     return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
 
 
@@ -285,7 +283,6 @@ def disjuncts(formula: Node) -> tuple[Node, ...]:
 
 
 def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
-    """The weighted terms of a Real score; nothing for other nodes."""
     if isinstance(score, Logistic | Rescaled | Difference):
         return tuple(term for child in score.children for term in _terms(child))
     if isinstance(score, Linear):

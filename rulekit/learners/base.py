@@ -17,15 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from rulekit.arrays import Array, Floats, Ints
 from rulekit.errors import DataWarning
-from rulekit.graph.ladder import Ladder
-from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import listed
 from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import Column, Contains, LevelPoints, Linear, LinearThreshold, Node, Step
+from rulekit.graph.model_parts import Ladder
+from rulekit.graph.nodes import Column, Contains, LevelPoints, Linear, LinearThreshold, Node, Step, topological
 from rulekit.graph.overrides import relabelled
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import left_out, no_rule_notes, rules_of
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import with_overrides
 from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.faults import blamed
 from rulekit.learners.rule_learner import RuleLearner, set_in_group

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from rulekit.errors import BudgetError
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import topological
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.exact_numbers import CellSum, add, number, primitive, range_of
 

@@ -42,13 +42,11 @@ from rulekit.graph.nodes import (
     Sided,
     Step,
     Strength,
+    topological,
 )
-from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
-from rulekit.graph.probability.compilation import build_circuit, inputs, is_count
-from rulekit.graph.probability.counting import Tail
-from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.probability.circuits import Algebra, Circuit, build_circuit, fold_circuit, inputs, is_count
+from rulekit.graph.probability.exponentials import Exponentials, Tail
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.exact_numbers import CellSum, add, add_all, atom, number, table
 from rulekit.logic.forms import FALSE, TRUE

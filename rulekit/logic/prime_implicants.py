@@ -1,6 +1,6 @@
 """The Boolean function [P > t] of a noisy-logical formula as a short disjunctive normal form.
 
-The probability is run as the steps of `rulekit.graph.probability.circuit`, on every pattern of truth values that the
+The probability is run as the steps of `rulekit.graph.probability.circuits`, on every pattern of truth values that the
 causes of the hidden bits can take together; patterns that no row shows (`x <= 3` without `x <= 5`) are don't-cares. The
 formula is monotone in each cause, oriented by its polarity and by on >= off (a parity in neither direction: then both
 count), and correctly rounded products and complements keep that; so where the causes are free the prime implicants are
@@ -22,10 +22,8 @@ from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, negate, readers
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or
-from rulekit.graph.probability.circuit import Algebra, Circuit, fold_circuit
-from rulekit.graph.probability.compilation import build_circuit
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or, topological
+from rulekit.graph.probability.circuits import Algebra, Circuit, build_circuit, fold_circuit
 from rulekit.schema import Schema
 from rulekit.tables.table import Table
 

@@ -11,11 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.graph.ladder_models import added_rules
-from rulekit.graph.language.readable import percent, weight
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import percent, quoted, weight
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
+from rulekit.graph.variants import added_rules
 from rulekit.names import printable
 from rulekit.shown.outline import legend
 from rulekit.shown.score_cards.totals import total_table
@@ -24,7 +23,7 @@ from rulekit.shown.sections import Section, closing, links, missing_note, report
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from rulekit.graph.ladder import Ladder, Rung
+    from rulekit.graph.model_parts import Ladder, Rung
     from rulekit.learners.base import RuleClassifier
     from rulekit.learners.sizes.path import ModelPath
     from rulekit.shown.path_points import PathPoint

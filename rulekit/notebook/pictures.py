@@ -18,8 +18,7 @@ from rulekit.audit.figures.metrics import area_under_curve
 from rulekit.audit.figures.operating import calibration, operating_points
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.language.readable import counted, percent
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.notebook.axes import (
@@ -35,7 +34,7 @@ from rulekit.shown.score_cards.rule_rows import Row
 from rulekit.shown.sections import sections
 
 if TYPE_CHECKING:
-    from rulekit.graph.ladder import Ladder
+    from rulekit.graph.model_parts import Ladder
     from rulekit.learners.sizes.path import ModelPath
 
 TRAINING, HELD_OUT = COLOURS[0], COLOURS[1]

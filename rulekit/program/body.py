@@ -28,9 +28,8 @@ from rulekit.graph.nodes import (
     Odd,
     Or,
     Step,
+    topological,
 )
-from rulekit.graph.traversal import topological
-from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, parenthesised
 from rulekit.program.lower import members
 from rulekit.program.naming import Context
 from rulekit.program.nodes import (
@@ -49,7 +48,18 @@ from rulekit.program.nodes import (
     is_scaled,
     is_weight,
 )
-from rulekit.program.spelling import CHOICE, PRODUCT, SUM, Spelling
+from rulekit.program.spelling import (
+    ATOM,
+    CHOICE,
+    PRODUCT,
+    SUM,
+    Expression,
+    Spelling,
+    atom,
+    joined,
+    layout,
+    parenthesised,
+)
 from rulekit.schema import Feature
 
 MAX_FACTORS = 16

@@ -13,7 +13,7 @@ nothing else:
     Tails, Tail                          the probabilities of at least 0, 1, 2, ... of several events; one of them
     Exponentials                         a reported probability by sums of strengths
 
-For languages that have no functions for these and Largest, `rulekit.program.elementary` takes them apart.
+For languages that have no functions for these and Largest, `rulekit.program.nodes` takes them apart.
 
 Hidden bits, circuits, decisions, unseen policies and thresholds of float32 are resolved.
 """
@@ -55,28 +55,14 @@ from rulekit.graph.nodes import (
     Sided,
     Step,
     Strength,
+    topological,
 )
-from rulekit.graph.probability.circuit import Algebra, Bit, Circuit, Complement, Given, operands
-from rulekit.graph.probability.compilation import build_circuit
-from rulekit.graph.probability.counting import Counted, Tail, Tails
-from rulekit.graph.probability.exponentials import NOTHING, Exponentials
+from rulekit.graph.probability.circuits import Algebra, Bit, Circuit, Complement, Given, build_circuit, operands
+from rulekit.graph.probability.exponentials import NOTHING, Counted, Exponentials, Tail, Tails
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
-from rulekit.program.nodes import (
-    ONE,
-    ZERO,
-    Arithmetic,
-    Choice,
-    Count,
-    Greater,
-    Largest,
-    Number,
-    RawCompare,
-    Sum,
-    chain,
-)
+from rulekit.program.nodes import ONE, ZERO, Arithmetic, Choice, Count, Greater, Largest, Number, RawCompare, Sum, chain
 from rulekit.schema import Feature, Schema, look_alikes
 
 
@@ -184,7 +170,6 @@ def alike(texts: tuple[str | None, ...], feature: Feature) -> tuple[str | None, 
 
 
 def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tuple[Node, Decision]:
-    """The number of the class, and the decision over the steps."""
     steps = tuple(lowered[root] for root in decision.roots)
     if decision.rule_sets:
         label = chain([(lowered[rules], Number(k)) for k, rules, _ in decision.ranked], Number(default))
@@ -205,7 +190,6 @@ def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
 
 
 def _number(node: Node) -> Node:
-    """A Boolean node as 0 and 1."""
     return Choice(node, ONE, ZERO) if node.family is Family.BOOLEAN else node
 
 

@@ -13,8 +13,8 @@ from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import label_text, printable
-from rulekit.program.expressions import Expression
 from rulekit.program.lower import Program
+from rulekit.program.spelling import Expression
 
 MAX_COMMENT = 400
 

@@ -19,9 +19,7 @@ from rulekit.arrays import Ints
 from rulekit.cells.axis import Cells, cells_of, cleaned
 from rulekit.cells.node_bounds import leaf_bounds
 from rulekit.errors import InputError
-from rulekit.graph.language.bounds import WHOLE
-from rulekit.graph.language.readable import amount
-from rulekit.graph.language.words import name
+from rulekit.graph.language.words import WHOLE, amount, name
 from rulekit.graph.nodes import Column, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema, require_column

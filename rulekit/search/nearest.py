@@ -24,7 +24,7 @@ from rulekit.cells.bounds import BoxBounds, Boxes
 from rulekit.cells.words import WordsApart, words_apart
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Above, Column, Node
 from rulekit.graph.rule_graph import RuleGraph

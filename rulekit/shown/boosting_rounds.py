@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.decisions import Median
-from rulekit.graph.language.readable import counted
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.lines import wrapped
 from rulekit.shown.score_cards.totals import TotalTable, table_lines

@@ -10,14 +10,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rulekit.graph.language.bounds import grouped
-from rulekit.graph.language.quantified import sentence_of
-from rulekit.graph.language.readable import MOST_LEVELS, chance
+from rulekit.graph.language.sentences import sentence_of
 from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import MOST_LEVELS, chance, grouped
 from rulekit.graph.leaves import column_of, levels_of_leaf
-from rulekit.graph.nodes import TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or
+from rulekit.graph.nodes import TRUE, And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or, short_ids, topological
 from rulekit.graph.rules import literals
-from rulekit.graph.traversal import short_ids, topological
 from rulekit.names import printable
 from rulekit.schema import Schema
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rulekit.graph.language.readable import listed
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.schema import Feature
 

@@ -14,8 +14,7 @@ from operator import itemgetter
 
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
-from rulekit.graph.language.readable import chance, counted, listed, share, weight
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import chance, counted, listed, name, quoted, share, weight
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     FALSE,
@@ -37,12 +36,12 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
     Strength,
+    topological,
 )
 from rulekit.graph.overrides import Override
-from rulekit.graph.probability.gated_deciding import formula_on_grid, gated_parts
+from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, conjuncts, inner_sum, rules_of, rules_of_parts
-from rulekit.graph.traversal import topological
 from rulekit.schema import Schema
 from rulekit.shown.hand_made import HandEdit, hand_made
 from rulekit.shown.outline import Words

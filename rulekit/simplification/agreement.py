@@ -8,11 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rulekit.errors import BudgetError
-from rulekit.graph.nodes import Above, Node, Probability, Strength
-from rulekit.graph.probability.circuit import Mix
-from rulekit.graph.probability.compilation import build_circuit, inputs
+from rulekit.graph.nodes import Above, Node, Probability, Strength, topological
+from rulekit.graph.probability.circuits import Mix, build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.logic.prime_implicants import (
     Doubles,
     Group,

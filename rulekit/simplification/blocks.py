@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, with_children
-from rulekit.graph.probability.gated_deciding import gated_of
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, topological, with_children
+from rulekit.graph.probability.deciding import gated_of
 from rulekit.logic.prime_implicants import Bools, Group, along, reachable_patterns
 from rulekit.simplification.rewriting import Image, PassContext, Rewriting, joined
 

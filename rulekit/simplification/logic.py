@@ -80,7 +80,7 @@ def nested_alike(roots: Iterable[Node], order: list[Node]) -> set[Node]:
 
 
 def _share_bits(children: tuple[Node, ...]) -> bool:
-    from rulekit.graph.probability.compilation import hidden_bits
+    from rulekit.graph.probability.circuits import hidden_bits
 
     found = [set(hidden_bits(child)) for child in children]
     return len(set().union(*found)) < sum(map(len, found))

@@ -17,6 +17,7 @@ from typing import Any
 from rulekit.errors import RulekitError
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.leaves import push_negations
+from rulekit.graph.model_parts import on_the_side_of_the_decision, with_sides
 from rulekit.graph.nodes import (
     LEAVES,
     LOGIC,
@@ -31,12 +32,11 @@ from rulekit.graph.nodes import (
     Not,
     Odd,
     Or,
+    topological,
     with_children,
 )
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.sides import on_the_side_of_the_decision, with_sides
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import with_overrides
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.simplification import blocks, covers, logic, rewriting, sums
 from rulekit.simplification.agreement import agree
@@ -384,7 +384,7 @@ def _worded(law: str, change: Rewriting) -> Applied:
 
 def _words(node: Node) -> str:
     """The text of a node, cut where it is long; of a node with many parts only its type and digest."""
-    from rulekit.graph.language.printing import word
+    from rulekit.graph.language.text import word
 
     seen, stack = {node}, [node]
     while stack and len(seen) <= _PARTS:

@@ -31,9 +31,9 @@ from rulekit.graph.nodes import (
     Not,
     Odd,
     Or,
+    topological,
 )
 from rulekit.graph.rules import literals_over
-from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Schema
 

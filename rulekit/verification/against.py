@@ -16,9 +16,7 @@ from rulekit.errors import FormatError, InputError, RulekitError
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.targets import find_target_for
 from rulekit.verification.parity import artifact_bytes, verify
-from rulekit.verification.report import Report, Requirement
-from rulekit.verification.report_file import Stated, read_report
-from rulekit.verification.signature import is_signed
+from rulekit.verification.report import Report, Requirement, Stated, is_signed, read_report
 
 # What hangs on given rows, which a report does not have.
 OF_GIVEN_ROWS = {"given_rows", "raw_rows", "cells", "different_decisions", "counter_example", "ok"}

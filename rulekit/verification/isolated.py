@@ -106,7 +106,6 @@ def read_answer(path: Path, most: int) -> bytes:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started and that did not leave its group."""
     with contextlib.suppress(OSError, AttributeError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(OSError):

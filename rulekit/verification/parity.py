@@ -23,11 +23,9 @@ from rulekit.graph.rules import fired
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Target, find_target, find_target_for
-from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
-from rulekit.verification.guarantee import guarantee
-from rulekit.verification.proof.prove import Proof, columns_read, prove, read_artifact
+from rulekit.verification.proof.prove import Proof, columns_read, guarantee, prove, read_artifact
 from rulekit.verification.proof.thresholds import threshold_differences
-from rulekit.verification.report import MAX_GAP, CounterExample, Report
+from rulekit.verification.report import MAX_GAP, CounterExample, Report, digest_of_labels, digest_of_rows, versions
 from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
 
 _LOG = logging.getLogger(__name__)
@@ -196,21 +194,13 @@ def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> 
     The report's target is "oracle". Decisions must be equal; the oracle takes a reported probability of few hidden bits
     from its definition, a sum over their states, so a gap of some 1e-16 is no fault.
     """
-
-    def run(columns: Columns) -> Outcome:
-        labels, probabilities = [], []
-        for row in _dictionaries(graph, columns, rows):
-            label, values = evaluate_row(graph, row)
-            labels.append(label)
-            probabilities.append(values)
-        shape = (len(labels), len(graph.classes))
-        return Outcome(np.array(labels, dtype=np.int64), np.array(probabilities, dtype=np.float64).reshape(shape))
-
-    made = adversarial_rows(graph, rows, seed)
+    table = adversarial_rows(graph, rows, seed).table
+    columns = raw_columns(table)
+    answers = [evaluate_row(graph, row) for row in _dictionaries(graph, columns, rows)]
+    labels = np.array([label for label, _ in answers], dtype=np.int64)
+    reported = np.array([values for _, values in answers], dtype=np.float64).reshape(rows, len(graph.classes))
     comparison = _Comparison(graph)
-    expected = comparison.expected(made.table)
-    columns = raw_columns(made.table)
-    comparison.compare(expected, run(columns), lambda: columns, encoded=True)
+    comparison.compare(comparison.expected(table), Outcome(labels, reported), lambda: columns, encoded=True)
     return comparison.report(
         Proof(reason=SKIPPED),
         target="oracle",
@@ -411,7 +401,6 @@ def _dictionaries(graph: RuleGraph, columns: Columns, n_rows: int) -> Iterator[d
 
 
 def _cell(value: Any) -> Any:
-    """A Python value; None for NaN."""
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and plain != plain else plain
 

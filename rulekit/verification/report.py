@@ -1,15 +1,58 @@
-"""What a verification found, as a value that can be shipped beside an artifact."""
+"""What a verification found, as a value that can be shipped beside an artifact, signed, and read back from its file.
+
+A report file is data from anywhere: it is checked field by field, and every fault is one FormatError. Signatures are
+HMAC-SHA256 (RFC 2104) over canonical JSON, by a key that both sides share in a file. Rows and their labels are known
+again by their digests.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-from rulekit.verification.signature import SIGNATURE, signature_of
+import numpy as np
+
+from rulekit.errors import FormatError
+from rulekit.graph.files.json_values import parse_json
+from rulekit.graph.files.safe_files import decode, read_bounded
+from rulekit.tables.table import Table
+from rulekit.tables.token_sets import TokenSets
+from rulekit.targets import Outcome
 from rulekit.views import notebook
+
+SIGNATURE = "signature"
+SHORTEST, LONGEST = 16, 1 << 16  # bytes of a key
+
+
+def read_key(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a key file; raises FormatError where they are too few, InputError where there is no file."""
+    key = read_bounded(path, LONGEST)
+    if len(key) < SHORTEST:
+        fix = "openssl rand -out FILE 32 makes one"
+        raise FormatError(f"a key of {len(key)} bytes, fewer than {SHORTEST}", where=os.fspath(path), fix=fix)
+    return key
+
+
+def signature_of(content: Mapping[str, Any], key: bytes) -> str:
+    """The signature of a report's JSON values: keys sorted, no blanks, everything but ASCII escaped."""
+    unsigned = {name: value for name, value in content.items() if name != SIGNATURE}
+    text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def is_signed(content: Mapping[str, Any], key: bytes) -> bool:
+    """Whether a report has the signature of this key."""
+    return hmac.compare_digest(str(content.get(SIGNATURE, "")).encode(), signature_of(content, key).encode())
+
 
 REPORT_VERSION = 1
 Requirement = Literal["", "proof", "proof-of-probabilities"]
@@ -47,7 +90,7 @@ class Report:
     "another graph <digest>" (with ", which decides otherwise"), "unreadable: <why>" or "none" (it carries no graph).
     adversarial_rows and given_rows are the rows compared; raw_rows those of them that the artifact was also given in
     raw doubles and text; cells counts values over all comparisons. different_decisions and largest_gap are over all of
-    them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.guarantee.
+    them (a gap that is no number counts as 1). basis and basis_reason: see rulekit.verification.proof.prove.
     proof: "proved" where the decisions are equal on every row there is, else "tested", for proof_reason; proof_method
     is "cells" (every reachable cell was run), "normal form" or "solver" (the operators, read back, are the same
     formula). proof_cells: reachable cells, 0 where not known or above 10^15; proof_cells_run: how many were run;
@@ -189,3 +232,144 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
+
+
+MAX_BYTES = 1 << 24
+MAX_ROWS = 10_000_000
+_SHA256 = re.compile("[0-9a-f]{64}")
+_AGAIN = "verify again with --report"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a report says; the names are those of Report. content: all of it, as JSON values."""
+
+    ok: bool
+    target: str
+    digest: str
+    sha256: str
+    carried: str
+    adversarial_rows: int
+    given_rows: int
+    seed: int
+    different_decisions: int
+    rows_sha256: str
+    decisions_sha256: str
+    proof: str
+    version: str
+    versions: Mapping[str, str]
+    content: Mapping[str, Any]
+
+
+def read_report(path: str | os.PathLike[str]) -> Stated:
+    """A report from its file; raises FormatError naming the file for anything that `verify --report` does not write."""
+    where = os.fspath(path)
+    try:
+        return parse_report(decode(read_bounded(path, MAX_BYTES)))
+    except FormatError as error:
+        raise FormatError(error.what, where=error.where or where, fix=error.fix) from None
+
+
+def parse_report(text: str) -> Stated:
+    """A report from its JSON text."""
+    content = parse_json(text)
+    if not isinstance(content, dict) or "adversarial_rows" not in content or "sha256" not in content:
+        raise FormatError("this is no report of a verification", fix="give a file that `rulekit verify --report` wrote")
+    version = content.get("report_version", 0)
+    if version == 0:
+        raise FormatError(f"a report of {_writer(content)}, which could not be repeated yet", fix=_AGAIN)
+    if version != REPORT_VERSION:
+        raise FormatError(f"report version {version!r:.40}, and this rulekit reads {REPORT_VERSION}", fix=_AGAIN)
+    return _stated(content)
+
+
+def _writer(content: Mapping[str, Any]) -> str:
+    version = content.get("version")
+    return f"rulekit {version:.40}" if isinstance(version, str) and version else "an earlier rulekit"
+
+
+def _stated(content: Mapping[str, Any]) -> Stated:
+    expected = {"report_version", "ok", "max_gap", *(field.name for field in fields(Report))}
+    strange = sorted(set(content) - expected - {SIGNATURE}) or sorted(expected - set(content))
+    if strange:
+        raise FormatError(f"{strange[0]!r:.60} is missing, or no part of a report", fix=_AGAIN)
+    found = {}
+    for name, (fits, what) in _FIELDS.items():
+        if not fits(content[name]):
+            raise FormatError(f"{name} is {content[name]!r:.60}, not {what}", fix=_AGAIN)
+        found[name] = content[name]
+    stated = Stated(**found, content=content)
+    if stated.ok and stated.different_decisions:
+        raise FormatError("the report says that all is well and counts differences", fix=_AGAIN)
+    return stated
+
+
+def _count(most: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and 0 <= value <= most
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 10_000
+
+
+def _digest(value: Any) -> bool:
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "ok": (lambda value: isinstance(value, bool), "true or false"),
+    "target": (_text, "a text"),
+    "digest": (_digest, "a digest of 64 hex digits"),
+    "sha256": (_digest, "a digest of 64 hex digits"),
+    "carried": (_text, "a text"),
+    "adversarial_rows": (_count(MAX_ROWS), f"a number of rows up to {MAX_ROWS:,}"),
+    "given_rows": (_count(2**53), "a number of rows"),
+    "seed": (_count(2**64), "a seed"),
+    "different_decisions": (_count(2**53), "a count"),
+    "rows_sha256": (lambda value: value == "" or _digest(value), "a digest of 64 hex digits"),
+    "decisions_sha256": (lambda value: value == "" or _digest(value), "a digest of 64 hex digits"),
+    "proof": (lambda value: value in ("proved", "tested"), "proved or tested"),
+    "version": (_text, "a text"),
+    "versions": (
+        lambda value: isinstance(value, dict) and len(value) <= 100 and all(map(_text, value.values())),
+        "versions by name",
+    ),
+}
+
+
+PACKAGES = ("numpy", "onnxruntime")
+
+
+def digest_of_rows(table: Table) -> str:
+    """SHA-256 of encoded rows: of each column its name, type and little-endian values; every NaN and zero is one."""
+    digest = hashlib.sha256()
+    for feature, array in zip(table.features, table.arrays, strict=True):
+        if isinstance(array, TokenSets):
+            digest.update(f"{feature.name!a} words {len(array)}\n".encode())
+            digest.update(array.tobytes())
+            continue
+        values = array
+        if values.dtype.kind == "f":
+            values = np.where(np.isnan(values), values.dtype.type(np.nan), values + values.dtype.type(0))
+        values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+        digest.update(f"{feature.name!a} {values.dtype.str} {len(values)}\n".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def digest_of_labels(outcomes: Iterable[Outcome]) -> str:
+    """SHA-256 of class indices as little-endian int64, run after run."""
+    digest = hashlib.sha256()
+    for outcome in outcomes:
+        digest.update(np.ascontiguousarray(outcome.labels, dtype="<i8").tobytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of those packages that are in use and can change what an artifact answers."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        version = getattr(sys.modules.get(name), "__version__", "")
+        if version:
+            found[name] = str(version)
+    return found

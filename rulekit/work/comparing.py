@@ -123,7 +123,7 @@ def verify(request: VerificationRequest, deadline: Deadline = NO_LIMIT) -> Repor
     """
     from rulekit.tables.reading import read_table
     from rulekit.verification.parity import verify as compare
-    from rulekit.verification.signature import read_key
+    from rulekit.verification.report import read_key
 
     _refuse_model(request.artifact)
     if request.rows == 0 and request.data is None:
@@ -157,7 +157,7 @@ def repeat(
 ) -> Repetition:
     """Verify again what a report says, on this machine and without the model file."""
     from rulekit.verification.against import verify_against
-    from rulekit.verification.signature import read_key
+    from rulekit.verification.report import read_key
 
     _refuse_model(artifact)
     secret = None if key is None else read_key(key)

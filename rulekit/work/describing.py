@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.graph.files.safe_files import write_atomically
-from rulekit.graph.language.readable import amount, counted, percent
+from rulekit.graph.language.words import amount, counted, percent
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.kinds.hints import Hint, hints_of

@@ -20,10 +20,9 @@ from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, 
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
-from rulekit.graph.nodes import Above
+from rulekit.graph.nodes import Above, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, require_column
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics

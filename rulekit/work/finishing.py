@@ -16,7 +16,7 @@ import numpy as np
 from rulekit.audit.figures.baselines import Baselines, Measure, reported, sample_of
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.errors import InputError
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.shown.distributions import Distributions

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION
 from rulekit.audit.figures.metrics import Figures
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.ladder_models import RARE
-from rulekit.graph.language.readable import counted, listed, percent
 from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.graph.variants import RARE
 from rulekit.learners.data.binning import BinnedColumn, bin_table
 from rulekit.learners.models.rule_sets import Clause, clause_node
 from rulekit.shown.outline import Words
@@ -29,7 +29,7 @@ from rulekit.tables.table import StoredArrays
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines
-    from rulekit.graph.ladder import Ladder
+    from rulekit.graph.model_parts import Ladder
     from rulekit.work.kept import GivenStart
 
 HARDLY = 0.5

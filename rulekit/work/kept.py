@@ -14,9 +14,9 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Or
 from rulekit.graph.overrides import Override, is_date, relabelled
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import left_out
+from rulekit.graph.variants import with_overrides
 from rulekit.schema import Feature, Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions

@@ -24,7 +24,7 @@ from rulekit.errors import InputError, Interrupted, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline
 from rulekit.tables.labels import label_counts

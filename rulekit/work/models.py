@@ -14,13 +14,11 @@ from rulekit.errors import InputError
 from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
-from rulekit.graph.ladder_models import resized
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import name, number
-from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step
+from rulekit.graph.language.words import listed, name, number
+from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import resized
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import Feature
 from rulekit.targets import Artifact, find_target

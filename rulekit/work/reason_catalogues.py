@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError, reason_of
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import printable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions

@@ -130,7 +130,7 @@ def _verifications(
     request: ReportRequest, deadline: Deadline
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """What files say of artifacts, and what is found of others now, by the names of files."""
-    from rulekit.verification.report_file import parse_report, read_report
+    from rulekit.verification.report import parse_report, read_report
     from rulekit.work.comparing import VerificationRequest, verify
 
     written: dict[str, Mapping[str, Any]] = {}

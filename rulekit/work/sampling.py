@@ -20,9 +20,8 @@ from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
-from rulekit.graph.language.readable import counted, percent
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, rules_of
 from rulekit.learners.mcmc.learner import MCMCClassifier

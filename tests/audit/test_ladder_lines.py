@@ -10,10 +10,10 @@ from rulekit import RulesClassifier
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.ladder_lines import ladder_lines
 from rulekit.graph.decisions import Fires
-from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import added_rules, rung_of
+from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import added_rules, rung_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown.outline import Words, conditions_of
 

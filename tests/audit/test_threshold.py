@@ -31,7 +31,7 @@ from rulekit.graph.probability.deciding import noisy_or_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof.prove import guarantee
 
 PURPOSES = [Purpose(precision=0.7), Purpose(recall=0.8), Purpose(cost=(1.0, 5.0)), Purpose(f1=True)]
 

@@ -35,9 +35,8 @@ from benchmarks.speed.serving.models import (
     stumps_graph,
 )
 from benchmarks.speed.serving.others import boosted_labels
-from rulekit.graph.nodes import Compare, LinearThreshold
-from rulekit.graph.traversal import topological
-from rulekit.verification.guarantee import guarantee
+from rulekit.graph.nodes import Compare, LinearThreshold, topological
+from rulekit.verification.proof.prove import guarantee
 
 SIZES = (1, 63, 64, 65, 400)
 

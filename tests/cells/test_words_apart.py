@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rulekit.cells.words import words_apart
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.parsing import parse_graph
-from rulekit.graph.nodes import Contains
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import Contains, topological
 from rulekit.verification.rows.adversarial import adversarial_rows
 
 GRAPH = parse_graph(

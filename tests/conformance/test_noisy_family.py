@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulekit.conformance.noisy_family import MEMBERS, MOST_CAUSES, noisy_parity
+from rulekit.conformance.models import MEMBERS, MOST_CAUSES, noisy_parity
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
 

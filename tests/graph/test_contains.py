@@ -2,7 +2,7 @@
 
 import pytest
 
-from rulekit.conformance.nodes import check_node
+from rulekit.conformance.targets import check_node
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires

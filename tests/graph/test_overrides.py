@@ -19,12 +19,12 @@ from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.nodes import FALSE, Above, Column, Hidden, Linear, Logistic, Not, Or, Probability, Strength
 from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import with_overrides
 from rulekit.tables.table import Table
 
 SEEDS = st.integers(0, 2**32 - 1)

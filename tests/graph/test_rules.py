@@ -111,7 +111,7 @@ def test_the_children_of_the_outermost_connective_are_rules(formula, connective,
 
 
 def _below(formula: Node) -> set[Node]:
-    from rulekit.graph.traversal import topological
+    from rulekit.graph.nodes import topological
 
     return set(topological([formula]))
 

@@ -35,12 +35,11 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    topological,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
-from rulekit.program.elementary import elementary
 from rulekit.program.lower import lower, lower_nodes
-from rulekit.program.nodes import Largest
+from rulekit.program.nodes import Largest, elementary
 from rulekit.program.spelling import Spelling
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target

@@ -13,11 +13,11 @@ import pytest
 
 from rulekit import AdaBoostStumpClassifier, load
 from rulekit.graph.decisions import Fires
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
-from rulekit.graph.ladder_models import resized
 from rulekit.graph.nodes import Above
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import resized
 from rulekit.learners.papers.boosted import BoostedClassifier
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.shown.boosting_rounds import rounds_tables

@@ -23,10 +23,10 @@ from rulekit.graph.nodes import (
     Not,
     Or,
     Probability,
+    topological,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.graph.traversal import topological
 from rulekit.names import printable
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema

@@ -27,8 +27,8 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    topological,
 )
-from rulekit.graph.traversal import topological
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.passes import PASSES

@@ -8,7 +8,7 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Outcome
-from rulekit.verification.digests import digest_of_labels, digest_of_rows, versions
+from rulekit.verification.report import digest_of_labels, digest_of_rows, versions
 
 SCHEMA = Schema((Feature("x"), Feature("wide", precision="float64"), Feature("c", "categorical", ("a", "b"))))
 

@@ -24,7 +24,7 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof.prove import guarantee
 
 SCHEMA = Schema((Feature("x"), Feature("y")), "label")
 LEAF = Compare("x", ">", 1.0)

@@ -7,10 +7,10 @@ import pytest
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.audit.figures.metrics import ClassFigures, Figures
 from rulekit.graph.decisions import Fires
-from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import rung_of
+from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import And, Compare
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import rung_of
 from rulekit.schema import Feature, Schema
 from rulekit.work.hints import hints
 

@@ -30,7 +30,7 @@ from rulekit.target_kit import (
     run_bounded,
     text_target,
 )
-from rulekit.verification.rows.fed import BY_ROW, Columns
+from rulekit.targets import BY_ROW, Columns
 from rulekit_exporters.javascript.module import module_lines
 
 MEMORY = 1 << 40  # of address space, which Node.js reserves without using it

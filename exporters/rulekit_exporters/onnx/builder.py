@@ -227,7 +227,7 @@ class OperatorBuilder:
     def halved(self, operator: str, rows: str, height: int) -> str:
         """[1, N]: all rows [height, N] combined element by element, half of them with the other, again and again.
 
-        So k rows take log k steps, in the order in which `rulekit.graph.probability.compilation` multiplies. What is
+        So k rows take log k steps, in the order in which `rulekit.graph.probability.circuits` multiplies. What is
         left over of an odd number is the last row of the next step.
         """
         while height > 1:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rulekit.graph.leaves import by_code, column_of, truth_by_code
-from rulekit.graph.nodes import Column, Compare, Family, IsTrue, LevelPoints, Missing, Node, Step, is_logic
+from rulekit.graph.nodes import Column, Compare, Family, IsTrue, LevelPoints, Missing, Node, Step, fold, is_logic
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import fold
 from rulekit.numbers import float32, next_float32
 from rulekit.schema import Feature, Schema
 

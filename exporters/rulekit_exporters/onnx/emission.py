@@ -30,10 +30,9 @@ from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Probability
+from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Probability, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
-from rulekit.graph.traversal import topological
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx.builder import Contents, OperatorBuilder, Port, Truth, serialize

@@ -16,7 +16,7 @@ import rulekit
 from rulekit.arrays import Array
 from rulekit.cells.words import taken_apart
 from rulekit.errors import FormatError, NoModelError, RulekitError, Unsupported
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of

@@ -28,9 +28,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, encoded_dtype
-from rulekit.targets import Answer, Outcome, answers
+from rulekit.targets import Answer, Columns, Outcome, answers
 from rulekit.verification.isolated import read_answer, run_bounded
-from rulekit.verification.rows.fed import Columns
 from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.metadata import integer_labels, is_by_class, label_texts, model_of, properties_of

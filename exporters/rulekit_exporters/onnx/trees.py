@@ -34,10 +34,9 @@ from rulekit.cells.axis import cells_of
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import LEAVES, Constant, Node
-from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
+from rulekit.graph.nodes import LEAVES, Constant, Node, fold
+from rulekit.graph.probability.diagrams import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import fold
 from rulekit.numbers import float32
 from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.tables.table import Table, encoded_dtype

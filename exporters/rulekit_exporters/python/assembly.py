@@ -13,13 +13,12 @@ from functools import cache
 from importlib.resources import files
 
 from rulekit.dates import is_dated
-from rulekit.graph.nodes import Hidden
+from rulekit.graph.nodes import Hidden, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.names import printable
-from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts, reached
+from rulekit.program.spelling import Expression
 from rulekit.schema import Feature
 from rulekit.shown.score_cards.totals import total_table
 from rulekit.shown.view import show

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulekit.dates import is_dated
-from rulekit.graph.nodes import And, Constant, Node, Not, Or
+from rulekit.graph.nodes import And, Constant, Node, Not, Or, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.program.body import Body
-from rulekit.program.expressions import Expression, atom, layout
 from rulekit.program.lower import texts_of_levels
 from rulekit.program.naming import Context
 from rulekit.program.nodes import Choice, Greater, Sum, cases, index_of
+from rulekit.program.spelling import Expression, atom, layout
 from rulekit.schema import Feature
 from rulekit_exporters.python.spelling import FROZENSET, SCALAR, collection, filled, literal
 

@@ -30,13 +30,15 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
-from rulekit.targets import Answer, Feed, Outcome, Runtime, answers
-from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
-from rulekit.verification.rows.adversarial import raw_columns
-from rulekit.verification.rows.fed import (
+from rulekit.targets import (
     BY_PLACE,
     BY_ROW,
+    Answer,
     Columns,
+    Feed,
+    Outcome,
+    Runtime,
+    answers,
     arrays,
     holds_array,
     holds_text,
@@ -44,6 +46,8 @@ from rulekit.verification.rows.fed import (
     rows_by_name,
     rows_by_place,
 )
+from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
+from rulekit.verification.rows.adversarial import raw_columns
 from rulekit_exporters.python.worker import Kept
 
 

@@ -11,14 +11,12 @@ from dataclasses import replace
 
 from rulekit import tokens
 from rulekit.graph.nodes import Column, LevelPoints, Logistic, Node, Step
-from rulekit.graph.probability.counting import Tail, Tails
-from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.probability.exponentials import Exponentials, Tail, Tails
 from rulekit.numbers import crossing
 from rulekit.program.body import Body
-from rulekit.program.expressions import ATOM, Expression, atom, bracketed
 from rulekit.program.lower import points_of_texts
 from rulekit.program.nodes import Choice, Largest, Number, Sum, is_weight
-from rulekit.program.spelling import CHOICE, LOW, Rule, Spelling
+from rulekit.program.spelling import ATOM, CHOICE, LOW, Expression, Rule, Spelling, atom, bracketed
 from rulekit.schema import Feature
 from rulekit_exporters.python import command_line, runtime
 

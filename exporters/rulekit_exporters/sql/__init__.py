@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.language.comments import decoded
+from rulekit.graph.language.parsing import decoded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.naming import label_texts
 from rulekit.tables.table import Table

@@ -16,12 +16,22 @@ from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.program.body import Body
-from rulekit.program.elementary import elementary, in_words
-from rulekit.program.expressions import ATOM, Expression, atom, joined, layout, surrounded
 from rulekit.program.lower import alike, firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
-from rulekit.program.nodes import Choice, cases
-from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
+from rulekit.program.nodes import Choice, cases, elementary, in_words
+from rulekit.program.spelling import (
+    ATOM,
+    CHOICE,
+    LOW,
+    MIDDLE,
+    SUM,
+    Expression,
+    Spelling,
+    atom,
+    joined,
+    layout,
+    surrounded,
+)
 from rulekit.schema import Feature
 from rulekit.shown.score_cards.totals import comment_lines
 from rulekit.targets import option

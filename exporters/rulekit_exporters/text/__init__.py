@@ -12,9 +12,8 @@ from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.parsing import parse_graph
-from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_graph
-from rulekit.graph.language.words import label, number, quoted
+from rulekit.graph.language.words import counted, label, number, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped

@@ -17,12 +17,11 @@ from rulekit.audit.checks.findings import Finding, FindingKind, Open, examples
 from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts, verdicts, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.decisions import Decision
-from rulekit.graph.language.readable import counted, listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.graph.variants import with_overrides
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.row_search import Claim, RowSearch, Sought
 

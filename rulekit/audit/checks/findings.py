@@ -14,8 +14,7 @@ import numpy as np
 
 from rulekit.cells.axis import Axis
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.readable import amount
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import amount, name, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.names import printable
 from rulekit.schema import Feature, Schema

@@ -10,14 +10,13 @@ from typing import Any, Literal
 from rulekit.audit.checks.findings import Example, FindingKind, Open, examples
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.decisions import Decision, Part
-from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, name, quoted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
-from rulekit.graph.overriding import over_anything
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, columns_of, rules_of, rules_of_parts
+from rulekit.graph.variants import over_anything
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.row_search import Claim, Label, RowSearch, Sought
 from rulekit.shown.promises import Promise, promises

@@ -15,8 +15,7 @@ from itertools import pairwise
 
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import listed, quoted
 from rulekit.graph.leaves import by_code, column_of, leaf_of_codes, readers, with_named_tokens
 from rulekit.graph.nodes import (
     TRUE,
@@ -34,10 +33,10 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Step,
+    topological,
     with_children,
 )
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.numbers import crossing
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 

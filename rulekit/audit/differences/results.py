@@ -12,13 +12,11 @@ from rulekit.audit.checks.findings import given, row_as_json
 from rulekit.audit.differences.row_flips import GroupFlips, RowFlips
 from rulekit.audit.differences.rule_changes import RuleChange, RuleChanges
 from rulekit.audit.differences.ways import Region
-from rulekit.graph.language.readable import counted, percent, weight
-from rulekit.graph.language.words import label, name, quoted
+from rulekit.graph.language.words import counted, label, name, percent, quoted, weight
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Family, Hidden, Linear
+from rulekit.graph.nodes import Family, Hidden, Linear, topological
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature
 from rulekit.shown.promises import promises
 

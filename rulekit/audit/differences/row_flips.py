@@ -15,7 +15,7 @@ from rulekit.audit.differences.joint import Joint
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language import words
-from rulekit.graph.language.readable import amount
+from rulekit.graph.language.words import amount
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column

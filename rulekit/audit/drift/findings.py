@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rulekit.graph.language.readable import counted, percent
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, name, percent, quoted
 
 WORD = 12
 """Columns of a line that its first word takes."""

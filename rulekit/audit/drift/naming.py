@@ -13,8 +13,7 @@ from rulekit.audit.drift.findings import Shift
 from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday
 from rulekit.audit.drift.significance import share_test, stability_index
 from rulekit.audit.drift.transformations import index_of, near, quantiles_of, undoing
-from rulekit.graph.language.readable import counted, listed, percent, rounded_amount
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, listed, name, percent, quoted, rounded_amount
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature, Schema
 from rulekit.shown.distributions import UNITS_OF_GRIDS, on_grid

@@ -26,11 +26,12 @@ from rulekit.graph.nodes import (
     Or,
     Probability,
     Strength,
+    fold,
+    topological,
     with_children,
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, INHIBITS, Rule
-from rulekit.graph.traversal import fold, topological
 from rulekit.numbers import probability_of
 from rulekit.schema import Schema
 from rulekit.tables.table import Table

@@ -14,10 +14,8 @@ import numpy as np
 
 from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.bounds import grouped, lone_value
-from rulekit.graph.language.readable import amount, level_set, listed, weight
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import name
+from rulekit.graph.language.words import amount, grouped, level_set, listed, lone_value, name, weight
 from rulekit.graph.leaves import negate, readers
 from rulekit.graph.nodes import (
     TRUE,

@@ -11,10 +11,9 @@ import numpy as np
 from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas, without_strengths
 from rulekit.audit.explaining.phrases import Phrases, conditions, unknown
 from rulekit.graph.decisions import Part
-from rulekit.graph.language.quantified import sentence_of
-from rulekit.graph.language.readable import counted, listed, share, weight
+from rulekit.graph.language.sentences import sentence_of
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, listed, quoted, share, weight
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Family, Node, Probability
 from rulekit.graph.rule_graph import RuleGraph

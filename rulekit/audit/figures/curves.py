@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rulekit.errors import InputError
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.shown.path_points import PathPoint
 
 

@@ -18,8 +18,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.audit.figures.intervals import IntervalEnds, difference_bounds, exact_bounds, ratio_bounds
 from rulekit.errors import InputError
 from rulekit.graph.language.figures import finite
-from rulekit.graph.language.readable import rounded_amount
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import name, quoted, rounded_amount
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.names import printable, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature

@@ -11,9 +11,9 @@ import numpy as np
 from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.dates import moment_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.ladder_models import macro_f1
-from rulekit.graph.language.readable import amount
+from rulekit.graph.language.words import amount
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.variants import macro_f1
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
 

@@ -19,7 +19,7 @@ from rulekit.audit.figures.kept_figures import kept_figures
 from rulekit.audit.guarantees.description import code_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.errors import InputError
-from rulekit.graph.language.readable import counted, percent
+from rulekit.graph.language.words import counted, percent
 from rulekit.graph.rule_graph import RuleGraph
 
 _LEAST = 1e-6

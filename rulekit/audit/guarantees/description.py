@@ -20,9 +20,8 @@ from rulekit.graph import node as kinds
 from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.leaves import column_of
 from rulekit.graph.node import BOOLEAN, RANDOM, Family, Node
-from rulekit.graph.nodes import Vocabulary
+from rulekit.graph.nodes import Vocabulary, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Schema
 

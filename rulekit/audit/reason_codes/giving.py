@@ -19,7 +19,7 @@ import numpy as np
 from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.cells.axis import Axis
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph

@@ -24,8 +24,7 @@ from rulekit.audit.checks.findings import Example, examples
 from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, faults, meant
 from rulekit.audit.reason_codes.giving import BoundedSearch, applies, covered_where, lint_search
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.language.readable import listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Missing
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline

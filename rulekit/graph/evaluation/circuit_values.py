@@ -1,4 +1,4 @@
-"""The values of a circuit over a block of rows.
+"""The values of circuits and of sums of strengths over a block of rows.
 
 A part of a circuit that reads k Boolean nodes has at most 2^k different values. They are computed once, by the
 circuit's own steps in their own order, and then looked up for each row; so a value has the same bits as if the steps
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.graph.nodes import Node
-from rulekit.graph.probability.circuit import (
+from rulekit.graph.nodes import FALSE, TRUE, Constant, Node, Strength
+from rulekit.graph.probability.circuits import (
     Algebra,
     Bit,
     CircuitStep,
@@ -24,16 +24,18 @@ from rulekit.graph.probability.circuit import (
     Given,
     Mix,
     Product,
+    build_circuit,
     needed_by,
     operands,
 )
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.tables.table import Array
 
 _SIZES = (12, 8, 4, 1)  # most Boolean nodes of a part, the largest first
 _MOST_WORK = 1 << 21  # operations on doubles that filling the tables may take
 _BITS_OF_A_BYTE = 8
 _WIDE = -1
+_LOOKED_UP = 12  # Boolean nodes of a table of exponentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +198,61 @@ def _packed(truths: Sequence[Array]) -> Array:
         packed += packed
         packed += truth.view(np.uint8)
     return packed
+
+
+def strength_values(node: Strength, truths: Mapping[Node, Array], n: int) -> Array:
+    """The strength [n], added from left to right; truths: of each cause a bool array [n]."""
+    total = np.zeros(n)
+    for cause, on, off in node.terms:
+        total += np.array((off, on)).take(truths[cause].view(np.uint8))
+    return total
+
+
+def exponential_values(none: Array, some: Sequence[Array]) -> Array:
+    """exp(-s) of one strength [n], times 1 - exp(-s) of the others, without loss where that is small."""
+    result: Array = np.exp(-none)
+    for strength in some:
+        result *= -np.expm1(-strength)
+    return result
+
+
+def causes_of(node: Exponentials) -> tuple[Node, ...]:
+    """The Boolean nodes on which the probability hangs, in order of first use."""
+    sums = (child for child in node.children if isinstance(child, Strength))
+    return tuple(dict.fromkeys(c for s in sums for c, _, _ in s.terms if not isinstance(c, Constant)))
+
+
+@lru_cache(maxsize=64)
+def exponential_table(node: Exponentials) -> Array:
+    """The probability [2^k] by the truth of its k causes, the first the highest bit."""
+    causes = causes_of(node)
+    patterns = np.arange(1 << len(causes))
+    truths = {cause: (patterns >> (len(causes) - 1 - i) & 1).astype(bool) for i, cause in enumerate(causes)}
+    truths |= {constant: np.full(len(patterns), constant is TRUE) for constant in (TRUE, FALSE)}
+    none, *some = (strength_values(s, truths, len(patterns)) for s in node.children if isinstance(s, Strength))
+    return exponential_values(none, some)
+
+
+def is_looked_up(node: Exponentials) -> bool:
+    """Whether the probability hangs on few Boolean nodes, by whose truth it is looked up."""
+    return len(causes_of(node)) <= _LOOKED_UP
+
+
+def product_values(node: Exponentials, children: Sequence[Array], n: int) -> Array:
+    """The probability [n]; children: the truth of its causes where it is looked up, else its strengths."""
+    if not is_looked_up(node):
+        return exponential_values(children[0], children[1:])
+    table = exponential_table(node)
+    return table.take(index_of_truths(children)) if children else np.full(n, table[0])
+
+
+def tail_values(most: int, chances: Sequence[Array], n: int) -> Array:
+    """[most + 1, n]: the row of numbers of each row (`rulekit.graph.probability.exponentials.Tails`)."""
+    tails = np.zeros((most + 1, n))
+    tails[0] = 1.0
+    for i, chance in enumerate(reversed(chances), start=1):
+        top = min(i, most)
+        moved = chance * tails[:top]
+        tails[1 : top + 1] *= 1.0 - chance
+        tails[1 : top + 1] += moved
+    return tails

@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.nodes import (
@@ -43,17 +42,25 @@ from rulekit.graph.nodes import (
     Step,
     Strength,
 )
-from rulekit.graph.probability.circuit import Bit, Circuit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, hidden_bits, inputs, random_nodes
+from rulekit.graph.probability.circuits import (
+    Bit,
+    Circuit,
+    Complement,
+    Fixed,
+    Given,
+    Mix,
+    Product,
+    build_circuit,
+    hidden_bits,
+    inputs,
+    random_nodes,
+)
+from rulekit.graph.probability.diagrams import is_random_logic
 from rulekit.graph.probability.exponentials import Exponentials
-from rulekit.graph.probability.regions import is_random_logic
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import contrary_strength, float32, probability_of
 from rulekit.schema import Feature, Schema
 from rulekit.tokens import tokens
-
-if TYPE_CHECKING:
-    from rulekit.graph.probability.exponentials import Exponentials
-from rulekit.graph.rule_graph import RuleGraph
 
 Cell = float | int | str | bool | None
 Value = float | bool
@@ -110,24 +117,21 @@ class _Row:
 
     def number(self, feature: str) -> float:
         """A numeric or Boolean cell in the precision of its column; NaN is missing."""
-        column = self._schema[feature]
-        if column.has_text_cells:
-            raise InputError(f"a column of kind {column.kind} has no numeric value", where=f"column {feature!r}")
-        return read_number(self.cell(feature), column)
+        return read_number(self.cell(feature), self._column(feature, "numeric value", "numeric", "boolean"))
 
     def level(self, feature: str) -> str | None:
         """A category's level; None is missing. A level that the schema does not know comes back as it is."""
-        column = self._schema[feature]
-        if column.kind != "categorical":
-            raise InputError(f"a {column.kind} column has no levels", where=f"column {feature!r}")
-        return read_level(self.cell(feature), column)
+        return read_level(self.cell(feature), self._column(feature, "levels", "categorical"))
 
     def text(self, feature: str) -> str | None:
         """The text of a cell; None is missing."""
+        return read_text(self.cell(feature), self._column(feature, "texts", "text"))
+
+    def _column(self, feature: str, what: str, *kinds: str) -> Feature:
         column = self._schema[feature]
-        if column.kind != "text":
-            raise InputError(f"a {column.kind} column has no texts", where=f"column {feature!r}")
-        return read_text(self.cell(feature), column)
+        if column.kind not in kinds:
+            raise InputError(f"a {column.kind} column has no {what}", where=f"column {feature!r}")
+        return column
 
     def is_missing(self, feature: str) -> bool:
         if self._schema[feature].kind == "text":

@@ -103,7 +103,6 @@ class Structures:
         return found
 
     def _places(self, term: str, order: tuple[str, ...]) -> npt.NDArray[np.intp]:
-        """The objects that a term names, along the axis of its variable."""
         shape = [1] * len(order)
         bound = [axis for axis, name in enumerate(order) if name == term]
         if not bound:

@@ -1,6 +1,7 @@
 """JSON from anywhere, read more strictly than the standard library does, and JSON written for readers.
 
-Free values, as provenance and statistics of a model file hold them, are read as what they are, or as None.
+Free values, as provenance and statistics of a model file hold them, are read as what they are, or as None; where the
+rest of the house reads one, it is checked, since nothing else vouches for it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from rulekit.errors import FormatError
@@ -92,3 +93,87 @@ def mapping(value: object) -> Mapping[str, Any]:
 def entries(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list; none where it is no list."""
     return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list | tuple) else []
+
+
+_RATES = ("coverage", "precision", "true_positive", "error", "cumulative_true_positive", "cumulative_error")
+
+
+_HOLDS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "a number": lambda value: number(value) is not None,
+    "a whole number": lambda value: count(value) is not None,
+    "a whole number, or a list of them": lambda value: (
+        None not in map(count, value if isinstance(value, list | tuple) else [value])
+    ),
+    "a share from 0 to 1": lambda value: share(value) is not None,
+    "a list": lambda value: isinstance(value, list | tuple),
+    "an object": lambda value: isinstance(value, Mapping),
+    "a list of objects": lambda value: isinstance(value, list | tuple) and len(entries(value)) == len(value),
+}
+"""By the words for what a value is read as, whether it is that."""
+
+
+def check_notes(provenance: Mapping[str, Any], statistics: Mapping[str, Any]) -> None:
+    """Raises FormatError, with the place, for a value that is not what it is read as."""
+    for key, words in (
+        ("threshold", "a number"),
+        ("stopped", "text"),
+        ("units", "a whole number, or a list of them"),
+        ("parameters", "an object"),
+        ("row_hashes", "an object"),
+        ("edits", "a list of objects"),
+    ):
+        _check(provenance.get(key), f"provenance, {key}", words)
+    for title, block in {"": statistics, **statistics}.items():
+        rules = block.get("rules") if isinstance(block, Mapping) else None
+        where = f"statistics{', ' * bool(title)}{title}, rules"
+        _check(rules, where, "a list")
+        for k, entry in enumerate(rules or (), start=1):
+            place = f"{where}, entry {k}"
+            _check(entry, place, "an object", optional=False)
+            _check(entry.get("id"), f"{place}, id", "text")
+            _check(entry.get("n"), f"{place}, n", "a whole number")
+            for key in _RATES:
+                _check(entry.get(key), f"{place}, {key}", "a share from 0 to 1")
+
+
+def read_rate(value: object) -> float:
+    """A share from 0 to 1; raises FormatError for anything else."""
+    _check(value, "a rate", "a share from 0 to 1", optional=False)
+    return float(value)  # type: ignore[arg-type]
+
+
+def without_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Statistics of a model without the columns of which those of another model say the same.
+
+    Both may have blocks of further rows (`held_out`), of which each has columns of its own.
+    """
+
+    def differing(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: entry for name, entry in own.items() if theirs.get(name) != entry}
+
+    return _with_columns(statistics, known, differing)
+
+
+def with_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any], used: Sequence[str]) -> dict[str, Any]:
+    """The statistics that `without_known_columns` shortened; used: the columns of the model, in schema order."""
+
+    def completed(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+        both = {**theirs, **own}
+        return {name: both[name] for name in used if name in both}
+
+    return _with_columns(statistics, known, completed)
+
+
+def _with_columns(own: Mapping[str, Any], known: Mapping[str, Any], columns: Callable[..., Any]) -> dict[str, Any]:
+    result = dict(own)
+    for key, value in own.items():
+        theirs = known.get(key)
+        if isinstance(value, Mapping) and isinstance(theirs, Mapping):
+            result[key] = columns(value, theirs) if key == "columns" else _with_columns(value, theirs, columns)
+    return result
+
+
+def _check(value: Any, where: str, words: str, *, optional: bool = True) -> None:
+    if not (value is None and optional) and not _HOLDS[words](value):
+        raise FormatError(f"this is not {words}", where=where)

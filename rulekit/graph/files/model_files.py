@@ -1,16 +1,206 @@
-"""Model files and artifacts: any of them read into a rule graph, and artifacts written."""
+"""Model files and artifacts read into a rule graph, artifacts written, and the JSON Schema (docs/format.md).
+
+Reading trusts nothing: every value is checked by hand, and every fault is one FormatError. `writing` writes the file.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from rulekit.errors import FormatError, InputError, RulekitError
 from rulekit.graph.check import check, check_meetings
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.decisions import DECISIONS, Decision
+from rulekit.graph.files.fields import (
+    COLUMN,
+    DECISION_FIELDS,
+    NODE_FIELDS,
+    SCHEMA,
+    TEXT,
+    Codec,
+    Nodes,
+    found,
+    read_class,
+    read_count,
+    read_list,
+    read_node,
+    read_object,
+    read_schema,
+    read_text,
+)
+from rulekit.graph.files.json_values import check_notes, parse_json, read_rate, with_known_columns
 from rulekit.graph.files.safe_files import AnyPath, decode, read_bounded, write_all
-from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.files.writing import FORMAT, MEASURED, VERSION
+from rulekit.graph.model_parts import Ladder, Rung
+from rulekit.graph.nodes import Node, Vocabulary, topological
+from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
+from rulekit.graph.rule_graph import Required, RuleGraph
+from rulekit.graph.variants import rung_of
+from rulekit.schema import Feature
 from rulekit.targets import Artifact, find_target, find_target_for
+
+READABLE = (1,)  # every earlier version stays loadable
+MAX_NODES = 2_000_000
+_OPTIONAL = ("required", "overrides", "provenance", "statistics", "ladder")
+_KEYS = ("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability", *_OPTIONAL)
+_OVERRIDE = ("id", "class", "condition", "author", "date", "reason", "expires")
+MAX_RUNGS = 64
+_RUNG = (*MEASURED, "digest", "default", "decision", "probability", "provenance", "statistics")
+_ACCEPT = "if the change is meant, accept it with `rulekit import`"
+
+
+def from_json(text: str, *, verify: bool = True) -> RuleGraph:
+    """The graph of a model file's text; raises FormatError.
+
+    verify: refuse a file whose digest is not that of its content.
+    """
+    data = parse_json(text)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise FormatError("this is JSON, but no rulekit model", fix='"format" must be "rulekit"')
+    version = data.get("version")
+    if type(version) is not int or version not in READABLE:
+        raise FormatError(f"format version {found(version)}, but this rulekit reads {VERSION}", fix="update rulekit")
+    data = _object(data, "the file", _KEYS, optional=_OPTIONAL)
+    nodes = _at("nodes", _read_nodes, data["nodes"])
+    graph: RuleGraph = _at(
+        "the model",
+        lambda: RuleGraph(
+            schema=_at("schema", read_schema, data["schema"]),
+            classes=_at("classes", lambda value: tuple(map(read_class, read_list(value))), data["classes"]),
+            decision=_at("decision", _read_decision, data["decision"], nodes),
+            probability=_at("probability", _read_roots, data["probability"], nodes),
+            default=_at("default", read_count, data["default"]),
+            provenance=_at("provenance", read_object, data.get("provenance", {})),
+            statistics=_at("statistics", read_object, data.get("statistics", {})),
+            required=_at("required", _read_required, data.get("required", []), nodes),
+            overrides=_at("overrides", _read_overrides, data.get("overrides", []), nodes),
+        ),
+    )
+    check_notes(graph.provenance, graph.statistics)
+    if verify and _at("digest", read_text, data["digest"]) != graph.digest:
+        raise FormatError("the digest is not that of the content: the file was edited or damaged", fix=_ACCEPT)
+    if verify and len(nodes) != len(topological(graph.written)):
+        raise FormatError("some nodes are used by nothing, or stand twice: the file was edited or damaged", fix=_ACCEPT)
+    if "ladder" not in data:
+        return graph
+    return graph.with_(ladder=_at("ladder", _read_ladder, data["ladder"], graph, nodes, verify))
+
+
+def _at(where: str, read: Any, *values: Any) -> Any:
+    """read(*values), with its fault as a FormatError that says where."""
+    try:
+        return read(*values)
+    except RulekitError as error:
+        inner = f"{where}: {error}" if where != "the model" else str(error)
+        raise FormatError(inner) from None
+
+
+def _object(value: object, what: str, keys: Iterable[str], optional: Iterable[str] = ()) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} must be an object, not {found(value)}")
+    known = tuple(keys)
+    missing = [key for key in known if key not in value and key not in optional]
+    unknown = [key for key in value if key not in known]
+    if missing or unknown:
+        fault = f"no key {missing[0]!r}" if missing else f"unknown key {unknown[0][:40]!r}"
+        raise FormatError(f"{what} has {fault}", fix=f"keys are {', '.join(known)}")
+    return value
+
+
+def _read_nodes(value: object, known: Nodes | None = None) -> Nodes:
+    lines = read_list(value)
+    if len(lines) > MAX_NODES:
+        raise FormatError(f"{len(lines)} nodes are more than the {MAX_NODES} that are read")
+    nodes: dict[str, Node] = dict(known or {})
+    for number, line in enumerate(lines, 1):
+        name, node = _at(f"node {number}", _read_node, line, nodes)
+        if name in nodes:
+            raise FormatError(f"node {number}: the id {name!r} stands twice")
+        nodes[name] = node
+    return nodes
+
+
+def _read_node(line: object, nodes: Nodes) -> tuple[str, Node]:
+    data, values = _typed("node", line, NODE_FIELDS, nodes, ("id", "type"))
+    return read_text(data["id"]), Vocabulary.TYPES[data["type"]](**values)
+
+
+def _read_decision(value: object, nodes: Nodes) -> Decision:
+    data, values = _typed("decision", value, DECISION_FIELDS, nodes, ("type",))
+    return DECISIONS[data["type"]](**values)
+
+
+def _read_required(value: object, nodes: Nodes) -> tuple[Required, ...]:
+    lines = [_object(line, "what is required", ("class", "condition")) for line in read_list(value)]
+    return tuple(Required(read_count(line["class"]), read_node(line["condition"], nodes)) for line in lines)
+
+
+def _read_overrides(value: object, nodes: Nodes) -> tuple[Override, ...]:
+    lines = read_list(value)
+    if len(lines) > MAX_OVERRIDES:
+        raise FormatError(f"{len(lines)} overrides are more than the {MAX_OVERRIDES} that are read")
+    return tuple(_at(f"override {number}", _read_override, line, nodes) for number, line in enumerate(lines, 1))
+
+
+def _read_override(value: object, nodes: Nodes) -> Override:
+    data = _object(value, "it", _OVERRIDE, optional=("expires",))
+    said = {name: read_text(data[name]) for name in ("id", "author", "date", "reason", "expires") if name in data}
+    return Override(class_index=read_count(data["class"]), condition=read_node(data["condition"], nodes), **said)
+
+
+def _read_ladder(value: object, graph: RuleGraph, nodes: Nodes, verify: bool) -> Ladder:
+    data = _object(value, "the ladder", ("chosen", "smallest", "why", "nodes", "rungs"))
+    known = _at("nodes", _read_nodes, data["nodes"], nodes)
+    lines = read_list(data["rungs"])
+    if len(lines) > MAX_RUNGS:
+        raise FormatError(f"{len(lines)} rows are more than the {MAX_RUNGS} that are read")
+    chosen = read_count(data["chosen"])
+    smallest = None if data["smallest"] is None else read_count(data["smallest"])
+    rungs = [_at(f"row {number}", _read_rung, line, chosen, graph, known) for number, line in enumerate(lines, 1)]
+    ladder = Ladder(tuple(rungs), chosen, smallest, read_text(data["why"]))
+    used = topological([root for rung in rungs for root in (*graph.written, *rung.model.roots)])
+    if verify and len(used) != len(known):
+        raise FormatError("some nodes are used by no row, or stand twice: the file was edited or damaged", fix=_ACCEPT)
+    return ladder
+
+
+def _read_rung(value: object, chosen: int, graph: RuleGraph, nodes: Nodes) -> Rung:
+    """A row; one that is no model of its own must have its digest, since nothing else vouches for it."""
+    size = read_count(read_object(value).get("size"))
+    data = _object(value, "a row", MEASURED if size == chosen else _RUNG)
+    measured = [None if data[name] is None else read_rate(data[name]) for name in MEASURED[1:]]
+    if size == chosen:
+        return rung_of(size, measured, graph)
+    model = graph.with_(
+        decision=_at("decision", _read_decision, data["decision"], nodes),
+        probability=_at("probability", _read_roots, data["probability"], nodes),
+        default=_at("default", read_count, data["default"]),
+        provenance={**graph.provenance, **_at("provenance", read_object, data["provenance"])},
+    )
+    statistics = with_known_columns(
+        _at("statistics", read_object, data["statistics"]), graph.statistics, model.used_features
+    )
+    check_notes(model.provenance, statistics)
+    if _at("digest", read_text, data["digest"]) != model.digest:
+        raise FormatError("the digest is not that of the row: the file was edited or damaged")
+    return rung_of(size, measured, model.with_(statistics=statistics))
+
+
+def _typed(
+    what: str, value: object, known: Mapping[str, Mapping[str, Codec]], nodes: Nodes, beside: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    kind = read_object(value).get("type")
+    if not isinstance(kind, str) or kind not in known:
+        raise FormatError(f"unknown {what} type {found(kind)}", fix="update rulekit, or see docs/format.md")
+    data = _object(value, kind, (*beside, *known[kind]))
+    return data, {key: _at(f"{kind}.{key}", codec.read, data[key], nodes) for key, codec in known[kind].items()}
+
+
+def _read_roots(value: object, nodes: Nodes) -> tuple[Node, ...]:
+    roots: tuple[Node, ...] = NODE_FIELDS["And"]["children"].read(value, nodes)
+    return roots
 
 
 def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGraph:
@@ -101,3 +291,94 @@ def export(graph: RuleGraph, path: AnyPath, to: str, **options: Any) -> Artifact
     name = os.fspath(path)
     write_all({name + suffix: data for suffix, data in artifact.files.items()})
     return artifact
+
+
+_REF = {"$ref": "#/$defs/id"}
+_ID = {"type": "string", "description": "The id of a node on an earlier line."}
+
+
+def model_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12); what it cannot say (ids, the digest, composition) is checked on reading."""
+    nodes = {name: _typed_schema(name, {"id": TEXT.schema}, codecs) for name, codecs in NODE_FIELDS.items()}
+    decisions = {name: _typed_schema(name, {}, codecs) for name, codecs in DECISION_FIELDS.items()}
+    column = {item.name: COLUMN[item.name].schema for item in fields(Feature)}
+    schema = {key: codec.schema for key, codec in SCHEMA.items()} | {
+        "features": {"type": "array", "items": _object_schema(column, 2)}
+    }
+    parts = {
+        "format": {"const": FORMAT},
+        "version": {"const": VERSION},
+        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "schema": {**_object_schema(schema), "required": ["features", "target"]},
+        "classes": {"type": "array", "items": {"type": ["string", "number", "boolean"]}, "minItems": 2},
+        "default": {"type": "integer", "minimum": 0},
+        "nodes": {"type": "array", "items": _any_of(nodes)},
+        "decision": _any_of(decisions),
+        "probability": {"type": "array", "items": _REF},
+        "required": {"type": "array", "items": _object_schema({"class": {"type": "integer"}, "condition": _REF})},
+        "overrides": {"type": "array", "items": _object_schema(_override(), -1), "maxItems": MAX_OVERRIDES},
+        "provenance": {"type": "object"},
+        "statistics": {"type": "object"},
+        "ladder": _ladder(_any_of(nodes), _any_of(decisions)),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"rulekit model file, format version {VERSION}",
+        **_object_schema(parts, len(parts) - 5),
+        "$defs": {"id": _ID, **nodes, **decisions},
+    }
+
+
+def _override() -> dict[str, Any]:
+    """One override; only `expires`, the last, may be left out."""
+    text, date = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}, {"type": "string", "format": "date"}
+    return {
+        "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,39}$"},
+        "class": {"type": "integer", "minimum": 0},
+        "condition": _REF,
+        "author": text,
+        "date": date,
+        "reason": text,
+        "expires": date,
+    }
+
+
+def _ladder(node: dict[str, Any], decision: dict[str, Any]) -> dict[str, Any]:
+    count, rate = {"type": "integer", "minimum": 0}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+    measured = {"size": count, "error": rate, "standard_error": rate, "macro_f1": rate}
+    model = {
+        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        "default": count,
+        "decision": decision,
+        "probability": {"type": "array", "items": _REF},
+        "provenance": {"type": "object"},
+        "statistics": {"type": "object"},
+    }
+    rows = {"anyOf": [_object_schema(measured), _object_schema(measured | model)]}
+    return _object_schema(
+        {
+            "chosen": count,
+            "smallest": {"type": ["integer", "null"], "minimum": 0},
+            "why": {"type": "string"},
+            "nodes": {"type": "array", "items": node},
+            "rungs": {"type": "array", "items": rows, "maxItems": MAX_RUNGS},
+        }
+    )
+
+
+def _object_schema(properties: dict[str, Any], needed: int | None = None) -> dict[str, Any]:
+    """An object with these properties and no others, of which the first `needed` (all) must be there."""
+    return {
+        "type": "object",
+        "required": list(properties)[:needed],
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _typed_schema(name: str, before: dict[str, Any], codecs: Mapping[str, Codec]) -> dict[str, Any]:
+    return _object_schema({**before, "type": {"const": name}, **{key: codec.schema for key, codec in codecs.items()}})
+
+
+def _any_of(names: Iterable[str]) -> dict[str, Any]:
+    return {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in names]}

@@ -13,14 +13,18 @@ from typing import Any
 
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Decision
-from rulekit.graph.files.json_values import dump
-from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS, Codec, Ids
-from rulekit.graph.files.notes import without_known_columns
-from rulekit.graph.files.schema_format import plain_value, write_classes, write_schema
-from rulekit.graph.ladder import Ladder
-from rulekit.graph.model_parts import ModelParts
-from rulekit.graph.nodes import Node
-from rulekit.graph.traversal import short_ids, topological
+from rulekit.graph.files.fields import (
+    DECISION_FIELDS,
+    NODE_FIELDS,
+    Codec,
+    Ids,
+    plain_value,
+    write_classes,
+    write_schema,
+)
+from rulekit.graph.files.json_values import dump, without_known_columns
+from rulekit.graph.model_parts import Ladder, ModelParts
+from rulekit.graph.nodes import Node, short_ids, topological
 
 FORMAT = "rulekit"
 VERSION = 1
@@ -112,7 +116,6 @@ def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:
 
 
 def _written(value: object, fields: Mapping[str, Codec], ids: Ids) -> dict[str, Any]:
-    """The type of a node or decision, and its fields."""
     written = {key: codec.write(getattr(value, key), ids) for key, codec in fields.items()}
     return {"type": type(value).__name__, **written}
 

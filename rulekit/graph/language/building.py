@@ -7,14 +7,14 @@ and in `rulekit.graph.language.expressions`. Class labels are looked up at the e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from rulekit.dates import is_dated, moment_value
 from rulekit.errors import FormatError, RulekitError
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.language.bounds import before, lone_value
 from rulekit.graph.language.expressions import (
     Beside,
     DecidedClass,
@@ -25,11 +25,11 @@ from rulekit.graph.language.expressions import (
     integer,
     real,
 )
-from rulekit.graph.language.words import label, unquoted
+from rulekit.graph.language.words import before, label, lone_value, unquoted
 from rulekit.graph.nodes import Node
 from rulekit.graph.overrides import Override
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
+from rulekit.graph.variants import with_overrides
 from rulekit.names import near_names
 from rulekit.schema import Constraints, Feature, Schema
 
@@ -47,6 +47,15 @@ _FLAGS: dict[str, dict[str, Any]] = {
     "audit": {"role": "audit"},
     "forbidden": {"role": "forbidden"},
 }
+
+
+@contextmanager
+def _placed(place: str) -> Iterator[None]:
+    """Faults name the place in the text."""
+    try:
+        yield
+    except RulekitError as error:
+        raise FormatError(str(error), where=place) from None
 
 
 class Builder:
@@ -75,10 +84,8 @@ class Builder:
     def _later(self, statement: str) -> Any:
         """What a statement says, now that the classes are known; its faults name its place."""
         place, build = self.once[statement]
-        try:
+        with _placed(place):
             return build()
-        except RulekitError as error:
-            raise FormatError(str(error), where=place) from None
 
     def check_column(self, name: str, *rest: Any) -> None:
         """That a condition reads a column, and levels, that the header declares; raises FormatError."""
@@ -300,17 +307,13 @@ class Builder:
 
     def _promises(self) -> Iterator[Required]:
         for place, value, node in self.required:
-            try:
+            with _placed(place):
                 yield Required(self._index(value), node)
-            except RulekitError as error:
-                raise FormatError(str(error), where=place) from None
 
     def _overrides(self) -> Iterator[Override]:
         for place, value, override in self.overrides:
-            try:
+            with _placed(place):
                 yield replace(override, class_index=self._index(value))
-            except RulekitError as error:
-                raise FormatError(str(error), where=place) from None
 
     def _classes(self) -> tuple[ClassLabel, ...]:
         classes: tuple[ClassLabel, ...] = self.once["label"][1][1]
@@ -330,7 +333,6 @@ class Builder:
         return said
 
     def _by_class(self, pairs: tuple[Any, ...], count: int) -> list[Any]:
-        """The values of (class, value) pairs in class order; each of the first `count` classes must stand once."""
         found = {self._index(value): item for value, item in pairs}
         if len(found) != len(pairs) or sorted(found) != list(range(count)):
             needed = ", ".join(map(label, self._classes()[:count]))
@@ -356,14 +358,3 @@ def _nearest(word: str, known: Iterable[str], what: str) -> str:
     names = list(known)
     close = near_names(word, names, most=1)
     return f"did you mean {close[0]!r}?" if close else f"{what} {', '.join(names[:6])}" + (", ..." * (len(names) > 6))
-
-
-STATEMENTS: dict[str, Callable[..., Any]] = {
-    name: getattr(Builder, name)
-    for name in (
-        *("flag", "unit", "tokens", "unseen", "column", "label", "together", "apart", "never_helps"),
-        *("require", "by", "on", "override", "default", "let", "equal", "reference", "named", "rule", "decided"),
-        *("decide_when", "decide_first", "candidate", "preference", "decide_largest", "pair", "decide_median"),
-        *("report_one", "report_all", "condition", "start"),
-    )
-}

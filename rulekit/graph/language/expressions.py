@@ -144,26 +144,10 @@ def _marked(condition: MarkedLeaf, *marks: Any) -> Node | TwoBounds:
 
 
 def _probable(token: Any) -> float:
-    """The strength of a probability."""
     p = real(token)
     if not 0 <= p <= 1:
         raise FormatError(f"a probability lies between 0 and 1, unlike {token}")
     return strength_of(p)
-
-
-def _odds(scale: Any, token: Any) -> float:
-    """The strength of a hidden bit."""
-    return real(token) if scale.type == "STRENGTH" else _probable(token)
-
-
-def _otherwise(*words: Any) -> float:
-    """The strength of a hidden bit where its cause does not hold."""
-    return real(words[1]) if len(words) == 2 else _probable(words[0])
-
-
-def _hidden(name: str, on: float, *rest: Any) -> Node:
-    off = rest[0] if len(rest) == 2 else 0.0
-    return Hidden(name, rest[-1], on, off)
 
 
 class DecidedClass(Enum):
@@ -246,9 +230,9 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "any_of": lambda *nodes: Or(nodes),
     "at_least": lambda k, *nodes: AtLeast(integer(k), nodes),
     "odd_of": lambda *nodes: Odd(nodes),
-    "odds": _odds,
-    "otherwise": _otherwise,
-    "hidden": _hidden,
+    "odds": lambda scale, token: real(token) if scale.type == "STRENGTH" else _probable(token),
+    "otherwise": lambda *words: real(words[1]) if len(words) == 2 else _probable(words[0]),
+    "hidden": lambda name, on, *rest: Hidden(name, rest[-1], on, rest[0] if len(rest) == 2 else 0.0),
     "linear": lambda bias, *terms: Linear(terms, real(bias)),
     "weighted": lambda weight, node: (real(weight), node),
     "conditional": lambda weight, node: (real(weight), node),
@@ -272,21 +256,8 @@ JOINS_BOUNDS = frozenset({"conjunction", "all_of"})
 # The place of the column's name among the parts of what reads a column.
 READS_COLUMN = dict.fromkeys(
     (
-        "is_true",
-        "is_false",
-        "compare",
-        "equal",
-        "among",
-        "not_among",
-        "contains",
-        "contains_any",
-        "lacks",
-        "lacks_all",
-        "is_missing",
-        "is_known",
-        "step",
-        "points",
-        "clip",
+        *("is_true", "is_false", "compare", "equal", "among", "not_among", "contains", "contains_any"),
+        *("lacks", "lacks_all", "is_missing", "is_known", "step", "points", "clip"),
     ),
     0,
 )

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulekit.graph.files.json_values import count, number
-from rulekit.graph.language.readable import counted, percent
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.rules import OVERRIDES, Rule, rules_of
 from rulekit.names import printable

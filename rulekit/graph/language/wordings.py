@@ -9,9 +9,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rulekit.dates import is_dated, moment_text
-from rulekit.graph.language.bounds import grouped, lone_value
-from rulekit.graph.language.readable import MOST_LEVELS, amount, chance, in_order, level_set, rounded_amount, weight
-from rulekit.graph.language.words import name, names, number, scale_of
+from rulekit.graph.language.words import (
+    MOST_LEVELS,
+    amount,
+    chance,
+    grouped,
+    in_order,
+    level_set,
+    lone_value,
+    name,
+    names,
+    number,
+    rounded_amount,
+    scale_of,
+    weight,
+)
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -128,11 +140,7 @@ def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[fl
     return written
 
 
-PREFIXES: dict[type[Node], str] = {
-    Strength: "strength of ",
-    Probability: "probability of ",
-    Logistic: "logistic of ",
-}
+PREFIXES: dict[type[Node], str] = {Strength: "strength of ", Probability: "probability of ", Logistic: "logistic of "}
 
 
 def _prefixed(node: Node, children: Children) -> Phrase:
@@ -195,11 +203,7 @@ class ExactWording:
     anywhere: ClassVar[bool] = False
 
     def table(self) -> dict[type[Node], Callable[..., Phrase]]:
-        own: dict[type[Node], Callable[..., Phrase]] = {
-            Compare: self.compare,
-            Column: self.column,
-            Step: self.step,
-        }
+        own: dict[type[Node], Callable[..., Phrase]] = {Compare: self.compare, Column: self.column, Step: self.step}
         own |= {Among: self.among, Contains: self.contains, LevelPoints: self.points, Not: self.contrary}
         return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
 

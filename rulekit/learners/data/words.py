@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Array, Ints
-from rulekit.graph.language.readable import listed
+from rulekit.graph.language.words import listed
 from rulekit.graph.nodes import Contains, Node, Not
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import DiskCodes, MemoryCodes

@@ -18,8 +18,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import BudgetError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
-from rulekit.graph.probability.circuit import Algebra, fold_circuit
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.circuits import Algebra, build_circuit, fold_circuit
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem

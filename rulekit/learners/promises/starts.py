@@ -25,10 +25,10 @@ from rulekit.graph.nodes import (
     Node,
     Probability,
     Step,
+    topological,
 )
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, disjuncts, rules_of, rules_of_parts
-from rulekit.graph.traversal import topological
 from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.logic.prime_implicants import threshold_rule

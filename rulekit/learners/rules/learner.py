@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rulekit.errors import InputError
-from rulekit.graph.ladder_models import RARE
+from rulekit.graph.variants import RARE
 from rulekit.learners.contract import Ability, Candidate, Learning, Question, Stopped, Variants
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData

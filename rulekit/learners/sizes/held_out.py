@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.graph.ladder_models import macro_f1
+from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import Candidate, Model, Question, Variants
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import drawn, row_hashes

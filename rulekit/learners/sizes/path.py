@@ -15,12 +15,12 @@ from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
-from rulekit.graph.ladder import Ladder, Rung
-from rulekit.graph.ladder_models import macro_f1, rung_of
-from rulekit.graph.language.readable import counted, listed
+from rulekit.graph.language.words import counted, listed
 from rulekit.graph.leaves import readers
+from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.variants import macro_f1, rung_of
 from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rulekit.graph.language.bounds import grouped, lone_value
 from rulekit.graph.language.figures import RuleFigures
-from rulekit.graph.language.readable import chance
 from rulekit.graph.language.wordings import ForPeople
-from rulekit.graph.language.words import name
+from rulekit.graph.language.words import chance, grouped, lone_value, name
 from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import TRUE, Among, And, Compare, Contains, Family, Hidden, IsTrue, Missing, Node, Not
 from rulekit.graph.rules import INHIBITS, Rule

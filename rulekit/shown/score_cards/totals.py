@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from rulekit.cells.totals import attainable_totals
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.readable import counted
-from rulekit.graph.language.words import number, quoted
+from rulekit.graph.language.words import counted, number, quoted
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Above, Linear, Node, with_children
+from rulekit.graph.nodes import Above, Linear, Node, fold, with_children
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import fold
 from rulekit.shown.lines import wrapped
 from rulekit.shown.score_cards.cards import card_of
 from rulekit.shown.table_figures import training_of

@@ -8,10 +8,17 @@ An artifact is read without being run (`Target.inspect`), and then either
   solver looks for cells on which they differ or shows that there are none. Cells that it finds are run.
 
 Everything else is tested on rows. `prove` never raises for what an artifact is; running it may.
+
+What equality of decisions rests on is a theorem for every row, or tests only (`guarantee`). A Boolean formula over
+comparisons is decided without rounding. A sum whose weights and values lie on a common power-of-two grid and whose
+largest partial sum needs at most 53 bits is exact in any order. A sum or circuit of doubles in one fixed order, one
+IEEE 754 operation at a time, has the same bits wherever that order is kept. Only an unrounded column in a sum, and a
+link function that decides, are tested and not proved (docs/numbers.md).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -23,11 +30,25 @@ from rulekit.cells.axis import Axis
 from rulekit.cells.space import CellSpace, cell_space
 from rulekit.cells.words import words_apart
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
+from rulekit.exactness import Span, span_of_sum, total
 from rulekit.graph.decisions import Decision
 from rulekit.graph.leaves import conditions_of_points
-from rulekit.graph.nodes import Column, Compare, LevelPoints, Missing, Node, Step
+from rulekit.graph.nodes import (
+    Column,
+    Compare,
+    Family,
+    LevelPoints,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Probability,
+    Step,
+    Strength,
+    topological,
+)
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.satisfying import satisfying
@@ -35,9 +56,52 @@ from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Reading, Target
-from rulekit.verification.guarantee import guarantee
 from rulekit.verification.proof.thresholds import threshold_differences
 from rulekit.verification.report import MAX_GAP
+
+Basis = Literal["Boolean", "grid sum", "fixed order", "tested"]
+_RANK: tuple[Basis, ...] = ("Boolean", "grid sum", "fixed order", "tested")
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """basis: "Boolean", "grid sum" and "fixed order" are theorems, "tested" is not; reason: the node that says so."""
+
+    basis: Basis
+    reason: str
+
+    @property
+    def proved(self) -> bool:
+        return self.basis != "tested"
+
+
+def guarantee(graph: RuleGraph) -> Guarantee:
+    """The weakest basis of any part of the decision of `graph`."""
+    found = [_basis_of(node) for node in topological(graph.decision.roots)]
+    if any(root.family is not Family.BOOLEAN for root in graph.decision.roots):
+        found.append(Guarantee("grid sum", "an arg-max of scores"))
+    return max(found, key=lambda item: _RANK.index(item.basis), default=Guarantee("Boolean", "constants"))
+
+
+def _basis_of(node: Node) -> Guarantee:
+    name = type(node).__name__
+    if isinstance(node, Column) and node.step == 0.0:
+        return Guarantee("tested", f"{name} {node.feature!r} is not rounded to a grid")
+    if isinstance(node, Logistic):
+        return Guarantee("tested", "a link function decides")
+    if isinstance(node, Probability):
+        return Guarantee("fixed order", "a circuit of probabilities")
+    if isinstance(node, Strength):
+        sizes = [size for _, on, off in node.terms for size in (on, off)]
+        exact = all(map(math.isfinite, sizes)) and total(Span.of(on, off) for _, on, off in node.terms).fits()
+        return Guarantee("grid sum" if exact else "fixed order", "a sum of strengths")
+    if isinstance(node, Linear | LinearThreshold):
+        span = span_of_sum(node)
+        if span is not None and span.fits():
+            return Guarantee("grid sum", f"{name} over {span.bits} bits")
+        return Guarantee("fixed order", f"{name} whose sums may round")
+    return Guarantee("Boolean", "a Boolean formula")
+
 
 Method = Literal["", "cells", "normal form", "solver"]
 # Runs rows, raw and encoded, on artifact and graph, and says whether some label differs.
@@ -157,11 +221,7 @@ class _Prover:
         self.reported: CellSpace | None = None
         if reading.probability_leaves is not None:
             self.reported = cell_space(
-                graph.schema,
-                [*deciding, *graph.probability, *reading.probability_leaves],
-                reading.texts,
-                columns,
-                axes,
+                graph.schema, [*deciding, *graph.probability, *reading.probability_leaves], reading.texts, columns, axes
             )
 
     def prove(self, few: int, many: int) -> Proof:

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rulekit.errors import FormatError
-from rulekit.graph.language.comments import commented, decoded, from_comments, without_rules
+from rulekit.graph.language.parsing import commented, decoded, from_comments, without_rules
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import lower

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from rulekit.cells.axis import cuts_of
 from rulekit.graph.leaves import column_of, conditions_of_points, levels_of_leaf, truth_by_code
-from rulekit.graph.nodes import Column, LevelPoints, Node
+from rulekit.graph.nodes import Column, LevelPoints, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.numbers import canonical_threshold, crossing, float32, next_float32
 from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.targets import Reading

@@ -1,14 +1,15 @@
 """Adversarial rows: a test table aimed at every threshold, level and rule of one graph.
 
-A row starts from values that satisfy (or break) a chosen part of the graph; then one cell is moved to a boundary. Every
-boundary value of every used column is visited in turn, and some rows are moved onto exact ties of sums. The same graph,
-number of rows and seed give the same rows.
+A row starts from values that satisfy (or break) a chosen part of the graph, its goal; then one cell is moved to a
+boundary. Random cells almost never satisfy a conjunction of several literals; rows that do, with one cell moved, are
+where a wrong artifact shows. Every boundary value of every used column is visited in turn, and some rows are moved onto
+exact ties of sums. The same graph, number of rows and seed give the same rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,25 @@ import numpy.typing as npt
 
 from rulekit.cells.axis import cuts_of, texts_of_codes
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import LEAVES, Above, Column, Compare, Linear, LinearThreshold, Node, Step
+from rulekit.graph.nodes import (
+    LEAVES,
+    Above,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Family,
+    Hidden,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    Step,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature
@@ -27,7 +46,71 @@ from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
 from rulekit.tables.token_sets import TokenSets
 from rulekit.verification.rows.boundaries import Pool, pool_of, thresholds_of, words_met
-from rulekit.verification.rows.goals import Goal, Mask, draw_goals
+
+Mask = npt.NDArray[np.bool_]
+Goal = dict[str, Mask]
+
+MAX_STEPS = 2_000  # of one goal, so that a huge graph costs no more than a large one
+
+
+def draw_goals(graph: RuleGraph, truth: Mapping[Node, Mask], count: int, rng: np.random.Generator) -> tuple[Goal, ...]:
+    """`count` goals: per column name the pool values that are allowed.
+
+    truth: for every leaf its value on the pool of its column.
+    """
+    nodes = [node for node in graph.nodes() if node.family in (Family.BOOLEAN, Family.RANDOM)]
+    if not nodes:
+        return tuple(_goal(graph.roots[0], True, truth, rng) for _ in range(count))
+    # Rules stand near the roots, which come last; every node has its turn now and then.
+    picks = np.where(rng.random(count) < 0.5, rng.integers(len(nodes), size=count), -1)
+    wants = rng.random(count) < 0.75
+    roots = graph.roots
+    return tuple(
+        _goal(roots[i % len(roots)] if pick < 0 else nodes[pick], bool(want), truth, rng)
+        for i, (pick, want) in enumerate(zip(picks.tolist(), wants.tolist(), strict=True))
+    )
+
+
+def _goal(root: Node, want: bool, truth: Mapping[Node, Mask], rng: np.random.Generator) -> Goal:
+    goal: Goal = {}
+    stack = [(root, want)]
+    for _ in range(MAX_STEPS):
+        if not stack:
+            break
+        node, wanted = stack.pop()
+        if isinstance(node, LEAVES):
+            allowed = truth[node] == wanted
+            both = allowed & goal[node.feature] if node.feature in goal else allowed
+            if both.any():  # a condition that contradicts an earlier one is left out
+                goal[node.feature] = both
+        else:
+            stack.extend(_subgoals(node, wanted, rng))
+    return goal
+
+
+def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[Node, bool]]:
+    children = node.children
+    if not children:
+        return []
+    if isinstance(node, Not):
+        return [(children[0], not wanted)]
+    if isinstance(node, Linear | LinearThreshold):
+        pairs = zip(node.weights, children, strict=True)
+        return [(child, (weight > 0) == wanted) for weight, child in pairs if rng.random() < 0.7]
+    if isinstance(node, Hidden | Probability | Logistic):
+        return [(children[0], wanted)]
+    if isinstance(node, Odd):
+        truths = rng.random(len(children)) < 0.5
+        truths[0] ^= bool(truths.sum() % 2) != wanted
+        return list(zip(children, truths.tolist(), strict=True))
+    if isinstance(node, And | Or | AtLeast):
+        n = len(children)
+        k = node.k if isinstance(node, AtLeast) else n if isinstance(node, And) else 1
+        needed = k if wanted else n - k + 1
+        chosen = rng.permutation(len(children))[: max(0, min(needed, len(children)))]
+        return [(children[i], wanted) for i in chosen.tolist()]
+    return [(child, wanted) for child in children]
+
 
 Columns = dict[str, npt.NDArray[Any]]
 ForeignCuts = tuple[tuple[str, tuple[float, ...]], ...]
@@ -118,7 +201,6 @@ def _tested_features(graph: RuleGraph, n_rows: int) -> list[Feature]:
 
 
 def _truth_on_pools(graph: RuleGraph, pools: dict[str, Pool]) -> dict[Node, Mask]:
-    """For every leaf its value on each value of its column's pool."""
     leaves = [node for node in graph.nodes() if isinstance(node, LEAVES)]
     if not leaves:
         return {}
@@ -139,7 +221,9 @@ def _draw_cells(
     owner = rng.permutation(np.arange(followers) % len(goals))
     rows_of = np.split(np.argsort(owner, kind="stable"), np.searchsorted(np.sort(owner), np.arange(1, len(goals))))
     for goal, rows in zip(goals, rows_of, strict=True):
-        _follow(goal, rows, cells, rng)
+        for name, allowed in goal.items():
+            places = np.flatnonzero(allowed)
+            cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
     _perturb(graph, pools, cells, n_rows, rng)
     return cells
 
@@ -148,14 +232,6 @@ def _any_value(pool: Pool, n_rows: int, rng: np.random.Generator) -> npt.NDArray
     """Half from the sharp values of the pool, half from all of it."""
     sharp = rng.integers(max(1, pool.sharp), size=n_rows)
     return np.where(rng.random(n_rows) < 0.5, sharp, rng.integers(len(pool), size=n_rows))
-
-
-def _follow(
-    goal: Goal, rows: npt.NDArray[np.intp], cells: dict[str, npt.NDArray[np.intp]], rng: np.random.Generator
-) -> None:
-    for name, allowed in goal.items():
-        places = np.flatnonzero(allowed)
-        cells[name][rows] = places[rng.integers(len(places), size=len(rows))]
 
 
 def _perturb(
@@ -215,13 +291,8 @@ def move_to_ties(graph: RuleGraph, columns: dict[str, npt.NDArray[Any]], rng: np
 
 
 def _sums(graph: RuleGraph) -> list[tuple[Linear | LinearThreshold, float]]:
-    """Every linear sum that is compared with a number, and that number."""
     found: list[tuple[Linear | LinearThreshold, float]] = [
         (node, 0.0) for node in graph.nodes() if isinstance(node, LinearThreshold)
     ]
     found += [(n.score, n.threshold) for n in graph.nodes() if isinstance(n, Above) and isinstance(n.score, Linear)]
-    return [pair for pair in found if _reads_a_column(pair[0])]
-
-
-def _reads_a_column(node: Node) -> bool:
-    return any(isinstance(child, Column) for child in node.children)
+    return [pair for pair in found if any(isinstance(child, Column) for child in pair[0].children)]

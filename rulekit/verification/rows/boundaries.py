@@ -29,32 +29,22 @@ _MOST_SETS = 256
 # that collide in float32 or in double, ordinary numbers.
 SPECIAL = (
     *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, TINIEST_FLOAT32, -TINIEST_FLOAT32),
+    *(TINIEST_FLOAT32 / 2, math.nextafter(TINIEST_FLOAT32 / 2, 1.0), 2.0**-126, 2.0**-126 - TINIEST_FLOAT32),
     *(
-        TINIEST_FLOAT32 / 2,
-        math.nextafter(TINIEST_FLOAT32 / 2, 1.0),
-        2.0**-126,
-        2.0**-126 - TINIEST_FLOAT32,
         2.0**-1022,
+        1e300,
+        -1e300,
+        FLOAT32_MAX,
+        -FLOAT32_MAX,
+        math.nextafter(FLOAT32_MAX, math.inf),
+        1.7976931348623157e308,
     ),
-    *(1e300, -1e300, FLOAT32_MAX, -FLOAT32_MAX, math.nextafter(FLOAT32_MAX, math.inf), 1.7976931348623157e308),
     *(2.0**128 - 2.0**103, math.nextafter(2.0**128 - 2.0**103, 0.0), -(2.0**128) + 2.0**103),
     *(2.0**24, 2.0**24 + 1, 2.0**24 + 2, 2.0**24 + 3, -(2.0**24) - 1, 2.0**31, 2.0**53 - 1, 2.0**53),
     *(1.0, -1.0, 0.5, 0.1, 1.0 / 3.0, 2.0, 7.0, 100.0),
 )
 
-UNSEEN_TEXTS = (
-    "never seen in training",
-    "nan",
-    "None",
-    "NaN",
-    "null",
-    "0",
-    "1",
-    "-1",
-    "\u00e9",
-    "e\u0301",
-    "\U0001f600",
-)
+UNSEEN_TEXTS = ["never seen in training", "nan", "None", "NaN", "null", "0", "1", "-1", "é", "é", "😀"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,10 +113,7 @@ def categorical_pool(feature: Feature) -> Pool:
         for token in feature.missing_tokens[:64]:
             alike.extend((f"{token}.0", token.upper(), token.title()))
         alike.extend(UNSEEN_TEXTS)
-    texts = dict.fromkeys([*nothing, *feature.levels, *(text for text in alike if text not in known)])
-    values = np.empty(len(texts), dtype=object)
-    values[:] = list(texts)
-    return Pool(values, len(values))
+    return _text_pool([*nothing, *feature.levels, *(text for text in alike if text not in known)])
 
 
 def text_pool(feature: Feature, wanted: Iterable[Collection[str]] = ()) -> Pool:
@@ -150,8 +137,11 @@ def text_pool(feature: Feature, wanted: Iterable[Collection[str]] = ()) -> Pool:
         texts.append(word.replace("k", "\u212a").replace("s", "\u017f").replace("i", "\u0130"))
     for token in feature.missing_tokens[:64]:
         texts += [f" {token}", token.upper(), f"{token} {token}"]
-    values = np.empty(len(found := dict.fromkeys(texts)), dtype=object)
-    values[:] = list(found)
+    return _text_pool(texts)
+
+
+def _text_pool(texts: Iterable[str | None]) -> Pool:
+    values = np.array(list(dict.fromkeys(texts)), dtype=object)
     return Pool(values, len(values))
 
 

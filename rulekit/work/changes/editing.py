@@ -21,15 +21,14 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load
-from rulekit.graph.language.readable import listed
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import label
+from rulekit.graph.language.words import label, listed
 from rulekit.graph.leaves import readers
+from rulekit.graph.model_parts import on_the_side_of_the_label
 from rulekit.graph.nodes import FALSE, TRUE, Family, Hidden, Node, Or
-from rulekit.graph.overriding import deciding, with_any_conditions, with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import ModelSize, Rule, counts, firing, rule_values, rules_of
-from rulekit.graph.sides import on_the_side_of_the_label
+from rulekit.graph.variants import deciding, with_any_conditions, with_overrides
 from rulekit.schema import Feature, Schema
 from rulekit.search.row_search import Claim, Label, RowSearch
 from rulekit.shown.statistics import rule_statistics

@@ -21,9 +21,9 @@ from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label
 from rulekit.graph.overrides import Override
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import ModelSize, Rule, counts
+from rulekit.graph.variants import with_overrides
 from rulekit.learners.promises.constraints import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema

@@ -24,6 +24,7 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
+from rulekit.graph.model_parts import on_the_side_of_the_label
 from rulekit.graph.nodes import (
     Family,
     Hidden,
@@ -34,15 +35,13 @@ from rulekit.graph.nodes import (
     Probability,
     Rescaled,
     Sided,
+    topological,
     with_children,
 )
-from rulekit.graph.overriding import with_overrides
-from rulekit.graph.probability.circuit import Algebra, Bit, CircuitStep, Complement, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.circuits import Algebra, Bit, CircuitStep, Complement, Mix, Product, build_circuit
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
-from rulekit.graph.sides import on_the_side_of_the_label
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import with_overrides
 from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
 from rulekit.limits import NO_LIMIT, Deadline, OutOfTime
 from rulekit.numbers import probability_of, short_probability, strength_of

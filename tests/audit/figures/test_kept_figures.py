@@ -9,7 +9,7 @@ import pytest
 
 import rulekit
 from rulekit.audit.figures.kept_figures import kept_baselines, kept_figures
-from rulekit.graph.ladder_models import resized
+from rulekit.graph.variants import resized
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, TrainingResult, train
 

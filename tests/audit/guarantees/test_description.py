@@ -34,11 +34,11 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
+    topological,
     with_children,
 )
-from rulekit.graph.overriding import with_overrides
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
+from rulekit.graph.variants import with_overrides
 from rulekit.schema import Feature, Schema
 
 A, B = IsTrue("a"), IsTrue("b")

@@ -8,8 +8,7 @@ import pytest
 from rulekit.graph.evaluation import circuit_values as module
 from rulekit.graph.evaluation.circuit_values import Lookup, circuit_values, prepare
 from rulekit.graph.nodes import And, AtLeast, Compare, Hidden, Node, Not, Or
-from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.circuits import Bit, Complement, Fixed, Given, Mix, Product, build_circuit
 from rulekit.numbers import strength_of
 
 

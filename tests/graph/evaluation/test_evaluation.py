@@ -11,7 +11,7 @@ from table_rows import row_of
 from rulekit.conformance.random_graphs import random_formula, random_graph, random_schema, random_table
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.evaluation import node_values
+from rulekit.graph.evaluation import evaluator
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_node, evaluate_row
 from rulekit.graph.nodes import (
@@ -35,9 +35,8 @@ from rulekit.graph.nodes import (
     Step,
     Vocabulary,
 )
-from rulekit.graph.probability.compilation import build_circuit
-from rulekit.graph.probability.counting import Tails
-from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.probability.circuits import build_circuit
+from rulekit.graph.probability.exponentials import Exponentials, Tails
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
@@ -99,7 +98,7 @@ def test_arg_max_takes_scores_strictly_above_their_thresholds():
 
 
 def test_the_rules_cover_the_vocabulary():
-    assert set(node_values._RULES) == {*Vocabulary.TYPES.values(), Exponentials, Tails} - {Hidden}
+    assert set(evaluator._RULES) == {*Vocabulary.TYPES.values(), Exponentials, Tails} - {Hidden}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -108,7 +107,7 @@ def test_blocks_do_not_show(seed, monkeypatch):
     graph = random_graph(rng)
     table = random_table(rng, graph.schema, 50)
     whole = decide(graph, table), probabilities(graph, table)
-    monkeypatch.setattr(node_values, "ROWS_PER_BLOCK", 7)
+    monkeypatch.setattr(evaluator, "ROWS_PER_BLOCK", 7)
     assert decide(graph, table).tolist() == whole[0].tolist()
     np.testing.assert_array_equal(probabilities(graph, table), whole[1])
 

@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 from rulekit.conformance.random_graphs import random_graph
 from rulekit.errors import FormatError, GraphError, RulekitError
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.files.file_format import MAX_NODES, from_json
-from rulekit.graph.files.json_schema import model_schema
-from rulekit.graph.files.node_fields import DECISION_FIELDS, NODE_FIELDS
+from rulekit.graph.files.fields import DECISION_FIELDS, NODE_FIELDS
+from rulekit.graph.files.model_files import MAX_NODES, from_json, model_schema
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.nodes import (
     Above,
@@ -42,9 +41,9 @@ from rulekit.graph.nodes import (
     Probability,
     Vocabulary,
     kinds_of,
+    short_ids,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import short_ids
 from rulekit.schema import Feature, Schema
 
 SCHEMA = Schema((Feature("age"), Feature("job", "categorical", ("cook", "clerk")), Feature("old", "boolean")))
@@ -344,7 +343,7 @@ def test_a_node_that_nothing_uses_or_that_stands_twice_is_refused() -> None:
 
 def test_the_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = to_json(small_graph())
-    monkeypatch.setattr("rulekit.graph.files.file_format.MAX_NODES", 3)
+    monkeypatch.setattr("rulekit.graph.files.model_files.MAX_NODES", 3)
 
     with pytest.raises(FormatError, match="nodes are more than the 3 that are read"):
         from_json(text)

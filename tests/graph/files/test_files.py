@@ -16,8 +16,7 @@ from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.files import model_files as files
 from rulekit.graph.files import safe_files
-from rulekit.graph.files.file_format import from_json
-from rulekit.graph.files.model_files import export, load
+from rulekit.graph.files.model_files import export, from_json, load
 from rulekit.graph.files.safe_files import ensure_writable, write_all, write_atomically
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.language.parsing import parse_graph

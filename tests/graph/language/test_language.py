@@ -20,11 +20,10 @@ from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.oracle import evaluate_node
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.language.parsing import parse_condition, parse_graph
-from rulekit.graph.language.printing import word
-from rulekit.graph.language.text import print_graph, print_node
+from rulekit.graph.language.text import print_graph, print_node, word
 from rulekit.graph.language.wordings import ExactWording
 from rulekit.graph.language.words import RESERVED, number
 from rulekit.graph.nodes import (

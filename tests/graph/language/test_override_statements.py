@@ -12,7 +12,7 @@ from overridden_models import overridden, two_rules
 from rulekit.errors import FormatError
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import print_graph
-from rulekit.graph.overriding import with_overrides
+from rulekit.graph.variants import with_overrides
 
 HEAD = "rulekit rules 1\ncolumn x: numeric\nlabel y: {no, yes}\ndecide yes when x > 1\n"
 SAID = 'override o1 by "A" on 2026-11-25 because "b": x <= 0 -> yes\n'

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from small_structures import ARITIES, OBJECTS, SCHEMA, grounded, model_of, rule_of
 
 from rulekit.graph.evaluation.structures import random_structures, unpacked
-from rulekit.graph.language.quantified import sentence_of
-from rulekit.graph.language.sentences import Sentence, atom, negation, sentence
+from rulekit.graph.language.sentences import Sentence, atom, negation, sentence, sentence_of
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import FALSE, TRUE, And, Compare, IsTrue, Node, Not, Or
 from rulekit.schema import Feature, Schema

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from rulekit.graph.language.readable import amount, chance, counted, level_set, listed, percent, share, weight
 from rulekit.graph.language.text import print_graph, print_node
+from rulekit.graph.language.words import amount, chance, counted, level_set, listed, percent, share, weight
 from rulekit.graph.nodes import Among, Column, Compare, Or, Step
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema

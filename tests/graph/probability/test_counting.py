@@ -12,8 +12,8 @@ from rulekit.graph.decisions import Fires, Median
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.evaluation.oracle import run_circuit
 from rulekit.graph.nodes import TRUE, Above, AtLeast, Hidden, IsTrue, Not, Or, Probability
-from rulekit.graph.probability.compilation import build_circuit, is_count
-from rulekit.graph.probability.counting import Counted
+from rulekit.graph.probability.circuits import build_circuit, is_count
+from rulekit.graph.probability.exponentials import Counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema

@@ -11,20 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
-from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability
-from rulekit.graph.probability.deciding import (
-    noisy_and_decision,
+from rulekit.conformance.models import (
     noisy_max_decision,
     noisy_max_probabilities,
     noisy_min_decision,
     noisy_min_probabilities,
+)
+from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability, topological
+from rulekit.graph.probability.deciding import (
+    noisy_and_decision,
     noisy_or_decision,
     none_fires_decision,
+    strengths_on_grid,
 )
-from rulekit.graph.probability.strength_grid import strengths_on_grid
-from rulekit.graph.traversal import topological
 from rulekit.numbers import contrary_strength, log_of, probability_of
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from rulekit.errors import BudgetError
-from rulekit.graph.probability.decision_diagram import FALSE, TRUE, Diagram
+from rulekit.graph.probability.diagrams import FALSE, TRUE, Diagram
 
 STATES = list(itertools.product((False, True), repeat=5))
 

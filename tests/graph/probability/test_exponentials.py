@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rulekit.conformance.models import noisy_max_probabilities, noisy_min_probabilities
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
@@ -27,7 +28,6 @@ from rulekit.graph.nodes import (
     Rescaled,
     Sided,
 )
-from rulekit.graph.probability.deciding import noisy_max_probabilities, noisy_min_probabilities
 from rulekit.graph.probability.exponentials import Exponentials, as_reported, exponentials_of
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema

@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 
 from rulekit.graph.decisions import Fires, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability, with_children
-from rulekit.graph.probability.gated_deciding import WITHIN, denied, formula_on_grid, gated_decision, gated_of
+from rulekit.graph.nodes import (
+    TRUE,
+    And,
+    Hidden,
+    IsTrue,
+    Linear,
+    Node,
+    Not,
+    Or,
+    Probability,
+    topological,
+    with_children,
+)
+from rulekit.graph.probability.deciding import WITHIN, denied, formula_on_grid, gated_decision, gated_of
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.passes import simplify
 from rulekit.tables.table import Table

@@ -11,7 +11,7 @@ import pytest
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import TRUE, Hidden, IsTrue, Node, Odd, Probability
-from rulekit.graph.probability.compilation import build_circuit
+from rulekit.graph.probability.circuits import build_circuit
 from rulekit.graph.probability.deciding import parity_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of

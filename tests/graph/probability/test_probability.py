@@ -13,10 +13,32 @@ from table_rows import row_of
 from rulekit.conformance.random_graphs import random_formula, random_schema, random_table
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.evaluation.oracle import evaluate_node, probability_by_states, run_circuit
-from rulekit.graph.nodes import TRUE, And, AtLeast, Column, Compare, Hidden, IsTrue, Node, Not, Odd, Or, Probability
-from rulekit.graph.probability.circuit import Bit, Complement, Fixed, Given, Mix, Product
-from rulekit.graph.probability.compilation import build_circuit, hidden_bits, random_nodes
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import (
+    TRUE,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    Hidden,
+    IsTrue,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    topological,
+)
+from rulekit.graph.probability.circuits import (
+    Bit,
+    Complement,
+    Fixed,
+    Given,
+    Mix,
+    Product,
+    build_circuit,
+    hidden_bits,
+    random_nodes,
+)
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 

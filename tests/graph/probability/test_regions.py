@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Node, Not, Or
-from rulekit.graph.probability.regions import modules_below
+from rulekit.graph.probability.diagrams import modules_below
 
 A, B, C, D = (Hidden(name, TRUE, 1.0) for name in "abcd")
 

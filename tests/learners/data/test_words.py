@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, RulesClassifier
-from rulekit.graph.nodes import Contains
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import Contains, topological
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.conditions import condition_node
 from rulekit.learners.data.folds import fold_of_rows

@@ -15,7 +15,7 @@ from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.integer_points import Links, Parts, by_total, calibrated, whole_points
 from rulekit.shown.score_cards.totals import score_table, total_of
 from rulekit.synthetic import loans
-from rulekit.verification.guarantee import guarantee
+from rulekit.verification.proof.prove import guarantee
 
 
 def _random_parts(seed: int) -> Parts:

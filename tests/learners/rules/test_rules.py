@@ -15,12 +15,12 @@ from sklearn.metrics import f1_score
 
 from rulekit import CNLLClassifier, RuleGraph, RulesClassifier, simplify
 from rulekit.errors import InputError
-from rulekit.graph import ladder_models
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Logistic, Missing, Node, Not, Or, Sided
 from rulekit.graph.rules import columns_of, counts, disjuncts, rules_of
+from rulekit.graph.variants import RARE
 from rulekit.learners.rules import learner
 
 LEAVES = (Compare, Among, IsTrue, Missing)
@@ -185,7 +185,7 @@ def test_a_rare_class_of_several_is_found_more_often(monkeypatch: pytest.MonkeyP
     y = rng.choice(["ok", "late", "lost"], 6000, p=[0.93, 0.05, 0.02])
     y = np.select([X[:, 0] > 1.5, (X[:, 1] > 1.2) & (X[:, 2] < 0.0)], [heavy, far], y)
     found = []
-    for share in (0.0, ladder_models.RARE):
+    for share in (0.0, RARE):
         monkeypatch.setattr(learner, "RARE", share)
         decided = RulesClassifier(6, n_folds=3, random_state=0).fit(X[:2000], y[:2000]).predict(X[2000:])
         found.append((f1_score(y[2000:], decided, average="macro"), (decided != y[2000:]).mean()))

@@ -13,11 +13,11 @@ from sklearn.metrics import f1_score
 
 from rulekit import CNLLClassifier, RulesClassifier, load
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.files.file_format import from_json
+from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
-from rulekit.graph.ladder_models import resized
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, rules_of
+from rulekit.graph.variants import resized
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.sizes.choice import Curve

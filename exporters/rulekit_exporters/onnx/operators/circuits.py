@@ -18,12 +18,9 @@ import numpy as np
 from rulekit.errors import Unsupported
 from rulekit.exactness import Span, is_exact_difference
 from rulekit.exactness import total as spans
-from rulekit.graph.nodes import Constant, Hidden, Node, Probability, Strength
-from rulekit.graph.probability.circuit import Algebra
-from rulekit.graph.probability.compilation import build_circuit, is_count, is_parity
-from rulekit.graph.probability.counting import Tails
-from rulekit.graph.probability.exponentials import NOTHING, Exponentials
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import Constant, Hidden, Node, Probability, Strength, topological
+from rulekit.graph.probability.circuits import Algebra, build_circuit, is_count, is_parity
+from rulekit.graph.probability.exponentials import NOTHING, Exponentials, Tails
 from rulekit_exporters.onnx.builder import Number
 from rulekit_exporters.onnx.operators.emitter import Emitter, chosen_rows, stack
 from rulekit_exporters.onnx.operators.exact_sums import FEWEST_ROWS
@@ -67,7 +64,7 @@ def _odd(emitter: Emitter, parts: Sequence[Node]) -> Number:
 def _at_least(emitter: Emitter, formula: Node) -> Number:
     """[1, N] double: the probability that at least k of hidden bits and Boolean nodes fire.
 
-    The operations are those of the circuit in its order (`rulekit.graph.probability.counting`), element by element.
+    The operations are those of the circuit in its order (`rulekit.graph.probability.exponentials`), element by element.
     Raises Unsupported above `MOST_COUNTED` of them.
     """
     entry = emitter.counted.entry(Probability(formula))

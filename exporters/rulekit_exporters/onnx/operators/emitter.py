@@ -21,11 +21,9 @@ import numpy as np
 from rulekit.arrays import Array
 from rulekit.errors import Unsupported
 from rulekit.graph.decisions import Ranked
-from rulekit.graph.nodes import Column, Family, LinearThreshold, Logistic, Node, Not, Probability, Strength
-from rulekit.graph.probability.counting import Counted
-from rulekit.graph.probability.exponentials import Exponentials
+from rulekit.graph.nodes import Column, Family, LinearThreshold, Logistic, Node, Not, Probability, Strength, topological
+from rulekit.graph.probability.exponentials import Counted, Exponentials
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.traversal import topological
 from rulekit_exporters.onnx.builder import Number, OperatorBuilder, Truth
 from rulekit_exporters.onnx.conditions import Membership, StrictCondition, bit_of
 from rulekit_exporters.onnx.inputs import InputPlan, ModelInputs

@@ -39,8 +39,8 @@ from rulekit.graph.nodes import (
     Or,
     Step,
     is_logic,
+    topological,
 )
-from rulekit.graph.traversal import topological
 from rulekit.numbers import float32
 from rulekit.schema import MISSING_CODE, Schema
 from rulekit_exporters.onnx.conditions import Bit, Membership, StrictCondition, bit_of, contrary_of, is_wide

@@ -7,8 +7,7 @@ from typing import Any
 from rulekit.audit.report.blocks import Block, Cell, ReportSection, ReportTable, TableColumn, Text, cells, columns
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import UNKNOWN, share_text
-from rulekit.graph.language.readable import amount, counted
-from rulekit.graph.language.words import name
+from rulekit.graph.language.words import amount, counted, name
 from rulekit.graph.rules import columns_of
 from rulekit.names import printable
 from rulekit.schema import Feature

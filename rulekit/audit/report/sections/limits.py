@@ -30,11 +30,10 @@ from rulekit.audit.report.sections.performance import happened_where_reported
 from rulekit.audit.report.sections.proofs import foreign
 from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.ladder_models import RARE
 from rulekit.graph.language.figures import bounded_share, number_text, rows_text, share_text
-from rulekit.graph.language.readable import counted, listed
-from rulekit.graph.language.words import name, quoted
+from rulekit.graph.language.words import counted, listed, name, quoted
 from rulekit.graph.rules import counts
+from rulekit.graph.variants import RARE
 from rulekit.schema import UNSEEN_CODE
 from rulekit.shown.hand_made import edits_of, is_learned
 from rulekit.shown.table_figures import training_of

@@ -20,13 +20,12 @@ from rulekit.audit.report.blocks import (
     columns,
 )
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.ladder_models import added_rules
 from rulekit.graph.language.figures import UNKNOWN, rows_text
-from rulekit.graph.language.readable import counted
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import quoted
+from rulekit.graph.language.words import counted, quoted
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.variants import added_rules
 from rulekit.shown.boosting_rounds import WORDS, rounds_tables
 from rulekit.shown.hand_made import edits_of, is_learned
 from rulekit.shown.sections import sections

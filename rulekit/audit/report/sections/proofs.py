@@ -22,7 +22,7 @@ from rulekit.audit.report.blocks import (
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.files.json_values import count, mapping, number
 from rulekit.graph.language.figures import rows_text
-from rulekit.graph.language.readable import counted
+from rulekit.graph.language.words import counted
 
 _TONES: dict[str, Tone] = {"proved": "good", "FAILS": "bad", "open": "note", "not proved": "note"}
 _WORDS = {"FAILS": "broken"}

@@ -27,7 +27,7 @@ from rulekit.graph.language.figures import (
     rule_figures,
     share_text,
 )
-from rulekit.graph.language.readable import counted, weight
+from rulekit.graph.language.words import counted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.shown.hand_made import marks_of

@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
-from rulekit.graph.probability.gated_deciding import WITHIN, GateCurve, denied, gated_decision
+from rulekit.graph.probability.deciding import WITHIN, GateCurve, denied, gated_decision
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes

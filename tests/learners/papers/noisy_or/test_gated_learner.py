@@ -10,8 +10,7 @@ import pytest
 from rulekit import explain, simplify
 from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
-from rulekit.graph.nodes import Hidden, Node, Not, Or
-from rulekit.graph.traversal import topological
+from rulekit.graph.nodes import Hidden, Node, Not, Or, topological
 from rulekit.learners.papers.noisy_or.estimators import GatedNoisyOrClassifier
 from rulekit.shown.sections import reported, sections
 from rulekit.shown.view import show

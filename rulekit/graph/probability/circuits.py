@@ -1,4 +1,16 @@
-"""The exact probability of a random formula, as a straight-line circuit (rulekit.graph.probability.circuit).
+"""The exact probability of a random formula as a straight-line double circuit in one fixed order.
+
+Every evaluator and exporter runs the same steps in the same order on doubles, one operation at a time (no fused
+multiply-add, no reductions), so IEEE 754 gives the same bits everywhere.
+
+Step i of a circuit yields value i; operands are indices of earlier steps:
+
+    Bit(cause, on, off)      on where the Boolean node `cause` holds, else off (two constants: p, of a parity 1 - 2 p)
+    Given(node)              1.0 where the Boolean node holds, else 0.0
+    Fixed(value)             a constant
+    Complement(a)            1.0 - v[a]
+    Product(a, b)            v[a] * v[b]
+    Mix(p, high, low)        v[p] * v[high] + (1.0 - v[p]) * v[low]     (four roundings: -, *, *, +)
 
 The hidden bits are independent given the row, and Boolean nodes are constants given the row. Children of a connective
 that share no hidden bit are therefore independent, and their probabilities combine in the order of the children:
@@ -15,25 +27,142 @@ every occurrence of each of their hidden bits, whose own probability is computed
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import add, mul, or_
+from typing import Any, Generic, TypeVar
 
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.nodes import And, AtLeast, Constant, Family, Hidden, Node, Not, Odd, Or, Probability, Strength
-from rulekit.graph.probability.circuit import (
-    Bit,
-    Circuit,
-    CircuitStep,
-    Complement,
-    Fixed,
-    Given,
-    Mix,
-    Product,
-    needed_by,
+from rulekit.graph.nodes import (
+    And,
+    AtLeast,
+    Constant,
+    Family,
+    Hidden,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    Strength,
+    topological,
 )
-from rulekit.graph.probability.decision_diagram import FALSE, TRUE
-from rulekit.graph.probability.regions import diagram_of, is_random_logic
-from rulekit.graph.traversal import topological
+from rulekit.graph.probability.diagrams import FALSE, TRUE, diagram_of, is_random_logic
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    cause: Node
+    on: float
+    off: float
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    a: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    a: int
+    b: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    p: int
+    high: int
+    low: int
+
+
+CircuitStep = Bit | Given | Fixed | Complement | Product | Mix
+
+
+def operands(step: CircuitStep) -> tuple[int, ...]:
+    """The earlier steps that a step reads."""
+    return tuple(getattr(step, name) for name in step.__slots__) if isinstance(step, Complement | Product | Mix) else ()
+
+
+def needed_by(steps: Sequence[CircuitStep], last: int) -> list[int]:
+    """The steps that a step needs, itself too, in order."""
+    found, stack = {last}, [last]
+    while stack:
+        new = set(operands(steps[stack.pop()])) - found
+        found |= new
+        stack.extend(new)
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """The steps in order; the last one is the probability. Boolean inputs are `causes`."""
+
+    steps: tuple[CircuitStep, ...]
+
+    @property
+    def causes(self) -> tuple[Node, ...]:
+        """The Boolean nodes that the circuit reads, in order of first use."""
+        found = [s.cause if isinstance(s, Bit) else s.node for s in self.steps if isinstance(s, Bit | Given)]
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Algebra(Generic[V]):
+    """What the steps of a circuit are carried out in; unless given, the operations are those of doubles and arrays.
+
+    choose(cause, on, off): one constant where a Boolean node holds, else the other. complement(a): 1.0 - a.
+    """
+
+    choose: Callable[[Node, float, float], V]
+    constant: Callable[[float], V]
+    complement: Callable[[Any], Any] = lambda a: 1.0 - a
+    times: Callable[[Any, Any], Any] = mul
+    plus: Callable[[Any, Any], Any] = add
+
+    def step(self, step: CircuitStep, values: Mapping[int, V] | Sequence[V]) -> V:
+        """The value of a step, given those of its operands."""
+        value: V
+        match step:
+            case Bit(cause, on, off):
+                return self.choose(cause, on, off)
+            case Given(node):
+                return self.choose(node, 1.0, 0.0)
+            case Fixed(constant):
+                return self.constant(constant)
+            case Complement(a):
+                value = self.complement(values[a])
+            case Product(a, b):
+                value = self.times(values[a], values[b])
+            case Mix(p, high, low):
+                first = self.times(values[p], values[high])
+                value = self.plus(first, self.times(self.complement(values[p]), values[low]))
+        return value
+
+
+def fold_circuit(steps: Sequence[CircuitStep], algebra: Algebra[V]) -> V:
+    """The value of the last step; a value that no later step reads is not kept."""
+    last_use = {operand: i for i, step in enumerate(steps) for operand in operands(step)}
+    values: dict[int, V] = {}
+    for i, step in enumerate(steps):
+        values[i] = algebra.step(step, values)
+        for operand in operands(step):
+            if last_use[operand] == i:
+                values.pop(operand, None)
+    return values[len(steps) - 1]
+
 
 FEWEST_COUNTED = 9  # bits of a count; of fewer the circuit is short, and may be looked up
 
@@ -65,28 +194,25 @@ def inputs(node: Node) -> tuple[Node, ...]:
 
 def adds_strengths(formula: Node) -> bool:
     """Whether a formula is an Or of different hidden bits, each of a name of its own, and Boolean nodes."""
-    if not isinstance(formula, Or) or len(set(formula.children)) < len(formula.children):
-        return False
-    return _are_plain(formula.children)
+    parts = formula.children
+    return isinstance(formula, Or) and len(set(parts)) == len(parts) and _are_plain(parts)
 
 
 @lru_cache(maxsize=1024)
 def is_count(formula: Node) -> bool:
     """Whether a formula counts different hidden bits and Boolean nodes, enough of them for a row of numbers."""
-    if not isinstance(formula, AtLeast) or formula.family is not Family.RANDOM:
-        return False
-    if not 0 < formula.k <= len(formula.children) or len(formula.children) < FEWEST_COUNTED:
-        return False
-    return _are_plain(formula.children)
+    return isinstance(formula, AtLeast) and 0 < formula.k <= len(formula.children) and _is_row(formula)
 
 
 @lru_cache(maxsize=1024)
 def is_parity(formula: Node) -> bool:
     """Whether a formula is the parity of different hidden bits and Boolean nodes, enough for a row of numbers."""
-    if not isinstance(formula, Odd) or formula.family is not Family.RANDOM:
-        return False
-    different = len(set(formula.children)) == len(formula.children) >= FEWEST_COUNTED
-    return different and _are_plain(formula.children)
+    return isinstance(formula, Odd) and len(set(formula.children)) == len(formula.children) and _is_row(formula)
+
+
+def _is_row(formula: Node) -> bool:
+    parts = formula.children
+    return formula.family is Family.RANDOM and len(parts) >= FEWEST_COUNTED and _are_plain(parts)
 
 
 def _are_plain(parts: Sequence[Node]) -> bool:
@@ -115,8 +241,6 @@ def random_nodes(formula: Node) -> list[Node]:
 
 
 class _Builder:
-    """Steps under construction, and the step of each node that has one."""
-
     def __init__(self, formula: Node, max_nodes: int) -> None:
         self.steps: list[CircuitStep] = []
         self._max_nodes = max_nodes
@@ -145,15 +269,14 @@ class _Builder:
         return answer
 
     def _leaf(self, node: Node) -> int | None:
-        """The step of a Boolean node or of a hidden bit."""
         if node.family is Family.BOOLEAN:
             return self.fixed(float(node.value)) if isinstance(node, Constant) else self._add(Given(node))
-        if not isinstance(node, Hidden):
-            return None
-        on, off = node.probability_on, node.probability_off
-        if isinstance(node.cause, Constant):
-            return self.fixed(on if node.cause.value else off)
-        return self.fixed(on) if on == off else self._add(Bit(node.cause, on, off))
+        return self._bit(node.cause, node.probability_on, node.probability_off) if isinstance(node, Hidden) else None
+
+    def _bit(self, cause: Node, on: float, off: float) -> int:
+        if isinstance(cause, Constant):
+            return self.fixed(on if cause.value else off)
+        return self.fixed(on) if on == off else self._add(Bit(cause, on, off))
 
     def _start(self, node: Node) -> _Asking:
         rule = _RULES.get(type(node))
@@ -226,14 +349,8 @@ class _Builder:
     def _factor(self, node: Node) -> int | None:
         """1 - 2 p of a hidden bit or a Boolean node, which is one constant or another; None of another node."""
         if isinstance(node, Hidden):
-            cause, on, off = node.cause, 1.0 - 2.0 * node.probability_on, 1.0 - 2.0 * node.probability_off
-        elif node.family is Family.BOOLEAN:
-            cause, on, off = node, -1.0, 1.0
-        else:
-            return None
-        if isinstance(cause, Constant):
-            return self.fixed(on if cause.value else off)
-        return self.fixed(on) if on == off else self._add(Bit(cause, on, off))
+            return self._bit(node.cause, 1.0 - 2.0 * node.probability_on, 1.0 - 2.0 * node.probability_off)
+        return self._bit(node, -1.0, 1.0) if node.family is Family.BOOLEAN else None
 
     def _dependent(self, connective: type[Node], k: int, children: Sequence[Node]) -> _Asking:
         """The probability of a connective over children that share hidden bits, by a decision diagram."""
@@ -316,15 +433,8 @@ def _masks(formula: Node) -> dict[Node, int]:
     position = {name: 1 << i for i, name in enumerate(hidden_bits(formula))}
     masks: dict[Node, int] = {}
     for node in random_nodes(formula):
-        if isinstance(node, Hidden):
-            masks[node] = position[node.name]
-        elif is_random_logic(node):
-            mask = 0
-            for child in node.children:
-                mask |= masks[child]
-            masks[node] = mask
-        else:
-            masks[node] = 0
+        below = (masks[child] for child in node.children) if is_random_logic(node) else ()
+        masks[node] = position[node.name] if isinstance(node, Hidden) else reduce(or_, below, 0)
     return masks
 
 
@@ -332,16 +442,9 @@ def _reachable(steps: list[CircuitStep], root: int) -> Circuit:
     """The steps that the root needs, in their order, renumbered."""
     kept = needed_by(steps, root)
     place = {i: j for j, i in enumerate(kept)}
-    return Circuit(tuple(_renumbered(steps[i], place) for i in kept))
 
+    def renumbered(step: Any) -> Any:
+        below = operands(step)
+        return type(step)(*map(place.__getitem__, below)) if below else step
 
-def _renumbered(step: CircuitStep, place: dict[int, int]) -> CircuitStep:
-    match step:
-        case Complement(a):
-            return Complement(place[a])
-        case Product(a, b):
-            return Product(place[a], place[b])
-        case Mix(p, high, low):
-            return Mix(place[p], place[high], place[low])
-        case _:
-            return step
+    return Circuit(tuple(renumbered(steps[i]) for i in kept))
