@@ -88,7 +88,7 @@ class Ladder:
         for rung in self.rungs:
             if rung.size == size:
                 return rung
-        raise InputError(f"the ladder has no row of size {size}", fix=f"it has {_listed(self.sizes)}")
+        raise InputError(f"the ladder has no row of size {size}", fix=f"it has {', '.join(map(str, self.sizes))}")
 
     def within(self, rules: int) -> Rung:
         """The largest row in which no class has more rules; raises InputError where there is none."""
@@ -97,10 +97,6 @@ class Ladder:
             least = min(rung.most for rung in self.rungs)
             raise InputError(f"no row has at most {rules} rules for each class", fix=f"the least is {least}")
         return fitting[-1]
-
-
-def _listed(sizes: Sequence[int]) -> str:
-    return ", ".join(map(str, sizes))
 
 
 ClassLabel = str | int | bool | float

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
-from rulekit.graph.model_parts import ModelParts
+from rulekit.graph.model_parts import ModelParts, Rung
 from rulekit.graph.nodes import (
     Among,
     And,
@@ -169,6 +169,14 @@ def counts_by_class(graph: ModelParts) -> dict[int, ModelSize]:
     for rule in rules_of(graph):
         found.setdefault(rule.class_index, []).append(rule.literals)
     return {k: ModelSize(len(sizes), sum(sizes), len(sizes)) for k, sizes in found.items()}
+
+
+def rung_of(size: int, measured: Sequence[float | None], model: ModelParts) -> Rung:
+    """A row with the counts of its model; measured: error, standard error and macro F1."""
+    error, standard_error, macro_f1 = measured
+    total, by_class = counts(model.underlying), counts_by_class(model.underlying)
+    most = max((each.rules for each in by_class.values()), default=0)
+    return Rung(size, error, standard_error, macro_f1, total.rules, total.literals, most, model)
 
 
 def fired(graph: ModelParts, table: Table) -> npt.NDArray[np.bool_]:

@@ -11,11 +11,11 @@ from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.leaves import readers
-from rulekit.graph.model_parts import Ladder, Rung, on_the_side_of_the_label
+from rulekit.graph.model_parts import Ladder, on_the_side_of_the_label
 from rulekit.graph.nodes import Family, IsTrue, Linear, Node, Probability
 from rulekit.graph.overrides import Override, beyond_all, first_deciding, is_beside, laid, layers_of, put_on, size_of
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, counts, counts_by_class, rules_of
+from rulekit.graph.rules import Rule, rules_of, rung_of
 from rulekit.schema import FREE, Feature
 
 
@@ -103,14 +103,6 @@ def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
     A class that neither occurs nor is decided has the score 0.
     """
     return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))
-
-
-def rung_of(size: int, measured: Sequence[float | None], model: RuleGraph) -> Rung:
-    """A row with the counts of its model; measured: error, standard error and macro F1."""
-    error, standard_error, macro_f1 = measured
-    total, by_class = counts(model.underlying), counts_by_class(model.underlying)
-    most = max((each.rules for each in by_class.values()), default=0)
-    return Rung(size, error, standard_error, macro_f1, total.rules, total.literals, most, model)
 
 
 def added_rules(ladder: Ladder) -> tuple[tuple[Rule, ...], ...]:

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 from rulekit.errors import Unsupported
-from rulekit.graph.decisions import Decision, Ranked
+from rulekit.graph.decisions import Decision
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -174,7 +174,8 @@ def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tu
     if decision.rule_sets:
         label = chain([(lowered[rules], Number(k)) for k, rules, _ in decision.ranked], Number(default))
     elif decision.ranked:
-        label = _arg_max([(k, lowered[score], threshold) for k, score, threshold in decision.ranked], default)
+        classes, scores, thresholds = zip(*decision.ranked, strict=True)
+        label = Largest(tuple(_number(lowered[score]) for score in scores), thresholds, classes, default)
     else:
         label = Count(steps) if decision.ordered else Choice(steps[0], ONE, ZERO)
     return label, decision.with_roots(steps)
@@ -182,11 +183,6 @@ def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tu
 
 def _above(score: Node, threshold: float) -> Node:
     return Constant(score.value > threshold) if isinstance(score, Number) else Greater(score, Number(threshold))
-
-
-def _arg_max(ranked: Sequence[Ranked], default: int) -> Node:
-    classes, scores, thresholds = zip(*ranked, strict=True)
-    return Largest(tuple(map(_number, scores)), thresholds, classes, default)
 
 
 def _number(node: Node) -> Node:
@@ -200,19 +196,11 @@ def _equal(left: Node, right: Node) -> Node:
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
 
-def _compare(node: Compare, _: Mapping[Node, Node], schema: Schema) -> Node:
-    return RawCompare(node.feature, node.op, crossing(node.value, schema[node.feature].precision), node.missing)
-
-
 def _missing(node: Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
     feature = schema[node.feature]
     if feature.kind == "text":
         return Contains(feature.name, (), True)
     return node if feature.kind != "categorical" else _membership(feature, (), True, False)
-
-
-def _among(node: Among, _: Mapping[Node, Node], schema: Schema) -> Node:
-    return _membership(schema[node.feature], node.levels, node.missing, node.unseen)
 
 
 def _membership(feature: Feature, levels: tuple[str, ...], missing: bool, unseen: bool) -> Node:
@@ -279,10 +267,6 @@ def _sided(node: Sided, lowered: Mapping[Node, Node], _: Schema) -> Node:
     return Choice(lowered[node.rule], Choice(Greater(p, above), p, above), Choice(Greater(p, below), below, p))
 
 
-def _strength(node: Strength, lowered: Mapping[Node, Node], _: Schema) -> Node:
-    return Sum((ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms)))
-
-
 def _exponentials(node: Exponentials, lowered: Mapping[Node, Node], _: Schema) -> Node:
     none = ZERO if node.none is NOTHING else lowered[node.none]
     return Exponentials(none, tuple(lowered[strength] for strength in node.some))
@@ -311,8 +295,10 @@ def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
 
 
 _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
-    Compare: _compare,
-    Among: _among,
+    Compare: lambda node, lowered, schema: RawCompare(
+        node.feature, node.op, crossing(node.value, schema[node.feature].precision), node.missing
+    ),
+    Among: lambda node, lowered, schema: _membership(schema[node.feature], node.levels, node.missing, node.unseen),
     IsTrue: lambda node, lowered, schema: node,
     Contains: lambda node, lowered, schema: node,
     Missing: _missing,
@@ -324,7 +310,9 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     Odd: lambda node, lowered, schema: Odd([lowered[child] for child in node.children]),
     LinearThreshold: lambda node, lowered, schema: Not(Greater(ZERO, _linear(node, lowered, schema))),
     Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
-    Strength: _strength,
+    Strength: lambda node, lowered, schema: Sum(
+        (ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms))
+    ),
     Column: _column,
     Step: lambda node, lowered, schema: node,
     LevelPoints: _level_points,

@@ -13,7 +13,8 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.variants import added_rules, rung_of
+from rulekit.graph.rules import rung_of
+from rulekit.graph.variants import added_rules
 from rulekit.schema import Feature, Schema
 from rulekit.shown.outline import Words, conditions_of
 

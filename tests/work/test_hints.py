@@ -10,7 +10,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import And, Compare
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.variants import rung_of
+from rulekit.graph.rules import rung_of
 from rulekit.schema import Feature, Schema
 from rulekit.work.hints import hints
 

@@ -116,21 +116,11 @@ def read_node(value: object, nodes: Nodes) -> Node:
     return node
 
 
-def _two(value: object, what: str) -> list[list[Any]]:
+def _pairs(value: object, first: Callable[[Any], Any], second: Callable[[Any], Any], what: str) -> tuple[Any, ...]:
     pairs = [read_list(pair) for pair in read_list(value)]
     if any(len(pair) != 2 for pair in pairs):
         raise FormatError(f"expected {what}")
-    return pairs
-
-
-def _read_terms(value: object, nodes: Nodes) -> tuple[tuple[float, Node], ...]:
-    pairs = _two(value, "terms as lists of a weight and an id")
-    return tuple((read_number(weight), read_node(child, nodes)) for weight, child in pairs)
-
-
-def _read_pairs(value: object) -> tuple[tuple[str, float], ...]:
-    pairs = _two(value, "points as lists of a level and a number")
-    return tuple((read_text(level), read_number(number)) for level, number in pairs)
+    return tuple((first(one), second(other)) for one, other in pairs)
 
 
 def plain(read: Callable[[object], Any], schema: dict[str, Any], write: Callable[[Any], Any] = lambda v: v) -> Codec:
@@ -173,11 +163,17 @@ _CODECS: dict[type, Codec] = {
     Child: _NODE,
     TermsField: Codec(
         lambda terms, ids: [[weight, ids[node]] for weight, node in terms],
-        _read_terms,
+        lambda value, nodes: _pairs(
+            value, read_number, lambda child: read_node(child, nodes), "terms as lists of a weight and an id"
+        ),
         {"type": "array", "items": _TERM},
     ),
     Levels: TEXTS,
-    LevelNumbers: plain(_read_pairs, {"type": "array", "items": _PAIR}, lambda pairs: [list(pair) for pair in pairs]),
+    LevelNumbers: plain(
+        lambda value: _pairs(value, read_text, read_number, "points as lists of a level and a number"),
+        {"type": "array", "items": _PAIR},
+        lambda pairs: [list(pair) for pair in pairs],
+    ),
     CountsField: each(_COUNT),
     Numbers: each(_NUMBER),
     Extendeds: each(_EXTENDED),

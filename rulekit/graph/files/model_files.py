@@ -37,7 +37,7 @@ from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary, topological
 from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
 from rulekit.graph.rule_graph import Required, RuleGraph
-from rulekit.graph.variants import rung_of
+from rulekit.graph.rules import rung_of
 from rulekit.schema import Feature
 from rulekit.targets import Artifact, find_target, find_target_for
 

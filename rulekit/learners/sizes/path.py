@@ -20,7 +20,8 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.variants import macro_f1, rung_of
+from rulekit.graph.rules import rung_of
+from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
