@@ -10,7 +10,7 @@ known there nothing is. No row of a box has a value that is ruled out here; one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -66,12 +66,7 @@ class Boxes:
     @staticmethod
     def joined(parts: Sequence[Boxes]) -> Boxes:
         """The boxes of several batches."""
-        return Boxes(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.lows for part in parts]),
-            np.concatenate([part.highs for part in parts]),
-            np.concatenate([part.missing for part in parts]),
-        )
+        return Boxes(*(np.concatenate([getattr(part, own.name) for part in parts]) for own in fields(Boxes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,6 @@ class BoxBounds:
         return self._place[next(iter(reads))]
 
     def _use(self, node: Node) -> None:
-        """Have a node looked up, where it reads one column."""
         column = self._single(node) if node in self._reads else None
         if column is None or node in self._row or node in self._looked_up:
             return
@@ -199,7 +193,6 @@ class BoxBounds:
         layer.others.append((node, self._step(node)))
 
     def _joined(self, node: And | Or) -> list[int]:
-        """The rows of the children, those that read one column joined."""
         by_column: dict[int, list[Node]] = {}
         rows = []
         for child in node.children:
@@ -327,7 +320,6 @@ class BoxBounds:
 
 
 def _operands(node: Node) -> tuple[Node, ...]:
-    """The nodes whose values make that of a node."""
     if isinstance(node, Probability):
         return build_circuit(node.formula).causes
     return inputs(node) if isinstance(node, Strength) else node.children

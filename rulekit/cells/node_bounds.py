@@ -69,7 +69,6 @@ def _times(a: Bounds, b: Bounds) -> Bounds:
 
 
 def _chosen(truth: Bounds, on: float, off: float) -> Bounds:
-    """One constant where a truth holds, else another."""
     code = truth[0].view(np.uint8) + truth[1].view(np.uint8)  # never, perhaps, always
     return np.array([off, min(on, off), on]).take(code), np.array([off, max(on, off), on]).take(code)
 

@@ -142,7 +142,6 @@ class _Column:
 
 
 def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> Ints | None:
-    """The totals without the bias, in multiples of the grid; None where they are too many to go through."""
     totals = _reached(parts, columns)
     loose = list(parts.loose)
     if totals is None:
@@ -155,7 +154,6 @@ def _totals(parts: _SumParts, columns: Mapping[str, _Column]) -> Ints | None:
 
 
 def _apart(points: Sequence[Ints]) -> Ints | None:
-    """The sums of one number of each."""
     totals = np.zeros(1, dtype=np.int64)
     for own in points:
         if len(totals) * len(own) > _MOST_STATES:
@@ -196,7 +194,6 @@ def _price(left: Mapping[str, _Column], name: str, opened: set[int]) -> tuple[in
 
 
 def _different(rules: Ints, points: Ints) -> tuple[Ints, Ints]:
-    """The different pairs of two arrays."""
     order = np.lexsort((points, rules))
     rules, points = rules[order], points[order]
     first = np.ones(len(rules), dtype=bool)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.cells.axis import fresh_text
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, topological, with_children
 from rulekit.graph.rule_graph import Required, RuleGraph
@@ -140,7 +141,11 @@ def words_apart(schema: Schema) -> WordsApart | None:
             features.append(feature)
             continue
         wished = [f"{feature.name} is missing", *(f"{feature.name} contains {word}" for word in feature.levels)]
-        columns[feature.name] = tuple(_free(wish, taken) for wish in wished)
+        names = []
+        for wish in wished:
+            names.append(fresh_text(wish, taken))
+            taken.add(names[-1])
+        columns[feature.name] = tuple(names)
         features += [Feature(name, "boolean", role=feature.role) for name in columns[feature.name]]
     return WordsApart(schema, columns, replace(schema, features=tuple(features)))
 
@@ -152,16 +157,7 @@ def taken_apart(graph: RuleGraph) -> tuple[RuleGraph, WordsApart | None]:
     return (graph, None) if words is None else (words.graph(graph), words)
 
 
-def _free(wish: str, taken: set[str]) -> str:
-    """The name, with as many full stops behind it as make it none of those that are taken."""
-    while wish in taken:
-        wish += "."
-    taken.add(wish)
-    return wish
-
-
 def _words(sets: TokenSets, feature: Feature, wanted: tuple[str, ...]) -> list[npt.NDArray[np.float32]]:
-    """Whether each row has each wanted word, 1 or 0, of a table whose vocabulary is at least that of the model."""
     place = {word: number for number, word in enumerate(feature.levels)}
     starts, rows = sets.by_token()
     found = [np.zeros(len(sets), dtype=np.float32) for _ in wanted]

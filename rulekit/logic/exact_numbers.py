@@ -134,15 +134,21 @@ def span(value: CellSum, known: Mapping[int, Span]) -> Span | None:
 
 
 def range_of(
-    value: CellSum, box: Sequence[int] = (), held: Callable[[int], bool | None] = lambda edge: None
+    value: CellSum,
+    box: Sequence[int] = (),
+    held: Callable[[int], bool | None] = lambda edge: None,
+    sizes: Mapping[int, Fraction] | None = None,
 ) -> tuple[Fraction, Fraction] | None:
-    """The smallest and largest value that the parts allow, None where atoms enter.
+    """The smallest and largest value that the parts allow, None where an atom enters of which no size is known.
 
-    box: by axis a set of cells, as bits, if not all; held: of an edge whether it holds there, None where that is open.
+    box: by axis a set of cells, as bits, if not all; held: of an edge whether it holds there, None where that is open;
+    sizes: of atoms.
     """
-    if value.atoms:
-        return None
     low = high = value.constant
+    for name, weight in value.atoms:
+        if sizes is None or name not in sizes:
+            return None
+        low, high = low - abs(weight) * sizes[name], high + abs(weight) * sizes[name]
     for axis, values in value.tables:
         own = [one for cell, one in enumerate(values) if box[axis] >> cell & 1] if box else values
         low, high = low + min(own), high + max(own)
@@ -160,12 +166,10 @@ def primitive(value: CellSum) -> CellSum:
     no value of the parts can lie between.
     """
     parts = [v for _, values in value.tables for v in values] + [w for _, w in (*value.edges, *value.atoms)]
-    parts = [part for part in parts if part]
-    if not parts:
+    unit = common_unit(parts)
+    if unit is None:
         return value
-    denominator = math.lcm(*(part.denominator for part in parts))
-    divisor = math.gcd(*(int(part * denominator) for part in parts))
-    scaled = scale(value, Fraction(denominator, divisor))
+    scaled = scale(value, 1 / unit)
     if value.atoms:  # whose values need be no integers
         return scaled
     constant = Fraction(math.ceil(scaled.constant))
@@ -179,8 +183,11 @@ def grid_of_parts(value: CellSum, known: Mapping[int, Span]) -> Fraction | None:
         if key not in known:
             return None
         parts.append(weight * Fraction(2) ** known[key].grid)
-    parts = [part for part in parts if part]
-    if not parts:
-        return None
+    return common_unit(parts)
+
+
+def common_unit(values: Iterable[Fraction]) -> Fraction | None:
+    """The largest number of which all are multiples; None where all are zero."""
+    parts = [value for value in values if value]
     denominator = math.lcm(*(part.denominator for part in parts))
-    return Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
+    return Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator) if parts else None

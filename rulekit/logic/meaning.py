@@ -51,15 +51,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.exact_numbers import CellSum, add, add_all, atom, number, table
 from rulekit.logic.forms import FALSE, TRUE
 from rulekit.logic.roundings import ONE, ZERO, Roundings
-from rulekit.program.nodes import (
-    ARTIFACT_LEAVES,
-    Arithmetic,
-    Choice,
-    Greater,
-    Labels,
-    Lookup,
-    Number,
-)
+from rulekit.program.nodes import ARTIFACT_LEAVES, Arithmetic, Choice, Greater, Labels, Lookup, Number
 from rulekit.program.nodes import Sum as AddedUp
 
 
@@ -236,7 +228,6 @@ class Meaning:
 
 
 def _read(node: Node) -> tuple[Node, ...]:
-    """The nodes whose values a node is made of."""
     return node.tails.children if isinstance(node, Tail) else inputs(node)
 
 

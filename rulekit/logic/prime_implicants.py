@@ -37,12 +37,7 @@ _MAX_POINTS = 1 << 15
 
 
 def threshold_rule(
-    formula: Node,
-    threshold: float,
-    max_literals: int,
-    *,
-    schema: Schema | None = None,
-    budget: int = MAX_PATTERNS,
+    formula: Node, threshold: float, max_literals: int, *, schema: Schema | None = None, budget: int = MAX_PATTERNS
 ) -> Node | None:
     """The Boolean formula of [P(formula) > threshold]: an Or of Ands of causes and negated causes.
 
@@ -120,7 +115,6 @@ def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
 
 
 def _connected(causes: Sequence[Node]) -> list[list[Node]]:
-    """The causes by connected component of the columns that they read."""
     components: list[tuple[set[str], list[Node]]] = []
     for cause in causes:
         names, members = set(readers((cause,))), [cause]
@@ -185,7 +179,6 @@ def _flip(signs: set[bool]) -> set[bool]:
 def _shortest_terms(
     holds: Bools, groups: Sequence[Group], polarities: Mapping[Node, set[bool]], max_literals: int
 ) -> list[list[Literal]] | None:
-    """An irredundant list of terms whose disjunction is `holds`, or None above the limit."""
     literals, truth = _literal_axes(groups, polarities)
     if not _is_monotone(holds, truth):
         both = {cause: {True, False} for cause, signs in polarities.items() if signs}
@@ -220,7 +213,6 @@ def _shortest_terms(
 
 
 def _leaves(cause: Node) -> int:
-    """The literals of a cause as it is printed."""
     counts: dict[Node, int] = {}
     for node in topological((cause,)):
         counts[node] = min(sum(counts[child] for child in node.children), 1 << 30) or 1
@@ -230,7 +222,6 @@ def _leaves(cause: Node) -> int:
 def _literal_axes(
     groups: Sequence[Group], polarities: Mapping[Node, set[bool]]
 ) -> tuple[list[list[Literal]], list[Bools]]:
-    """Per group its oriented literals and their truth [m, literals]."""
     literals: list[list[Literal]] = []
     truth: list[Bools] = []
     for group in groups:
@@ -282,7 +273,6 @@ def _extreme(holds: Bools, truth: Sequence[Bools], lowest: bool) -> Bools:
 
 
 def _points(mask: Bools, truth: Sequence[Bools]) -> Bools | None:
-    """The literals [points, literals] of the marked points, or None where there are too many."""
     where = np.nonzero(mask)
     if len(where[0]) > _MAX_POINTS:
         return None
@@ -311,7 +301,6 @@ def _widen(point: Bools, false_points: Bools) -> Bools:
 
 
 def _irredundant(terms: Sequence[Bools], points: Bools) -> list[Bools]:
-    """The terms without those whose points the others cover; long terms leave first."""
     covers = np.array([~(term & ~points).any(axis=1) for term in terms])
     times = covers.sum(axis=0)
     kept = set(range(len(terms)))

@@ -1,14 +1,20 @@
-"""Array of cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
+"""Sums over cells with the roundings of doubles: IEEE 754 operations on exact sums, and comparisons of them.
 
 What no value of either operand rounds is an exact sum; what hangs on few columns and truth values is rounded for each
-combination (`tabulated`); any other operation is an atom named by its operands. So an equal sum is an equal number in
-every cell.
+combination (`Grid`); any other operation is an atom named by its operands. So an equal sum is an equal number in every
+cell.
+
+A grid has an axis for each column or truth value; cells of a column that no number tells apart are one place on it.
+A grid that was `combined` is canonical: no axis could be left out and no two places are alike. So what is computed step
+by step, and what is looked up in a table that holds the results of these steps, are the same grid.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +31,7 @@ from rulekit.logic.exact_numbers import (
     atom,
     grid_of_parts,
     number,
+    range_of,
     scale,
     span,
     sum_with_cell,
@@ -32,16 +39,7 @@ from rulekit.logic.exact_numbers import (
     truth,
 )
 from rulekit.logic.forms import FALSE, TRUE, Forms
-from rulekit.logic.satisfying import satisfying
-from rulekit.logic.sum_search import separated
-from rulekit.logic.tabulated import (
-    Grid,
-    combined,
-    grid_of,
-    grid_of_truth,
-    logic_of_grid,
-    sum_of_grid,
-)
+from rulekit.logic.satisfying import satisfying, separated
 
 ZERO, ONE = number(0), number(1)
 MOST_COMPARED = 16
@@ -66,11 +64,11 @@ class Roundings:
         """The double nearest to the sum."""
         if first == ZERO or second == ZERO:
             return second if first == ZERO else first
-        exact = add(first, second)
-        if self._is_exact(first, second):
-            return exact
+        one, other = span(first, self.known), span(second, self.known)
+        if one is not None and other is not None and (one + other).fits():
+            return add(first, second)
         found = self.tabulated(np.add, first, second)
-        return found or self._rounded("+", first, second, exact_bound=self._sum_of_bounds(first, second))
+        return found or self._rounded("+", first, second, self._bound_of(operator.add, first, second))
 
     def total(self, terms: Iterable[CellSum]) -> CellSum:
         """The terms added from left to right, each sum rounded to the nearest double.
@@ -104,11 +102,7 @@ class Roundings:
             if size is not None and size.times(Span.of(factor.constant)).fits():
                 return scale(other, factor.constant)
         found = self.tabulated(np.multiply, first, second)
-        if found is not None:
-            return found
-        bounds = self.bound(first), self.bound(second)
-        size_of = None if bounds[0] is None or bounds[1] is None else bounds[0] * bounds[1]
-        return self._rounded("*", first, second, exact_bound=size_of)
+        return found or self._rounded("*", first, second, self._bound_of(operator.mul, first, second))
 
     def over(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the quotient."""
@@ -124,16 +118,15 @@ class Roundings:
         found = self.tabulated(np.where, grid_of_truth(self.forms, condition), then, otherwise)
         if found is not None:
             return found
-        sizes = self.bound(then), self.bound(otherwise)
-        bound = None if sizes[0] is None or sizes[1] is None else max(sizes[0], sizes[1])
+        bound = self._bound_of(max, then, otherwise)
         if condition & 1:
             return atom(self.name(("choice", condition ^ 1, otherwise, then), bound))
         return atom(self.name(("choice", condition, then, otherwise), bound))
 
-    def _rounded(self, operator: str, first: CellSum, second: CellSum, exact_bound: Fraction | None) -> CellSum:
+    def _rounded(self, sign: str, first: CellSum, second: CellSum, exact_bound: Fraction | None) -> CellSum:
         pair = sorted((first, second), key=repr)  # both operations commute
         bound = None if exact_bound is None else exact_bound * (1 + Fraction(1, 2**52)) + Fraction(1, 2**1022)
-        return atom(self.name((operator, *pair), bound))
+        return atom(self.name((sign, *pair), bound))
 
     def name(self, key: tuple[Any, ...], bound: Fraction | None = None) -> int:
         """The integer of an atom; bound: its largest size where it is known to be finite."""
@@ -147,22 +140,15 @@ class Roundings:
 
     def bound(self, value: CellSum) -> Fraction | None:
         """A number that the size of a sum never exceeds, None where there may be none."""
-        total = abs(value.constant) + sum((values.span.size for _, values in value.tables), Fraction(0))
-        total += sum((abs(weight) for _, weight in value.edges), Fraction(0))
-        for name, weight in value.atoms:
-            if name not in self._bounds:
-                return None
-            total += abs(weight) * self._bounds[name]
-        return total
+        limits = range_of(value, sizes=self._bounds)
+        return None if limits is None else max(map(abs, limits))
 
-    def _sum_of_bounds(self, first: CellSum, second: CellSum) -> Fraction | None:
-        one, other = self.bound(first), self.bound(second)
-        return None if one is None or other is None else one + other
-
-    def _is_exact(self, first: CellSum, second: CellSum) -> bool:
-        """Whether no value of the sum is rounded."""
-        one, other = span(first, self.known), span(second, self.known)
-        return one is not None and other is not None and (one + other).fits()
+    def _bound_of(
+        self, join: Callable[[Fraction, Fraction], Fraction], one: CellSum, other: CellSum
+    ) -> Fraction | None:
+        """What bounds of two operands say of a result."""
+        first, second = self.bound(one), self.bound(other)
+        return None if first is None or second is None else join(first, second)
 
     def tabulated(self, operation: Callable[..., Array], *operands: CellSum | Grid) -> CellSum | None:
         """An operation carried out for each combination, where all operands hang on few columns and truth values."""
@@ -272,7 +258,7 @@ class Roundings:
             return edge
         for earlier, known in self._sums_compared:
             difference = separated(self.forms, earlier, value)
-            if difference.equal:
+            if difference.nowhere:
                 return known
             if difference.cells is not None:
                 self.candidates.append(difference.cells)
@@ -293,11 +279,157 @@ class Roundings:
         apart = combined(lambda a, b: ~(np.abs(a - b) <= gap), self._grid(one), self._grid(other))
         if apart is None:
             return False
-        answer = satisfying(self.forms, logic_of_grid(self.forms, apart))
-        return answer.cells is None and not answer.reason
+        return satisfying(self.forms, logic_of_grid(self.forms, apart)).nowhere
 
     def _lone(self, value: CellSum) -> tuple[Any, ...]:
         """The making of a number that is one atom and nothing else."""
         if len(value.atoms) == 1 and value == atom(value.atoms[0][0]):
             return self._keys[value.atoms[0][0]]
         return ("",)
+
+
+# Numbers of every combination of few columns and truth values -----------------------------------------------------
+
+
+MOST_COMBINATIONS = 1 << 12
+
+# 0 and a column with the place of each of its cells, or 1 and an edge with (0, 1): where it does not and does hold.
+Axis = tuple[int, int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """values [places of each axis]: doubles or truth values; axes in ascending order."""
+
+    axes: tuple[Axis, ...]
+    values: Array
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return self.axes, self.values.tobytes()
+
+
+def grid_of(value: CellSum) -> Grid | None:
+    """The doubles that a sum without atoms takes; None where its combinations are too many."""
+    tables = [(axis, values.places) for axis, values in value.tables]
+    if math.prod(len(distinct) for _, (_, distinct) in tables) << len(value.edges) > MOST_COMBINATIONS:
+        return None
+    axes: list[Axis] = [(0, axis, places) for axis, (places, _) in tables]
+    axes += [(1, edge, (0, 1)) for edge, _ in value.edges]
+    terms = [distinct for _, (_, distinct) in tables] + [(Fraction(0), weight) for _, weight in value.edges]
+    known = span(value, {})
+    kind: Any = np.float64 if known is not None and known.fits() else object  # doubles where no sum of them rounds
+    total = np.array(value.constant, dtype=object).astype(kind)
+    for place, term in enumerate(terms):
+        shape = [1] * len(terms)
+        shape[place] = len(term)
+        total = total + np.array(term, dtype=object).astype(kind).reshape(shape)
+    return Grid(tuple(axes), np.asarray(total, dtype=np.float64))
+
+
+def grid_of_truth(forms: Forms, edge: int) -> Grid:
+    """Where an edge that is no constant holds."""
+    literal = forms.mask(edge)
+    if literal is None:
+        return Grid(((1, edge & ~1, (0, 1)),), np.array([bool(edge & 1), not edge & 1]))
+    axis, mask = literal
+    held = [bool(mask >> cell & 1) for cell in range(forms.full[axis].bit_length())]
+    return Grid(((0, axis, tuple(int(one != held[0]) for one in held)),), np.array([held[0], not held[0]]))
+
+
+def combined(operation: Callable[..., Array], *operands: Grid | None) -> Grid | None:
+    """An operation on the numbers of each combination; None where these are too many or some result is not finite."""
+    grids = [grid for grid in operands if grid is not None]
+    if len(grids) < len(operands):
+        return None
+    axes: dict[tuple[int, int], tuple[int, ...]] = {}
+    for kind, index, places in (axis for grid in grids for axis in grid.axes):
+        known = axes.get((kind, index))
+        axes[kind, index] = places if known is None or known == places else _refined(known, places)
+    order = sorted(axes)
+    sizes = [max(axes[key]) + 1 for key in order]
+    if math.prod(sizes) > MOST_COMBINATIONS:
+        return None
+    spread = []
+    for grid in grids:
+        values = grid.values
+        shape = [1] * len(order)
+        for i, (kind, index, places) in enumerate(grid.axes):
+            at = dict(zip(axes[kind, index], places, strict=True))
+            values = values.take([at[place] for place in range(len(at))], axis=i)
+            shape[order.index((kind, index))] = len(at)
+        spread.append(values.reshape(shape))
+    with np.errstate(all="ignore"):
+        found = np.broadcast_to(operation(*spread), sizes)
+    if found.dtype != np.bool_:
+        found = found + 0.0  # one zero
+        if not np.isfinite(found).all():
+            return None
+    return _canonical([(*key, axes[key]) for key in order], found)
+
+
+def _refined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    known: dict[tuple[int, int], int] = {}
+    return tuple(known.setdefault(pair, len(known)) for pair in zip(one, other, strict=True))
+
+
+def _canonical(axes: list[Axis], values: Array) -> Grid:
+    kept: list[Axis] = []
+    for kind, index, places in axes:
+        i = len(kept)
+        known: dict[bytes, int] = {}
+        rows = np.moveaxis(values, i, 0)
+        merged = [known.setdefault(row.tobytes(), len(known)) for row in rows]
+        if len(known) == 1:
+            values = rows[0]
+            continue
+        if len(known) < len(merged):
+            values = values.take([merged.index(place) for place in range(len(known))], axis=i)
+        kept.append((kind, index, tuple(merged[place] for place in places)))
+    return Grid(tuple(kept), np.ascontiguousarray(values))
+
+
+def sum_of_grid(grid: Grid) -> CellSum | None:
+    """The numbers of a grid as an exact sum of tables and truth values; None where they are none."""
+    base = Fraction(grid.values.flat[0].item())
+    total = number(base)
+    for i, (kind, index, places) in enumerate(grid.axes):
+        line = np.moveaxis(grid.values, i, 0).reshape(grid.values.shape[i], -1)[:, 0]
+        steps = [Fraction(value) - base for value in line.tolist()]
+        total = add(total, truth(index), steps[1]) if kind else add(total, table(index, [steps[p] for p in places]))
+    if len(grid.axes) < 2:
+        return total
+    known = span(total, {})
+    if known is None or not known.fits():
+        return None
+    apart = combined(np.not_equal, grid, grid_of(total))
+    return None if apart is None or apart.values.any() else total
+
+
+def logic_of_grid(forms: Forms, grid: Grid) -> int:
+    """The edge of where a grid of truth values is true."""
+    known: dict[tuple[int, bytes], int] = {}
+
+    def edge_of(depth: int, values: Array) -> int:
+        if values.all() or not values.any():
+            return TRUE if values.all() else FALSE
+        key = depth, values.tobytes()
+        if key not in known:
+            branches = [
+                (edge, edge_of(depth + 1, rest))
+                for edge, rest in zip(_edges(forms, grid.axes[depth]), values, strict=True)
+            ]
+            known[key] = forms.branch(branches)
+        return known[key]
+
+    return edge_of(0, grid.values)
+
+
+def _edges(forms: Forms, axis: Axis) -> list[int]:
+    kind, index, places = axis
+    if kind:
+        return [index ^ 1, index]
+    masks = [0] * (max(places) + 1)
+    for cell, place in enumerate(places):
+        masks[place] |= 1 << cell
+    return [forms.literal(index, mask) for mask in masks]

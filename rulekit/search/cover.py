@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools
-from rulekit.cells.axis import Axis
+from rulekit.cells.space import Axis
 from rulekit.limits import NO_LIMIT, Deadline
 
 Cells = tuple[int, ...]
@@ -72,7 +72,6 @@ def grown(where: Field, axes: Sequence[Axis], most: int) -> BoxCover:
 
 
 def _orders(axes: Sequence[Axis]) -> list[list[int]]:
-    """The axes in schema order, from behind, and those of few cells first; each once."""
     n = list(range(len(axes)))
     few = sorted(n, key=lambda j: len(axes[j]))
     return [list(order) for order in dict.fromkeys((tuple(n), tuple(n[::-1]), tuple(few)))]

@@ -139,7 +139,6 @@ class Moves:
 
     @cached_property
     def _finite(self) -> Array:
-        """Which cells have a finite value."""
         return self._ends[0] < np.inf if self.numeric else np.ones(len(self), dtype=bool)
 
     def distance(self, values: Array) -> Array:

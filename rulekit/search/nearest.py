@@ -108,7 +108,6 @@ def nearest_changes(
 
 
 def _of_words(words: WordsApart, wishes: Wishes) -> Wishes:
-    """The wishes for columns of words: no text becomes missing, and no word of a fixed text changes."""
     fixed = {name for text, columns in words.columns.items() if text in wishes.immutable for name in columns}
     present: dict[str, Direction] = {columns[0]: "down" for columns in words.columns.values()}
     return Wishes(wishes.immutable | fixed, {**wishes.directions, **present})
@@ -166,7 +165,6 @@ class NearestSearch:
         return [self._told(i, found[i]) for i in range(self.table.n_rows)]
 
     def _told(self, i: int, change: _Change) -> NearestChange:
-        """A change with its words and the class that the graph decides then."""
         if not change.values:
             if change.distance == 0.0:
                 return NearestChange((), self.to, 0.0)
@@ -181,12 +179,10 @@ class NearestSearch:
         return NearestChange(tuple(columns), decided, change.distance, change.proved, change.looked_at, change.stopped)
 
     def _decided_with(self, i: int, values: Mapping[str, float]) -> int:
-        """The class of a row with other values in some columns."""
         arrays = [np.array([values.get(column, own[i])], dtype=own.dtype) for column, own in self.values.items()]
         return int(decide(self.graph, Table(self.table.features, arrays, 1, source="change"))[0])
 
     def _moved(self, column: str, i: int, cell: int) -> float:
-        """The value of a row's column in another cell."""
         return float(self.moves[column].moved(self.values[column][[i]], np.array([cell]))[0])
 
     # Sums ----------------------------------------------------------------------------------------------------------
@@ -307,7 +303,6 @@ class NearestSearch:
         return Nearby(pattern, distances, lambda boxes: self._decided(pattern, rows[0], boxes))
 
     def _by_cells(self, pattern: Pattern, rows: Sequence[int], own: Array, sets: ColumnSets) -> dict[int, _Change]:
-        """The nearest changes of rows by the columns of one of their sets [n, k]."""
         k = own.shape[1]
         nearest = CellSearch(self._near(pattern, rows), sets.most, self.deadline).nearest(own)
         found = {}
@@ -325,7 +320,6 @@ class NearestSearch:
         return _Change({}, proved=False, looked_at=looked_at, stopped=self.deadline.reason)
 
     def _guessed(self, pattern: Pattern, sets: ColumnSets, i: int, k: int) -> _Change:
-        """Some change of a row, where the search ends before changes of k columns are all looked at."""
         if self.deadline.over:
             return self._stopped(k - 1)
         guesses = Guesses(self._near(pattern, [i]))
@@ -335,7 +329,6 @@ class NearestSearch:
         return _Change(self._values(pattern, i, box), float(guesses.far(box)[0]), proved=False, looked_at=k - 1)
 
     def _values(self, pattern: Pattern, i: int, box: Boxes) -> dict[str, float]:
-        """The values of the columns that a box of one row changes."""
         values = {}
         for c, column in enumerate(self.moves):
             value, cell = self.values[column][i], int(box.ids[0, c])
@@ -348,7 +341,6 @@ class NearestSearch:
         return values
 
     def _decided(self, pattern: Pattern, i: int, boxes: Boxes) -> Array:
-        """Whether the rows that boxes of one row each stand for are decided as is wished."""
         arrays = []
         for c, feature in enumerate(self.table.features):
             value = self.values[feature.name][i]

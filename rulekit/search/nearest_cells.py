@@ -155,7 +155,6 @@ class CellSearch:
         return np.argsort(near, kind="stable")
 
     def _many(self) -> int:
-        """How many boxes are taken up at once."""
         return max(1, _TOGETHER // max(2, int(self._counts.max(initial=2))))
 
     def _better(self, found: NearestBoxes, boxes: Boxes, far: Array) -> Array:
@@ -255,7 +254,6 @@ class Guesses:
         return nearest
 
     def _nearest(self, boxes: Boxes) -> Boxes | None:
-        """The nearest of some boxes that turns; None where none does."""
         turned = boxes.take(np.flatnonzero(self.near.turned(boxes)))
         return turned.take(np.array([np.argmin(self.far(turned))])) if len(turned) else None
 
@@ -289,7 +287,6 @@ class Guesses:
         return best if near is None or self.far(best)[0] <= self.far(near)[0] else near
 
     def _changed(self, box: Boxes) -> list[int]:
-        """The columns that a box of one row changes."""
         own, plain = self.pattern.boxes(1), self.pattern.plain
         cells = [c for c in range(box.ids.shape[1]) if c not in plain and box.ids[0, c] != own.ids[0, c]]
         numbers = [
@@ -298,7 +295,6 @@ class Guesses:
         return sorted([*cells, *numbers])
 
     def _drawn(self, sets: Ints) -> Boxes:
-        """Random cells of the columns of sets, a row for each."""
         boxes = self.pattern.boxes(len(sets))
         for c in self.pattern.movable:
             rows = np.flatnonzero((sets == c).any(axis=1))
@@ -313,7 +309,6 @@ class Guesses:
         return boxes
 
     def _tried(self, box: Boxes, c: int) -> Boxes:
-        """A row with each cell of one column, or with numbers from all over its intervals."""
         if c not in self._lines:
             cells = np.flatnonzero(self.pattern.allowed[c])
             made = box.take(np.zeros(len(cells), dtype=np.int64))
@@ -336,7 +331,6 @@ class Guesses:
         boxes.missing[rows, q] = False
 
     def _put_back(self, boxes: Boxes, row: int, c: int) -> None:
-        """Give a column of a row its own value."""
         own = self.pattern.boxes(1)
         boxes.ids[row, c] = own.ids[0, c]
         if c in self._lines:

@@ -267,7 +267,6 @@ class ColumnSets:
         return sets[self.pattern.may_turn(self.pattern.opened(sets))]
 
     def _grown(self) -> list[tuple[int, ...]] | None:
-        """The last sets, each with one more column of an obstacle that it does not hit."""
         found: set[tuple[int, ...]] = set()
         for own in self._last:
             for column in self._obstacle(frozenset(own)):

@@ -29,8 +29,7 @@ from rulekit.graph.rules import columns_of
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
 from rulekit.logic.exact_numbers import CellSum, add, number, range_of, sum_with_cell
 from rulekit.logic.meaning import Meaning
-from rulekit.logic.satisfying import satisfying
-from rulekit.logic.sum_search import separated
+from rulekit.logic.satisfying import satisfying, separated
 
 _MOST_TRIED = 32
 
@@ -222,7 +221,6 @@ class RowSearch:
         return Sought(tuple(places if sides is None else [int(side[k]) for side, k in zip(sides, places, strict=True)]))
 
     def _over_cells(self, what: Node | Label | InBox) -> npt.NDArray[Any]:
-        """The truths of a node or box, or the labels of a decision, over all cells."""
         if isinstance(what, InBox):
             held = np.zeros(tuple(map(len, self.space.axes)), dtype=bool)
             held[np.ix_(*what.sides)] = True
@@ -260,7 +258,6 @@ class RowSearch:
         return Sought(None)
 
     def _hold(self, claims: Sequence[Either], places: list[npt.NDArray[Any]]) -> Bools:
-        """Whether all claims hold [n] in these cells, which are run."""
         held = np.ones(len(places[0]) if places else 1, dtype=bool)
         for either in claims:
             some = np.zeros(len(held), dtype=bool)
@@ -351,7 +348,7 @@ class RowSearch:
         if difference.cells is not None:
             places = [np.array([cell], dtype=np.int64) for cell in difference.cells]
             return Sought(difference.cells) if bool(self._hold(claims, places)[0]) else None
-        return Sought(None) if difference.equal else None
+        return Sought(None) if difference.nowhere else None
 
     def _edge(self, meaning: Meaning, claim: Claim) -> int:
         if isinstance(claim.what, InBox):
@@ -376,13 +373,11 @@ class RowSearch:
 
 
 def _box_of(claims: Sequence[Either]) -> InBox | None:
-    """The box that a row must lie in."""
     single = [either.claims[0] for either in claims if len(either.claims) == 1]
     return next((claim.what for claim in single if claim.holds and isinstance(claim.what, InBox)), None)
 
 
 def _sum_of(meaning: Meaning, claim: Claim) -> CellSum | None:
-    """The sum that is above 0 where a claim holds, None where it is of another kind."""
     what = claim.what
     if not isinstance(what, Above) or what.score.family is not Family.REAL:
         return None

@@ -85,7 +85,6 @@ def turning_goals(
 
 
 def _reached(root: Node) -> SumGoal | None:
-    """What is reached where a Boolean node holds that compares a sum."""
     if isinstance(root, LinearThreshold):
         return SumGoal(root.terms, root.bias, False, _may_round(root))
     return _over(root.score, root.threshold) if isinstance(root, Above) and _is_sum(root.score) else None
@@ -257,7 +256,6 @@ def cheapest(groups: Sequence[Sequence[Offer]], needed: float, strict: bool) -> 
 
 
 def _undominated(options: Iterable[Offer]) -> list[Offer]:
-    """The options that no other one beats in both gain and cost, the largest gain first."""
     kept: list[Offer] = []
     for option in sorted(options, key=lambda option: (-option.gain, option.cost)):
         if not kept or option.cost < kept[-1].cost:

@@ -11,13 +11,7 @@ from rulekit.errors import BudgetError
 from rulekit.graph.nodes import Above, Node, Probability, Strength, topological
 from rulekit.graph.probability.circuits import Mix, build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.logic.prime_implicants import (
-    Doubles,
-    Group,
-    along,
-    probability_on_patterns,
-    reachable_patterns,
-)
+from rulekit.logic.prime_implicants import Doubles, Group, along, probability_on_patterns, reachable_patterns
 from rulekit.schema import Schema
 
 MAX_PATTERNS = 1 << 17
@@ -39,7 +33,6 @@ def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
 
 
 def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
-    """Whether two roots have the same value on every pattern of the causes."""
     above = old if isinstance(old, Above) else None
     if above is not None:
         if not isinstance(new, Above) or new.threshold != above.threshold:
@@ -59,12 +52,10 @@ def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) ->
 
 
 def _uncertain(root: Node) -> frozenset[Node]:
-    """The probabilities and strengths below a node."""
     return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
 
 
 def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
-    """Two probabilities or strengths on every pattern of their causes; BudgetError where the patterns are too many."""
     causes = tuple(dict.fromkeys((*inputs(old), *inputs(new))))
     groups = reachable_patterns(causes, schema)
     if math.prod(len(group.patterns) for group in groups) > MAX_PATTERNS:
@@ -76,7 +67,6 @@ def _values(old: Node, new: Node, schema: Schema) -> tuple[Doubles, Doubles]:
 
 
 def _mixes(formula: Node) -> bool:
-    """Whether the circuit of a formula mixes; one that is too large for a circuit may."""
     try:
         return any(isinstance(step, Mix) for step in build_circuit(formula).steps)
     except BudgetError:
@@ -84,7 +74,6 @@ def _mixes(formula: Node) -> bool:
 
 
 def _strengths(node: Strength, groups: Sequence[Group]) -> Doubles:
-    """The sum of strengths, in double from left to right, on every combination of patterns."""
     total: Doubles = np.zeros([1] * len(groups))
     for cause, on, off in node.terms:
         total = total + np.where(along(cause, groups), on, off)

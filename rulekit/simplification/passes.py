@@ -38,7 +38,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.variants import with_overrides
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.simplification import blocks, covers, logic, rewriting, sums
+from rulekit.simplification import covers, logic, rewriting, sums
 from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Image, Law, PassContext, Rewriting, context_of
 
@@ -156,7 +156,7 @@ PASSES: tuple[Pass, ...] = (
                "odd of a = a; odd of a, odd of b, c = odd of a, b, c; a + a counts none, a + not a counts one", (Odd,)),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS, _BOOLEAN),
     everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS, _BOOLEAN),
-    Pass("minimisation", blocks.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),
+    Pass("minimisation", covers.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
                "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
@@ -173,18 +173,11 @@ PASSES: tuple[Pass, ...] = (
 )
 # fmt: on
 
-_LEVELS: tuple[frozenset[str], ...] = (
-    frozenset({"", "exact", "rounded"}),
-    frozenset({"", "exact"}),
-    frozenset({""}),
-)
+_LEVELS: tuple[frozenset[str], ...] = (frozenset({"", "exact", "rounded"}), frozenset({"", "exact"}), frozenset({""}))
 
 
 def simplify(
-    graph: RuleGraph,
-    keep: Iterable[Node] = (),
-    passes: Sequence[Pass] = PASSES,
-    deadline: Deadline = NO_LIMIT,
+    graph: RuleGraph, keep: Iterable[Node] = (), passes: Sequence[Pass] = PASSES, deadline: Deadline = NO_LIMIT
 ) -> RuleGraph:
     """Make a graph that decides the same on every row, with no more literals.
 
@@ -210,7 +203,7 @@ def simplify(
 def simplify_explained(graph: RuleGraph) -> tuple[RuleGraph, list[Applied]]:
     """The simplified graph, and which law fired where, in order of application."""
     simpler, changes = _simplified_beneath(graph)
-    return simpler, [_worded(law, change) for law, change in changes]
+    return simpler, [Applied(law, _words(change.before), _words(change.after)) for law, change in changes]
 
 
 def _simplified_beneath(
@@ -313,7 +306,6 @@ def _rounds(
     found: list[tuple[str, Rewriting]],
     deadline: Deadline,
 ) -> tuple[Node, ...]:
-    """The roots after rounds of all passes within one budget; the changes are added to `found`."""
     for _ in range(MAX_ROUNDS):
         before, order = roots, list[Node]()
         for one in passes:
@@ -336,7 +328,6 @@ def _rounds(
 
 
 def _is_uncertain(root: Node) -> bool:
-    """Whether a root is, or is compared by, a probability or a strength."""
     return root.family is Family.PROBABILITY or any(node.family is Family.RANDOM for node in topological([root]))
 
 
@@ -376,10 +367,6 @@ def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGr
 
     result: dict[str, Any] = kept(statistics)
     return result
-
-
-def _worded(law: str, change: Rewriting) -> Applied:
-    return Applied(law, _words(change.before), _words(change.after))
 
 
 def _words(node: Node) -> str:

@@ -127,7 +127,6 @@ def _combine(node: Node, masks: list[int], full: int) -> int:
 
 
 def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
-    """The nodes below that are not known yet, children first."""
     if all(child in known for child in node.children):
         return [node]
     return [below for below in topological((node,), lambda n: () if n in known else n.children) if below not in known]

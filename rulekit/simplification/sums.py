@@ -66,20 +66,13 @@ def dead_terms(node: Node, context: PassContext) -> Node:
 def _constant_value(node: Node, context: PassContext) -> float | None:
     if isinstance(node, Constant):
         return float(node.value)
-    if isinstance(node, Step) and len(set(node.values) | {node.missing}) == 1:
-        return node.missing
-    if isinstance(node, LevelPoints) and len(values := _values(node, context)) == 1:
-        return values.pop()
-    if isinstance(node, Column) and node.low == node.high == node.missing:
-        rounded = float(np.rint(node.low / node.step) * node.step) if node.step else node.low
-        return rounded if rounded == node.missing else None
-    if isinstance(node, Linear) and not node.children:
-        return node.bias
-    return None
+    if isinstance(node, Linear):
+        return None if node.children else node.bias
+    values = _values(node, context) if isinstance(node, LevelPoints) else set(_ends(node) or ())
+    return values.pop() if len(values) == 1 else None
 
 
 def _values(node: LevelPoints, context: PassContext) -> set[float]:
-    """The points that some row has."""
     feature = context.schema[node.feature]
     values: list[float] = by_code(node, feature)[reachable_codes(feature)].tolist()
     return set(values)
@@ -145,7 +138,6 @@ def _r_of_k(
     holds: npt.NDArray[np.bool_],
     context: PassContext,
 ) -> Node | None:
-    """AtLeast(r, oriented conditions) with the same truth on every combination, or None."""
     oriented = [
         (atom, (high > low) == (weight > 0))
         for weight, (atom, low, high) in zip(node.weights, conditions, strict=True)
@@ -177,7 +169,6 @@ def _equal_weights(node: LinearThreshold, context: PassContext) -> Node | None:
 
 
 def _constant_on_cells(node: LinearThreshold, context: PassContext) -> Node:
-    """True or false where the unit is so on every cell of the columns that it reads."""
     if has_column(node):
         return _constant_in_bounds(node)
     table = cell_rows((node,), context.schema, _MAX_CELLS)
@@ -249,7 +240,6 @@ def _literals(term: Term, context: PassContext) -> int:
 
 
 def _reading(child: Node, context: PassContext) -> tuple[str, Floats] | None:
-    """The column that a child reads alone, and its number in each cell; None for another child."""
     if isinstance(child, Step | LevelPoints):
         return child.feature, np.asarray(context.cells[child.feature].reading(child), dtype=np.float64)
     name, mask = context.single(child) or (None, 0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from counted_work import calls
 
-from rulekit.cells.axis import axis_of, cells_of, cleaned, cuts_of
-from rulekit.cells.space import cell_space
+from rulekit.cells.axis import cells_of, cleaned, cuts_of
+from rulekit.cells.space import axis_of, cell_space
 from rulekit.conformance.random_graphs import random_graph, random_schema, random_threshold
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes

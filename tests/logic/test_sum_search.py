@@ -10,7 +10,7 @@ import pytest
 
 from rulekit.logic.exact_numbers import CellSum, add, number, table
 from rulekit.logic.forms import Forms
-from rulekit.logic.sum_search import separated
+from rulekit.logic.satisfying import separated
 
 
 def _at(value: CellSum, cells: tuple[int, ...]) -> Fraction:
@@ -35,7 +35,7 @@ def test_the_answer_is_that_of_every_cell(seed):
     second = add(first, table(axis, values))
     found = separated(Forms(sizes), first, second)
     differ = [c for c in product(*map(range, sizes)) if (_at(first, c) > 0) != (_at(second, c) > 0)]
-    assert found.equal == (not differ)
+    assert found.nowhere == (not differ)
     assert (found.cells in differ) if differ else found.cells is None
 
 
@@ -48,7 +48,7 @@ def test_many_columns_are_no_matter():
     second = add(first, table(7, [0.0, 0.0, 0.0, 2.0**-40]))
     assert separated(Forms(sizes), first, second).cells == (3,) * 40
     third = add(first, table(7, [0.0, 0.0, 2.0**-40, 0.0]))
-    assert separated(Forms(sizes), first, third).equal
+    assert separated(Forms(sizes), first, third).nowhere
 
 
 def test_sums_of_too_fine_a_grid_are_left_open():
@@ -57,4 +57,4 @@ def test_sums_of_too_fine_a_grid_are_left_open():
     for axis in range(5):
         first = add(first, table(axis, [0.0, 0.1 * (axis + 1), 1.0]))
     found = separated(Forms(sizes), first, add(first, table(0, [0.0, 0.0, 1e-17])))
-    assert (found.cells, found.equal) == (None, False)
+    assert (found.cells, found.nowhere) == (None, False)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.cells.axis import Axis
+from rulekit.cells.space import Axis
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.words import amount, name, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph

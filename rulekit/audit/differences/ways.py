@@ -17,8 +17,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Ints
 from rulekit.audit.differences.joint import Joint
 from rulekit.audit.rule_matching import rule_parts
-from rulekit.cells.axis import Axis
-from rulekit.cells.space import CellSpace
+from rulekit.cells.space import Axis, CellSpace
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column, readers

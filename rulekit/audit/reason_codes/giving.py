@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.audit.reason_codes.catalogue import ResolvedReason
-from rulekit.cells.axis import Axis
+from rulekit.cells.space import Axis
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.words import counted
 from rulekit.graph.leaves import readers

@@ -26,8 +26,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.cells.axis import Axis
-from rulekit.cells.space import CellSpace, cell_space
+from rulekit.cells.space import Axis, CellSpace, cell_space
 from rulekit.cells.words import words_apart
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.exactness import Span, span_of_sum, total

@@ -21,8 +21,8 @@ from rulekit_exporters.onnx.inputs import plan_of_form
 from rulekit_exporters.onnx.inspection.reader import inspect
 from rulekit_exporters.onnx.running import raw_feeds, runtime_session
 
-from rulekit.cells.axis import Axis, cleaned
-from rulekit.cells.space import cell_space
+from rulekit.cells.axis import cleaned
+from rulekit.cells.space import Axis, cell_space
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Column, Compare, IsTrue, Missing, Node

@@ -22,7 +22,8 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from rulekit.cells.axis import axis_of, inferred_feature
+from rulekit.cells.axis import inferred_feature
+from rulekit.cells.space import axis_of
 from rulekit.exactness import NO_SPAN, Span, span_of_term, total
 from rulekit.graph.leaves import leaf_of_codes
 from rulekit.graph.nodes import (
