@@ -10,12 +10,10 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.papers.ltu_trees import grow_tree
-from rulekit.learners.papers.ltu_units import UnitKind, fit_of
+from rulekit.learners.papers.ltu_trees import UnitKind, fit_of, grow_tree, random_orders
 from rulekit.learners.papers.madaline import SHAPES
 from rulekit.learners.papers.madaline_networks import FixedIncrement, Network, NetworkTraining, Rule, Winnow, train
-from rulekit.learners.papers.network_backprop import train_whole
-from rulekit.learners.papers.row_by_row import random_orders
+from rulekit.learners.papers.madaline_steps import train_whole
 from rulekit.synthetic import five_bits
 
 BITS = tuple(range(5, 55, 5))

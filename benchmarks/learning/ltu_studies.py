@@ -11,8 +11,7 @@ import numpy as np
 
 from benchmarks.learning.ltu_runs import Fit, Rows, Runs, network, own_rule, rows_of, runs, tree
 from rulekit.learners.ltu.trees import LTUTree
-from rulekit.learners.papers.ltu_trees import grow_tree
-from rulekit.learners.papers.ltu_units import KINDS, fit_of
+from rulekit.learners.papers.ltu_trees import KINDS, fit_of, grow_tree, random_orders
 from rulekit.learners.papers.madaline import SHAPES
 from rulekit.learners.papers.madaline_networks import (
     FixedIncrement,
@@ -23,7 +22,6 @@ from rulekit.learners.papers.madaline_networks import (
     best_of_several,
     train,
 )
-from rulekit.learners.papers.row_by_row import random_orders
 
 EPOCHS = 25
 

@@ -21,10 +21,9 @@ from benchmarks.learning.gated_noisy_dnf import GatedDNF, fit_gated_conjunctions
 from benchmarks.learning.noisy_dnf import NoisyDNF, fit_conjunctions
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
 from benchmarks.shared.sparse_rows import rows_of_words
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent
 from rulekit.learners.papers.noisy_or.gated_fit import GatedStrengths, fit_gated
-from rulekit.learners.papers.noisy_or.thresholds import best_cut
+from rulekit.learners.papers.noisy_or.learner import best_cut
 
 Array = npt.NDArray[Any]
 

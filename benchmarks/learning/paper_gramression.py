@@ -25,10 +25,9 @@ from benchmarks.shared.sections import add_options, markdown, picture, publish
 from rulekit import AdditiveRulesClassifier, GramressionClassifier, RulesClassifier
 from rulekit.graph.evaluation.structures import Structures, random_structures, unpacked
 from rulekit.graph.language.sentences import Sentence, negation, sentence
-from rulekit.learners.gramression.descent import Course, Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, Grammar, Language
-from rulekit.learners.gramression.search import Search
-from rulekit.learners.gramression.sparse import Counts
+from rulekit.learners.gramression.learner import Course, Descent, descend
+from rulekit.learners.gramression.search import Counts, Search
 from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.synthetic import structures
 

@@ -41,7 +41,7 @@ from benchmarks.shared.sections import markdown, publish
 from benchmarks.shared.sparse_rows import rows_of_words, with_absent_words
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
 from rulekit.learners.papers.noisy_or.em import expectation_maximisation
-from rulekit.learners.papers.noisy_or.thresholds import best_cut
+from rulekit.learners.papers.noisy_or.learner import best_cut
 
 Array = npt.NDArray[Any]
 

@@ -12,8 +12,7 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.shared.measuring import Watch, cost_of
 from benchmarks.shared.sparse_rows import rows_of_words
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.likelihood import Incidence
+from rulekit.learners.noisy_or.likelihood import Incidence, coordinate_descent
 from rulekit.learners.papers.noisy_or.em import expectation_maximisation
 
 Array = npt.NDArray[Any]

@@ -61,8 +61,8 @@ def unit(rows: int, count: int) -> dict[str, Any]:
 
 def one_unit(X: Floats, y: npt.NDArray[np.int64]) -> Floats:
     """The unit that splits the rows best, its bias last: looked for on 20,000 rows, then polished on all."""
+    from rulekit.learners.ltu.growing import best_unit, polished
     from rulekit.learners.ltu.loss import FitRows, TreeTraining
-    from rulekit.learners.ltu.moments import best_unit, polished
 
     rows, training = FitRows(X, y.astype(np.float64), np.ones(len(X))), TreeTraining(1e-4, steps=100, tolerance=1e-5)
     few = rows.sampled(20_000, np.random.default_rng(0))

@@ -38,7 +38,7 @@ def test_a_learner_lists_its_own_parameters_and_five_groups(word: str) -> None:
 
     assert set(listed) == set(learner.parameters) - grouped | set(learner.groups)
     assert [name for name, value in listed.items() if name in learner.groups and value is not None] == []
-    assert len(listed) <= 28
+    assert len(listed) <= 24
     by_name = learner(time_limit=60, types={"x": "numeric"})
     in_groups = learner(run=RunSettings(time_limit=60), reading={"types": {"x": "numeric"}})
     assert by_name.given_parameters() == in_groups.given_parameters() == clone(in_groups).given_parameters()

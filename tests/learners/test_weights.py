@@ -11,7 +11,7 @@ from quick_learners import SMALL
 
 from rulekit.errors import DataWarning, InputError
 from rulekit.learners.contract import find_estimator, learner_names
-from rulekit.learners.papers.row_by_row import shown_times
+from rulekit.learners.papers.ltu_trees import shown_times
 
 N = 60
 EVERY_SECOND = np.arange(N) % 2 == 0

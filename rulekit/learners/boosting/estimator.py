@@ -11,7 +11,7 @@ from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.boosting.learner import AdaBoostStumps
-from rulekit.learners.boosting.sums import Voting
+from rulekit.learners.boosting.stumps import Voting
 from rulekit.learners.contract import Frame
 from rulekit.learners.data.inputs import check_rows
 from rulekit.learners.models.giving_points import Pointed

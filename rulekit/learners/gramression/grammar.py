@@ -26,7 +26,6 @@ class Language:
 
     @cached_property
     def variables(self) -> list[str]:
-        """Names for variables that no object has."""
         return variables(self.objects)
 
     def atoms(self, *variables: str) -> Iterator[Sentence]:

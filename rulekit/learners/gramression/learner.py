@@ -1,11 +1,11 @@
-"""The learner gramression: sparse logistic regression over the features of a grammar."""
+"""The learner gramression: sparse logistic regression over the features of a grammar, and Algorithm 1 as printed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,24 +17,147 @@ from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Quest
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.gramression.atoms import Atoms
-from rulekit.learners.gramression.descent import Descent, descend
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
-from rulekit.learners.gramression.search import Chosen, Search
-from rulekit.learners.gramression.sparse import Counts, Fitted
-from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Vocabulary, literals_of
+from rulekit.learners.gramression.search import Chosen, Counts, Fitted, Search
+from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Atoms, Vocabulary, literals_of
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, SizeSettings, number, one_of, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.learners.sums_of_rows.histograms import exact_sum
+from rulekit.learners.sums_of_rows.kernels import compiled
 
-GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 _PRICES = (2.0, 0.5, 0.125)
 _ENOUGH = 2500.0
 """Held-out rows by which a price or a penalty is chosen."""
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
+
+
+class Descent(NamedTuple):
+    """The parameters of Algorithm 1.
+
+    n_steps: K. penalty: C, of the sum of absolute weights against the summed log loss. eta, decay: the learning rate is
+    eta * decay^(k / rows) at step k. threshold: t, the weight above which the rules are applied to a feature. at_once:
+    the rules are applied after each step, not after each pass. own_clock: a feature pays no penalty of the time before
+    it was found. squared: the L2 form, whose penalty is C |w|^2 / 2.
+    """
+
+    n_steps: int = 140_000
+    penalty: float = 8.0
+    eta: float = 1.0
+    decay: float = 0.8
+    threshold: float = 0.04
+    at_once: bool = False
+    own_clock: bool = False
+    squared: bool = False
+
+
+@dataclass(slots=True)
+class Course:
+    """The weights, the bias first, and after each pass the step, the log-likelihood, |w|_1 and the non-zero weights."""
+
+    weights: Floats
+    passes: list[tuple[int, float, float, int]] = field(default_factory=list)
+
+
+def descend(
+    vocabulary: Vocabulary,
+    labels: Floats,
+    row_weights: Floats,
+    settings: Descent,
+    seed: int,
+    over: Callable[[], bool] = lambda: False,
+) -> Course:
+    """The weights after K steps.
+
+    labels [n]: 0 or 1; a step on a row of weight 2 is twice as long. over: asked after each pass, whether to stop.
+    """
+    rng, n = np.random.default_rng(seed), len(labels)
+    columns = _with_bias(vocabulary)
+    m = columns.shape[1]
+    weights, paid, birth, fired = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m, dtype=bool)
+    fired[0] = True
+    course, step, due, order = Course(weights), 0, 0.0, np.arange(n)
+    while step < settings.n_steps:
+        if step % n == 0:
+            if step:
+                course.passes.append(_told(step, columns, labels, weights))
+                if over():
+                    break
+            rng.shuffle(order)
+        ripe = np.flatnonzero(~fired & (weights > settings.threshold))
+        if len(ripe) and (settings.at_once or step % n == 0):
+            for feature in ripe:
+                fired[feature] = True
+                vocabulary.grow(int(feature) - 1)
+            columns = _with_bias(vocabulary)
+            new = columns.shape[1] - len(weights)
+            weights, paid = np.append(weights, np.zeros(new)), np.append(paid, np.zeros(new))
+            birth, fired = np.append(birth, np.full(new, due)), np.append(fired, np.zeros(new, dtype=bool))
+        clock = birth if settings.own_clock else np.zeros(len(weights))
+        last = min(settings.n_steps, (step // n + 1) * n)
+        threshold = settings.threshold if settings.at_once else np.inf
+        rows, state = (columns, labels, row_weights, order), (weights, paid, clock, fired)
+        step, due = _steps(rows, state, step, last, due, threshold, settings)
+    course.weights = weights
+    course.passes.append(_told(step, columns, labels, weights))
+    return course
+
+
+def _with_bias(vocabulary: Vocabulary) -> Bools:
+    own = vocabulary.columns()
+    return np.ascontiguousarray(np.column_stack([np.ones(len(own), dtype=bool), own]))
+
+
+def _told(step: int, columns: Bools, labels: Floats, weights: Floats) -> tuple[int, float, float, int]:
+    scores = columns @ weights
+    likelihood = -float(np.logaddexp(0.0, np.where(labels == 1.0, -scores, scores)).sum())
+    return step, likelihood, float(np.abs(weights[1:]).sum()), int(np.count_nonzero(weights[1:]))
+
+
+@compiled
+def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any, settings: Any) -> Any:
+    """Steps until the last one, or until a weight that has not fired passes the threshold: the next step, the penalty.
+
+    `due` is u, what each weight may have paid so far, and `paid` is q, what it has paid.
+    """
+    columns, labels, row_weights, order = rows
+    weights, paid, clock, fired = state
+    n, m = columns.shape
+    penalty, eta, decay, squared = settings.penalty, settings.eta, settings.decay, settings.squared
+    while step < last:
+        row = order[step % n]
+        score = 0.0
+        for j in range(m):
+            if columns[row, j]:
+                score += weights[j]
+        rate = eta * decay ** (step / n)
+        due += rate * penalty / n
+        change = rate * row_weights[row] * (labels[row] - 1.0 / (1.0 + np.exp(-score)))
+        step += 1
+        ripe = False
+        for j in range(m):
+            if columns[row, j]:
+                weights[j] += change
+            if j == 0:
+                continue
+            if squared:
+                weights[j] -= rate * penalty / n * weights[j]
+            else:
+                before, owed = weights[j], due - clock[j]
+                if before > 0.0:
+                    weights[j] = max(0.0, before - (owed + paid[j]))
+                elif before < 0.0:
+                    weights[j] = min(0.0, before + (owed - paid[j]))
+                paid[j] += weights[j] - before
+            ripe = ripe or (weights[j] > threshold and not fired[j])
+        if ripe:
+            break
+    return step, due
+
+
+GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,18 +176,15 @@ class WeightedFeatures:
     bound: int = 0
 
     def scores(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums [n]."""
         rows, total = self.atoms.structures(codes, n_rows), np.full(n_rows, self.bias)
         for feature, weight in zip(self.features, self.weights, strict=True):
             total += weight * unpacked(rows.holds(feature), n_rows)
         return total
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose sum is above 0."""
         return np.asarray(self.scores(codes, n_rows) > 0.0)
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The sum, and 1 / (1 + exp(-sum)) as the probability."""
         nodes = [self.atoms.node(feature, frame.columns) for feature in self.features]
         total = Linear(list(zip(self.weights, nodes, strict=True)), self.bias)
         return Score(total, probability=Logistic(total), silent=not nodes and self.bias <= 0.0)
@@ -80,7 +200,12 @@ class GramressionSettings(SizeSettings):
         Allowed(lambda value: isinstance(value, Grammar) or value in ("auto", *GRAMMARS), _GRAMMAR_WORDS),
         "where features come from (auto: structures where columns are atoms, else tables)",
     )
-    solver: str = setting("search", one_of("search", "descent"), "search, or Algorithm 1 as printed")
+    solver: str = setting(
+        "search",
+        one_of("search", "descent", "descent-own", "descent-l2"),
+        "search, or Algorithm 1: descent: as printed; -own: a feature pays no penalty of the time before it; -l2: the "
+        "L2 form",
+    )
     price: float | None = setting(
         None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
     )
@@ -88,14 +213,12 @@ class GramressionSettings(SizeSettings):
     stopping: Any = setting(
         "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
     )
-    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights")
+    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights (L2: of half the squares)")
     n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
     eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
     decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
     least_weight: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
     rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
-    clock: str = setting("shared", one_of("shared", "own"), "descent: own: no penalty of the time before a feature")
-    norm: str = setting("l1", one_of("l1", "l2"), "descent: of the penalty")
 
 
 class Gramression(RuleLearner):
@@ -113,7 +236,6 @@ class Gramression(RuleLearner):
     offered_: Mapping[str, tuple[int, int, int]]
 
     def learn(self, question: Question) -> Learning:
-        """Sums of 1, 2, .. features: what is left of the best sum as its weakest features leave it."""
         return (yield from _sums(question))
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
@@ -141,7 +263,6 @@ class Folded:
 
     @classmethod
     def of(cls, question: Question) -> Folded:
-        """The rows of a question, and the vocabulary that its grammar begins with."""
         problem, settings = question.problem, question.settings
         atoms, n = Atoms.of(problem, settings.feature_length), len(problem.labels)
         known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
@@ -166,7 +287,7 @@ def _sums(question: Question) -> Learning:
     """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
     problem, settings = question.problem, question.settings
     folded = Folded.of(question)
-    if settings.solver == "descent":
+    if settings.solver != "search":
         yield from _descended(question, folded)
         return None
     search = Search(folded.vocabulary, folded.counts, question.watch.check)
@@ -226,8 +347,8 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     options = Descent(
         *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.least_weight),
         at_once=settings.rules == "step",
-        own_clock=settings.clock == "own",
-        squared=settings.norm == "l2",
+        own_clock=settings.solver == "descent-own",
+        squared=settings.solver == "descent-l2",
     )
     atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
     rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
@@ -242,7 +363,6 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
 
 
 def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
-    """A sum on a grid that leaves every sum exact."""
     vocabulary = folded.vocabulary
     weights, bias = weights_on_grid(found.fitted.weights, found.fitted.bias)
     formulas = tuple(vocabulary.formulas[each] for each in found.features)

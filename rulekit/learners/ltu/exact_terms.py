@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
 from rulekit.learners.data.binning import BinnedColumn
@@ -48,10 +48,32 @@ class UnitTerm:
     number: tuple[float, float, float, float] | None = None
 
     def node(self, columns: Sequence[BinnedColumn]) -> Node:
-        """The node whose value is weighed; columns: of the problem."""
         if self.number is None:
             return condition_node(columns[self.column], self.values > 0.0)
         return Column(columns[self.column].feature.name, *self.number)
+
+
+def sums_of(unit: Unit | RealUnit, codes: Codes | ComingRows, n_rows: int) -> Floats:
+    total = np.full(n_rows, unit.bias)
+    for term in unit.terms:
+        total += (term.weight * term.values)[codes[term.column]]
+    return total
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComingRows:
+    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
+
+    codes: Codes
+    n: int
+    which: Ints | None = None
+
+    def __getitem__(self, column: int) -> Ints:
+        own = self.codes[column]
+        return np.asarray(own if self.which is None else own[self.which])
+
+    def take(self, rows: Ints) -> ComingRows:
+        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +84,9 @@ class Unit:
     bias: float
 
     def sums(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums of rows [n]."""
-        total = np.full(n_rows, self.bias)
-        for term in self.terms:
-            total += (term.weight * term.values)[codes[term.column]]
-        return total
+        return sums_of(self, codes, n_rows)
 
     def node(self, columns: Sequence[BinnedColumn]) -> LinearThreshold:
-        """The unit as a node of the rule graph; columns: of the problem."""
         return LinearThreshold([(term.weight, term.node(columns)) for term in self.terms], self.bias)
 
     def fits(self, bits: int) -> bool:
@@ -98,7 +115,6 @@ class RealTerm:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest value of a cell that is not missing."""
         return (float(self.values[1]), float(self.values[-1])) if self.is_number else (0.0, 1.0)
 
     def step_at(self, places: int) -> float:
@@ -134,17 +150,14 @@ class RealUnit:
 
     @cached_property
     def n_conditions(self) -> int:
-        """How many of the terms, the first ones, are conditions."""
         return sum(not term.is_number for term in self.terms)
 
     @cached_property
     def weights(self) -> Floats:
-        """The weights of the terms [k]."""
         return np.array([term.weight for term in self.terms])
 
     @cached_property
     def spreads(self) -> Floats:
-        """The spreads of the terms [k]."""
         return np.array([term.spread for term in self.terms])
 
     @cached_property
@@ -166,7 +179,6 @@ class Seen:
 
     @classmethod
     def of(cls, inputs: Inputs, codes: Codes) -> Self:
-        """In the rows of codes."""
         conditions = [item for item in inputs.items if not item.is_number]
         said = {item.column for item in conditions if item.values[MISSING_CODE]}
         missing = {item.column for item in inputs.items if (codes[item.column] == MISSING_CODE).any()}
@@ -175,7 +187,6 @@ class Seen:
         return cls(frozenset(said | missing), first)
 
     def joined(self, other: Self) -> Self:
-        """What can be in these rows or in others."""
         return type(self)(self.missing | other.missing, self.first | other.first)
 
     def codes(self, column: int, n_codes: int) -> Bools:

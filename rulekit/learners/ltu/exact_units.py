@@ -17,13 +17,30 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.ltu.exact_terms import COARSEST, FINEST, RealTerm, RealUnit, Seen, Unit, UnitTerm, real_unit
+from rulekit.learners.ltu.exact_terms import (
+    COARSEST,
+    FINEST,
+    ComingRows,
+    RealTerm,
+    RealUnit,
+    Seen,
+    Unit,
+    UnitTerm,
+    real_unit,
+    sums_of,
+)
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree
 from rulekit.schema import MISSING_CODE
 
 _DOUBT = 16.0  # times what doubles tell apart
 MOST_CONDITIONS = 10
+_TURN = 0.125  # of the length of the weights
+_SMALL = 32  # largest whole numbers that are tried one by one, each with some lengths of the weights
+_OFFSETS = (0.0, -0.25, 0.25, 0.4)
+_MOST_BITS = 44
+_FURTHER = 8.0  # how much larger numbers are looked for, that sums may fit a single
+_NEAREST, _ADDED = 2048, 512
 
 
 def exact_units(
@@ -46,7 +63,7 @@ def exact_units(
         children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
         if children == (NONE, NONE):
             continue
-        fires = rows.sums(unit) >= 0.0
+        fires = sums_of(unit, rows, rows.n) >= 0.0
         for child, side in zip(children, (~fires, fires), strict=True):
             if child != NONE:
                 coming[child] = rows.take(np.flatnonzero(side))
@@ -54,7 +71,6 @@ def exact_units(
 
 
 def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
-    """A real unit as it decides; rows: those that come to it."""
     columns = {term.column for term in real.terms}
     if not columns:
         return Unit((), 1.0 if real.bias >= 0.0 else -1.0)
@@ -67,7 +83,6 @@ def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
 
 
 def _ordered(unit: Unit) -> Unit:
-    """The unit with the conditions of most weight first, those of one weight in the order of their columns."""
     conditions = [term for term in unit.terms if term.number is None]
     numbers = [term for term in unit.terms if term.number is not None]
     return Unit((*sorted(conditions, key=lambda term: (-term.weight, term.column)), *numbers), unit.bias)
@@ -149,7 +164,6 @@ def least_integers(points: Bools, holds: Bools, free: Bools) -> Ints | None:
 
 
 def _minimal(points: Bools) -> Bools:
-    """The points [m, k] with no other one below, each once."""
     bits = np.unique(points @ (1 << np.arange(points.shape[1])))
     below = (bits[:, None] & bits[None, :]) == bits[None, :]  # [i, j]: j lies below i, or is it
     kept = bits[below.sum(axis=1) == 1]
@@ -157,38 +171,6 @@ def _minimal(points: Bools) -> Bools:
 
 
 # Rounded weights and columns -------------------------------------------------------------------------------------
-
-_TURN = 0.125  # of the length of the weights
-_SMALL = 32  # largest whole numbers that are tried one by one, each with some lengths of the weights
-_OFFSETS = (0.0, -0.25, 0.25, 0.4)
-_MOST_BITS = 44
-_FURTHER = 8.0  # how much larger numbers are looked for, that sums may fit a single
-_NEAREST, _ADDED = 2048, 512
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComingRows:
-    """The rows that come to a unit: n of them, which have the numbers `which` among those of codes (None: all)."""
-
-    codes: Codes
-    n: int
-    which: Ints | None = None
-
-    def column(self, column: int) -> Ints:
-        """Their codes [n] in a column."""
-        own = self.codes[column]
-        return np.asarray(own if self.which is None else own[self.which])
-
-    def take(self, rows: Ints) -> ComingRows:
-        """Some of them, by their numbers."""
-        return ComingRows(self.codes, len(rows), rows if self.which is None else self.which[rows])
-
-    def sums(self, unit: Unit | RealUnit) -> Floats:
-        """The sums [n] of a unit."""
-        total = np.full(self.n, unit.bias)
-        for term in unit.terms:
-            total += (term.weight * term.values)[self.column(term.column)]
-        return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,9 +183,8 @@ class NearRows:
 
     @classmethod
     def of(cls, unit: RealUnit, rows: ComingRows, fires: Bools) -> NearRows:
-        """Of rows on which the unit fires as said [n]."""
-        held = [term.values[rows.column(term.column)] for term in unit.terms[: unit.n_conditions]]
-        numbers = [(term, rows.column(term.column)) for term in unit.terms[unit.n_conditions :]]
+        held = [term.values[rows[term.column]] for term in unit.terms[: unit.n_conditions]]
+        numbers = [(term, rows[term.column]) for term in unit.terms[unit.n_conditions :]]
         known = [(term, term.values[codes], codes == MISSING_CODE) for term, codes in numbers]
         return cls(fires, np.array(held).reshape(len(held), rows.n), known)
 
@@ -236,7 +217,7 @@ def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit |
     that a few rows do not make it another one. Sums fit the 24 bits of a single where they can, else the 53 of a
     double. None where no such grid parts the rows.
     """
-    margins = rows.sums(unit)
+    margins = sums_of(unit, rows, rows.n)
     if doubt > 0.0:
         kept = np.flatnonzero(np.abs(margins) > doubt)
         rows, margins = rows.take(kept), margins[kept]
@@ -252,7 +233,7 @@ def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit |
             terms = grid.terms(places)
             if not Unit(terms, 0.0).fits(DOUBLE_BITS if best is None else SINGLE_BITS):
                 break
-            sums = rows.sums(Unit(terms, 0.0))
+            sums = sums_of(Unit(terms, 0.0), rows, rows.n)
             low, high = gap(sums, fires)
             if low >= high:
                 close = np.unique(np.concatenate([close, *_crossing(sums, fires)]))
@@ -278,7 +259,6 @@ def nearest_unit(unit: RealUnit) -> Unit:
 
 
 def _grids(unit: RealUnit) -> Iterator[WeightGrid]:
-    """Weights to try, the shortest first."""
     small = [size + offset for size in range(1, _SMALL + 1) for offset in _OFFSETS]
     before = None
     for size in (*small, *(2.0**bits for bits in range(6, _MOST_BITS + 1))):
@@ -390,7 +370,6 @@ def gap(sums: Floats, fires: Bools) -> tuple[float, float]:
 
 
 def _crossing(sums: Floats, fires: Bools) -> tuple[Ints, Ints]:
-    """The rows whose sums are furthest on the other side."""
     low, high = gap(sums, fires)
     below, above = np.flatnonzero(fires & (sums <= low)), np.flatnonzero(~fires & (sums >= high))
     return _least(sums, below, _ADDED), _least(-sums, above, _ADDED)

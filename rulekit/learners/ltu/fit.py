@@ -1,19 +1,23 @@
-"""The default learner: candidates of several screens, the smallest good one and the best pruned and made sparse."""
+"""The tree of units that fits rows: candidates of several screens, the smallest good one, pruned and made sparse.
+
+A smaller tree may err a little more: within standard errors of the difference, which is far surer than either error, as
+trees alike err on the same rows. Among such trees the one is taken that, with the rows on which it errs, of those that
+were fitted too, is told in the fewest bits (Rissanen's least description length): of the weights that are left by
+chance alone, none is worth its description, and one without which some rows are wrong is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
-from rulekit.learners.ltu.candidates import RIDGES, FitOptions, Judges, TreeCandidate, best_of
-from rulekit.learners.ltu.chains import chains_of
-from rulekit.learners.ltu.growing import grown
-from rulekit.learners.ltu.loss import FitRows, TreeTraining, refined, softened
-from rulekit.learners.ltu.moments import ranked
+from rulekit.learners.ltu.growing import FitOptions, chains_of, grown, ranked
+from rulekit.learners.ltu.loss import RIDGES, FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.sizes.choice import Contest
 
@@ -27,9 +31,79 @@ _BEAT = 1.5
 """Standard errors by which a tree must err less on held-out rows than logistic regression."""
 _SAMPLE = 10_000
 """Rows that candidates are looked for on; what is chosen is fitted to all."""
-DEFAULT_OPTIONS = FitOptions()
 _FEWER_STEPS_ABOVE = 100_000
 """Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
+_SHARE, _FEW = 0.2, 30  # of the weights dropped in a round; of so few weights one is
+_HOPELESS = 4.0  # standard errors beyond what is allowed
+_TRIED = 4  # changes of a tree
+_MANY = 4.0  # rows that a distinct one stands for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """The rows to fit to, and those held out to choose by."""
+
+    fit: FitRows
+    held: FitRows
+
+    def judge(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
+        yes = self.held.yes(tree)
+        wrong = self.held.wrong(yes)
+        of_all = wrong + self.fit.wrong(self.fit.yes(tree))
+        length = description(tree, of_all, self.fit.total + self.held.total)
+        return TreeCandidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
+
+    def allowed(self, candidate: TreeCandidate, best: TreeCandidate, margin: float) -> bool:
+        """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
+        total = max(self.held.total, 1.0)
+        differ = float(self.held.weights @ (candidate.yes != best.yes)) / total
+        return Contest.of_decisions(candidate.error - best.error, differ, total).within(margin)
+
+    def chosen(self, candidates: Sequence[TreeCandidate], margin: float) -> TreeCandidate:
+        """The one of the shortest description of those that are allowed beside the best."""
+        best = best_of(candidates)
+        return min((c for c in candidates if self.allowed(c, best, margin)), key=lambda c: (c.length, *c.size, c.error))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeCandidate:
+    """A tree and how it was trained.
+
+    yes [n]: the held-out rows that it answers by yes; error: the share of them that it decides wrongly; wrong: how many
+    rows it decides wrongly, fitted ones too; length: of its description, in nats.
+    """
+
+    tree: LTUTree
+    training: TreeTraining
+    yes: Bools
+    error: float
+    wrong: float
+    length: float
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.tree.size, int(np.count_nonzero(self.tree.weights))
+
+
+def best_of(candidates: Iterable[TreeCandidate]) -> TreeCandidate:
+    return min(candidates, key=lambda c: (c.error, *c.size))
+
+
+def description(tree: LTUTree, wrong: float, total: float) -> float:
+    """Nats for the weights of a tree over its inputs, and for which of so many rows it decides wrongly.
+
+    A weight is said to the digits that so many rows tell apart: half the logarithm of their number.
+    """
+    d = tree.weights.shape[1]
+    live, weight = np.count_nonzero(tree.weights, axis=1), 0.5 * math.log(max(total, 2.0))
+    return _choice(total, wrong) + sum(_choice(d, int(k)) + weight * (int(k) + 1) for k in live)
+
+
+def _choice(n: float, k: float) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0.0) + 1)
+
+
+DEFAULT_OPTIONS = FitOptions()
 
 
 def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
@@ -56,13 +130,8 @@ def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
 
 
 def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
-    """Minus the log likelihood of each row [n]."""
     margins = tree.margins(rows.inputs)[:, 0]
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
-
-
-_SHARE, _FEW = 0.2, 30
-_HOPELESS = 4.0
 
 
 def sparser(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callable[[], None]) -> Iterator[LTUTree]:
@@ -87,9 +156,6 @@ def eliminated(candidate: TreeCandidate, judges: Judges, margin: float, check: C
         if not judges.allowed(path[-1], least, margin + _HOPELESS):
             break
     return judges.chosen(path, margin)
-
-
-_TRIED = 4
 
 
 def pruned(
@@ -150,7 +216,6 @@ class TreeSearch:
     linear: TreeCandidate | None = None
 
     def add(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
-        """Judge a tree over all inputs."""
         self.found.append(self.judges.judge(tree, training))
         return self.found[-1]
 
@@ -202,9 +267,6 @@ def fit_tree(
     return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
 
 
-_MANY = 4.0
-
-
 def _parted(rows: FitRows, rng: np.random.Generator) -> tuple[FitRows, FitRows]:
     """Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are."""
     held = np.minimum(np.floor(rows.weights / 4.0 + rng.random(len(rows.weights))), rows.weights)
@@ -218,12 +280,10 @@ def _single(rows: FitRows) -> FitRows:
 
 
 def _constant(rows: FitRows) -> LTUTree:
-    """A unit that says the same of all rows."""
     return LTUTree(Shape.chain(1), np.zeros((1, rows.inputs.shape[1])), np.array([1.0 if rows.share > 0.5 else -1.0]))
 
 
 def _screens(search: TreeSearch) -> Iterator[Ints]:
-    """The inputs that tell most, few first."""
     order = ranked(search.judges.fit)
     d = len(order)
     sizes = {size for size in _SCREENS if size < d}
@@ -234,7 +294,6 @@ def _screens(search: TreeSearch) -> Iterator[Ints]:
 
 
 def _find(search: TreeSearch, rng: np.random.Generator) -> None:
-    """Judge the candidates of all screens."""
     options, d = search.options, search.judges.fit.inputs.shape[1]
     screens = list(_screens(search))
     search.linear = linear(search.judges, search.check)
@@ -300,7 +359,6 @@ def _ladder(search: TreeSearch) -> list[TreeCandidate]:
 
 
 def _refitted(candidate: TreeCandidate, rows: FitRows) -> LTUTree:
-    """The tree of a candidate with its weights fitted to all rows."""
     mask = candidate.tree.weights != 0.0
     if not mask.any():
         return candidate.tree

@@ -24,6 +24,8 @@ from rulekit.learners.data.folds import fold_of_rows, mix, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
+_PARTS = 4
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitInput:
@@ -72,11 +74,9 @@ class Inputs:
 
     @cached_property
     def are_numbers(self) -> Bools:
-        """Which inputs [d] are numbers."""
         return np.array([item.is_number for item in self.items], dtype=bool)
 
     def standardised(self, codes: Codes, n_rows: int) -> Floats:
-        """The inputs of rows [n, d], shifted and scaled."""
         found = np.empty((n_rows, len(self)))
         for k, item in enumerate(self.items):
             found[:, k] = ((item.values - self.means[k]) / self.scales[k])[codes[item.column]]
@@ -117,9 +117,6 @@ def _inputs_of(column: BinnedColumn, counts: Floats, cut: bool) -> list[tuple[Fl
     return [(values, True) for values in numbers] + [(holds.astype(np.float64), False) for holds in conditions]
 
 
-_PARTS = 4
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRows:
     """Distinct rows: inputs [n, d] standardised, labels [n] of 0 and 1, weights [n], and in which of four parts [n].
@@ -144,7 +141,6 @@ class DistinctRows:
 
     @classmethod
     def of(cls, question: Question, inputs: Inputs) -> DistinctRows:
-        """The rows of a question."""
         problem = question.problem
         parts = fold_of_rows(problem, _PARTS, question.groups, question.seed)
         problem, parts = merged(problem, parts, question.seed)

@@ -13,8 +13,8 @@ from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.ltu.candidates import FitOptions, description
-from rulekit.learners.ltu.fit import FitResult, fit_tree
+from rulekit.learners.ltu.fit import FitResult, description, fit_tree
+from rulekit.learners.ltu.growing import FitOptions
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.models import candidate_of, compare_units
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
@@ -62,13 +62,11 @@ class UnitLearner(RuleLearner):
     abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
 
     def _inputs_of(self, problem: Problem, settings: Any) -> Inputs:
-        """What its units add up."""
         return Inputs.of(problem)
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with the inputs of their units."""
         plan = self._inputs_of(problem, questions[0].settings)
         return [replace(question, plan=plan) for question in questions]
 
@@ -91,7 +89,6 @@ class LTUTrees(UnitLearner):
     size_parameter = "max_nodes"
 
     def learn(self, question: Question) -> Learning:
-        """The trees of 1, 2, ... units, each with its held-out error and the error of that."""
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):
             return None

@@ -1,25 +1,202 @@
-"""The rows that trees are fitted to, the bounded loss of many trees of one shape, and trees fitted by it.
+"""The bounded loss of many trees of one shape, its least by L-BFGS of many problems at once, and trees fitted by it.
 
 A unit passes a row on to its right child with probability sigmoid(z), z its margin, and so a tree says yes to a row
 with the sum over its gates of the products of the probabilities on the way. The loss is the mean of (that - label)^2
 and half a ridge of the weights, biases left free. All trees go through a block of rows together: one product of
 matrices.
+
+In L-BFGS each problem goes its own way, and one call evaluates all that are not finished. Steps meet the conditions of
+Armijo and of curvature (weak Wolfe), found by halving and doubling. The direction is that of the compact form (Byrd,
+Nocedal & Schnabel, 1994, equation 3.1), which takes a few products of small matrices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.ltu.lbfgs import Numbers, minimise
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 
+Numbers = npt.NDArray[np.floating]
+Function = Callable[[Numbers, Ints], tuple[Floats, Numbers]]
+"""Losses [b] and gradients [b, P] of points [b, P] of the problems of these numbers [b]."""
+
+_HISTORY = 8
+_ARMIJO, _CURVATURE = 1e-4, 0.9
+_MOST_TRIALS = 12
+_AGES = np.arange(_HISTORY)
+_NOT_OLDER = np.array([(_AGES[:, None] - k - 1) % _HISTORY <= (_AGES - k - 1) % _HISTORY for k in range(_HISTORY)])
+"""By the newest place k: which pairs of places [h, h] are in the order in which they were written."""
 _BLOCK_NUMBERS = 1 << 16
 _LEAST = 1e-6
+_FEW = 64
+RIDGES = (1e-3, 1e-4)
+"""Those that are tried for trees."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pairs:
+    """The last steps and changes of the gradient of b problems [b, h, P], zeros where there are none.
+
+    across [b, h, h]: products of steps and changes; among [b, h, h]: of changes; newest: the place last written.
+    """
+
+    steps: Numbers
+    changes: Numbers
+    across: Floats
+    among: Floats
+    newest: int = 0
+
+    @classmethod
+    def none(cls, b: int, size: int, dtype: npt.DTypeLike) -> _Pairs:
+        vectors, products = (b, _HISTORY, size), (b, _HISTORY, _HISTORY)
+        return cls(np.zeros(vectors, dtype), np.zeros(vectors, dtype), np.zeros(products), np.zeros(products))
+
+    def keep(self, which: Bools) -> None:
+        self.steps, self.changes = self.steps[which], self.changes[which]
+        self.across, self.among = self.across[which], self.among[which]
+
+    def add(self, step: Numbers, change: Numbers) -> None:
+        """A pair of each problem [b, P], which takes the place of the oldest; one of zeros where nothing is learned."""
+        k = self.newest = (self.newest + 1) % _HISTORY
+        self.steps[:, k], self.changes[:, k] = step, change
+        of_changes = self.changes @ np.stack([step, change], axis=2)
+        self.across[:, k, :] = of_changes[:, :, 0]
+        self.across[:, :, k] = (self.steps @ change[:, :, None])[:, :, 0]
+        self.among[:, k, :] = self.among[:, :, k] = of_changes[:, :, 1]
+
+    def direction(self, gradient: Numbers) -> Numbers:
+        """Where to go [b, P]: against the gradient times the inverse of what is known of the second derivatives."""
+        ahead = (self.steps @ gradient[:, :, None])[:, :, 0].astype(np.float64)
+        behind = (self.changes @ gradient[:, :, None])[:, :, 0].astype(np.float64)
+        curvatures = np.einsum("bkk->bk", self.across)
+        some = curvatures > 0.0
+        upper = np.where(_NOT_OLDER[self.newest], self.across, 0.0)
+        np.einsum("bkk->bk", upper)[:] = np.where(some, curvatures, 1.0)
+        own, square = curvatures[:, self.newest], self.among[:, self.newest, self.newest]
+        scale = np.divide(own, square, out=np.ones(len(own)), where=square > 0.0)
+        shares = np.linalg.solve(upper, ahead[:, :, None])
+        middle = curvatures[:, :, None] * shares + scale[:, None, None] * (self.among @ shares - behind[:, :, None])
+        of_steps = np.linalg.solve(upper.swapaxes(1, 2), middle)[:, None, :, 0].astype(gradient.dtype)
+        of_changes = (scale[:, None] * shares[:, :, 0])[:, None, :].astype(gradient.dtype)
+        found = scale[:, None].astype(gradient.dtype) * gradient
+        found += (of_steps @ self.steps)[:, 0]
+        found -= (of_changes @ self.changes)[:, 0]
+        return np.asarray(-found)
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """Problems that are not finished: number [b], point, gradient, direction [b, P], loss, slope, step and its bounds.
+
+    trials: of the step so far; taken: steps so far.
+    """
+
+    number: Ints
+    point: Numbers
+    loss: Floats
+    gradient: Numbers
+    direction: Numbers
+    slope: Floats
+    step: Floats
+    low: Floats
+    high: Floats
+    trials: Ints
+    taken: Ints
+    pairs: _Pairs
+
+    def keep(self, which: Bools) -> None:
+        self.pairs.keep(which)
+        for own in fields(self)[:-1]:
+            setattr(self, own.name, getattr(self, own.name)[which])
+
+
+def minimise(
+    function: Function, start: Numbers, most_steps: int, tolerance: float, check: Callable[[], None] = lambda: None
+) -> tuple[Numbers, Floats]:
+    """Points [B, P] of small loss and their losses [B], from start [B, P] in at most so many steps each.
+
+    A problem is finished when a step lowers its loss by less than `tolerance` times the loss. check: called at every
+    evaluation, may raise.
+    """
+    state = _begun(function, start)
+    points, losses = start.copy(), state.loss.copy()
+    while len(state.number):
+        check()
+        trial = state.point + state.step[:, None].astype(start.dtype) * state.direction
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too long is halved
+            loss, gradient = function(trial, state.number)
+        slope = _dots(gradient, state.direction)
+        low_enough = loss <= state.loss + _ARMIJO * state.step * state.slope
+        given_up = state.trials >= _MOST_TRIALS
+        accepted = low_enough & ((slope >= _CURVATURE * state.slope) | given_up)
+        finished = given_up & ~low_enough
+        if not accepted.all():
+            _change_step(state, low_enough)
+        if accepted.any():
+            finished |= _accept(state, accepted, trial, loss, gradient, tolerance) | (state.taken >= most_steps)
+        if finished.any():
+            done = state.number[finished]
+            points[done], losses[done] = state.point[finished], state.loss[finished]
+            state.keep(~finished)
+    return points, losses
+
+
+def _dots(a: Numbers, b: Numbers) -> Floats:
+    return np.asarray((a * b).sum(axis=1, dtype=np.float64))
+
+
+def _begun(function: Function, start: Numbers) -> _State:
+    b, size = start.shape
+    loss, gradient = function(start, np.arange(b))
+    square = _dots(gradient, gradient)
+    return _State(
+        number=np.arange(b),
+        point=start.copy(),
+        loss=loss,
+        gradient=gradient,
+        direction=-gradient,
+        slope=-square,
+        step=1.0 / np.maximum(np.sqrt(square), 1e-12),
+        low=np.zeros(b),
+        high=np.full(b, np.inf),
+        trials=np.zeros(b, dtype=np.int64),
+        taken=np.zeros(b, dtype=np.int64),
+        pairs=_Pairs.none(b, size, start.dtype),
+    )
+
+
+def _change_step(state: _State, low_enough: Bools) -> None:
+    state.high = np.where(low_enough, state.high, state.step)
+    state.low = np.where(low_enough, state.step, state.low)
+    with np.errstate(invalid="ignore"):
+        state.step = np.where(np.isfinite(state.high), 0.5 * (state.low + state.high), 2.0 * state.step)
+    state.trials = state.trials + 1
+
+
+def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float) -> Bools:
+    """Go on from the trial points that are accepted; the problems [b] that are finished with that."""
+    step, change = trial - state.point, gradient - state.gradient
+    useful = accepted & (_dots(step, change) > 1e-10 * np.sqrt(_dots(change, change) * _dots(step, step)))
+    step[~useful], change[~useful] = 0.0, 0.0
+    state.pairs.add(step, change)
+    finished = accepted & (state.loss - loss <= tolerance * np.abs(loss))
+    state.point[accepted], state.loss[accepted] = trial[accepted], loss[accepted]
+    state.gradient[accepted] = gradient[accepted]
+    direction = state.pairs.direction(state.gradient)
+    slope = _dots(direction, state.gradient)
+    uphill = ~((slope < 0.0) & np.isfinite(slope))
+    direction[uphill] = -state.gradient[uphill]
+    slope[uphill] = -_dots(direction[uphill], direction[uphill])
+    state.direction[accepted], state.slope[accepted] = direction[accepted], slope[accepted]
+    state.step[accepted], state.low[accepted], state.high[accepted] = 1.0, 0.0, np.inf
+    state.trials[accepted] = 0
+    state.taken += accepted
+    return finished | (accepted & (state.slope > -1e-14))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +209,6 @@ class FitRows:
 
     @property
     def total(self) -> float:
-        """How many rows there are."""
         return float(self.weights.sum())
 
     @property
@@ -42,25 +218,18 @@ class FitRows:
         return float(self.weights @ self.targets) / total if total else 0.5
 
     def at(self, rows: Bools | Ints) -> FitRows:
-        """Some of the rows."""
         return FitRows(self.inputs[rows], self.targets[rows], self.weights[rows])
 
     def sampled(self, most: int, rng: np.random.Generator) -> FitRows:
-        """At most so many of the rows, in their order."""
         n = len(self.targets)
         return self if n <= most else self.at(np.sort(rng.choice(n, most, replace=False)))
 
     def of(self, inputs: Ints) -> FitRows:
-        """The rows with some of their inputs, by number."""
         return replace(self, inputs=self.inputs[:, inputs])
 
-    def wrong(self, yes: Bools) -> float:
-        """How many rows are decided wrongly; yes [n]: which are decided by yes."""
+    def wrong(self, yes: Bools | bool) -> float:
+        """How many rows are decided wrongly; yes [n]: which are decided by yes, or whether all are."""
         return float(self.weights @ np.where(yes, 1.0 - self.targets, self.targets))
-
-    def wrong_if(self, yes: bool) -> float:
-        """How many rows are decided wrongly where all get one answer."""
-        return float(self.weights @ (1.0 - self.targets if yes else self.targets))
 
     def fires(self, weights: Floats, biases: Floats) -> Bools:
         """Which units fire on which rows [n, m]; weights [m, d], biases [m]. Inputs of no weight are not looked at."""
@@ -71,7 +240,6 @@ class FitRows:
         return np.asarray(inputs @ own.T.astype(dtype) + biases.astype(dtype) >= 0)
 
     def yes(self, tree: LTUTree) -> Bools:
-        """Which rows [n] a tree answers by yes."""
         return tree.shape.decides(self.fires(tree.weights, tree.biases))
 
     def without_idle(self, tree: LTUTree) -> LTUTree:
@@ -92,7 +260,6 @@ class FitRows:
         return FitRows(self.inputs[first], yes / weights, weights)
 
 
-_FEW = 64
 _ODD, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
@@ -195,7 +362,6 @@ class TreeLoss:
         return losses, fires
 
     def _outer(self, says: Numbers, wanted: Numbers, shares: Numbers) -> tuple[Floats, Numbers]:
-        """Losses [b] and their slopes by what the trees say [b, n]."""
         if self.logistic:
             sure = np.clip(says, _LEAST, 1 - _LEAST)
             terms = wanted * np.log(sure) + (1 - wanted) * np.log1p(-sure)
@@ -216,7 +382,6 @@ class TreeTraining:
 
 
 def tree_of(point: Numbers, shape: Shape) -> LTUTree:
-    """The tree of a shape with these numbers."""
     units = np.asarray(point, dtype=np.float64).reshape(shape.size, -1)
     return LTUTree(shape, units[:, :-1].copy(), units[:, -1].copy())
 

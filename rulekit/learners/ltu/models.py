@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Candidate, Frame, Question, Score
 from rulekit.learners.data.binning import BinnedColumn
@@ -30,6 +30,8 @@ from rulekit.simplification.sums import dead_terms, join_terms, threshold_logic
 
 Writing = Callable[[Shape, Sequence[Node]], Node]
 """How a tree is written as a Boolean rule over the nodes of its units [m]."""
+_GRID = 2.0**-10
+_BITS, _STEPS = 5, 50
 
 
 def nested(shape: Shape, units: Sequence[Node]) -> Node:
@@ -60,9 +62,6 @@ def unit_node(unit: Unit, columns: Sequence[BinnedColumn], schema: Schema) -> No
     return node
 
 
-_GRID = 2.0**-10
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitTree:
     """Says yes where the tree of units does.
@@ -84,7 +83,6 @@ class UnitTree:
 
     @classmethod
     def of(cls, shape: Shape, units: Sequence[Unit], problem: Problem, written: Writing = nested) -> UnitTree:
-        """The tree with the shares of the rows of a problem."""
         n = len(problem.labels)
         at, answers = shape.ends(fires_of(units, problem.codes, n))
         weights = problem.weights * problem.weight_unit
@@ -98,11 +96,9 @@ class UnitTree:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return len(self.units)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         found = np.empty(n_rows, dtype=bool)
         for rows, part in codes.parts(n_rows):
             n = rows.stop - rows.start
@@ -135,29 +131,27 @@ class UnitTree:
             return Score(rule, rule, silent=silent, precedence=self.precedence)
         paths = [*zip(self.shape.gates, self.yes, strict=True), *zip(self.shape.contrary_gates, self.no, strict=True)]
         if self.compared is not None:
-            terms = [(float(_odds(np.array([share]))[0]), _path(gate.tolist(), nodes)) for gate, share in paths]
+            terms = [(float(_odds(np.array([share]))[0]), path_node(gate, nodes)) for gate, share in paths]
             total = Linear(terms, 0.0)
             return Score(total, probability=Logistic(total))
         bits = [
-            Hidden(f"{prefix}{k}", _path(gate.tolist(), nodes), strength_of(short_probability(float(share))))
+            Hidden(f"{prefix}{k}", path_node(gate, nodes), strength_of(short_probability(float(share))))
             for k, (gate, share) in enumerate(paths, start=1)
         ]
         return Score(Or(bits), rule, silent=silent, sided=frame.kind != "ranked", precedence=self.precedence)
 
 
 def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
-    """Which units fire on which rows [n, m]."""
     return np.stack([unit.sums(codes, n_rows) >= 0.0 for unit in units], axis=1)
 
 
 def _odds(shares: Floats) -> Floats:
-    """The logarithms of the odds of shares [n], on a grid."""
     return np.asarray(np.rint((np.log(shares) - np.log1p(-shares)) / _GRID) * _GRID)
 
 
-def _path(gate: Sequence[int], nodes: Sequence[Node]) -> Node:
-    """The conjunction of what a path asks of units."""
-    parts = [node if sign > 0 else Not(node) for sign, node in zip(gate, nodes, strict=True) if sign]
+def path_node(gate: Ints, nodes: Sequence[Node]) -> Node:
+    """The conjunction of what a path asks of units; gate [m]: 1 of a unit that must fire, -1 of one that must not."""
+    parts = [node if sign > 0 else Not(node) for sign, node in zip(gate.tolist(), nodes, strict=True) if sign]
     return parts[0] if len(parts) == 1 else And(parts)
 
 
@@ -185,8 +179,6 @@ def candidate_of(
 
 
 # Several classes --------------------------------------------------------------------------------------------------
-
-_BITS, _STEPS = 5, 50
 
 
 def compare_units(runs: Sequence[Run]) -> None:

@@ -9,7 +9,7 @@ itself (section 4, Figures 1 to 4). The paper has one for each unit "without two
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,7 +51,6 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return len(self.left)
 
     @cached_property
@@ -75,7 +74,6 @@ class Shape:
 
     @property
     def depth(self) -> int:
-        """The most units that a row comes to."""
         return int(np.abs(self.ways).sum(axis=1).max()) + 1
 
     @cached_property
@@ -91,16 +89,12 @@ class Shape:
     @cached_property
     def gates(self) -> Ints:
         """The conjunctions [len(yes), m] of the network: 1 where a unit must fire, -1 where it must not."""
-        found = self.ways[self.yes].copy()
-        found[np.arange(len(self.yes)), self.yes] = 1
-        return found
+        return self.ways[self.yes] + np.eye(self.size, dtype=np.int64)[self.yes]
 
     @cached_property
     def contrary_gates(self) -> Ints:
         """The same of the rows that are answered by no [len(no), m]."""
-        found = self.ways[self.no].copy()
-        found[np.arange(len(self.no)), self.no] = -1
-        return found
+        return self.ways[self.no] - np.eye(self.size, dtype=np.int64)[self.no]
 
     def ends(self, fires: Bools) -> tuple[Ints, Bools]:
         """Where rows are answered and by what [n]; fires [n, m]: which units fire on which rows."""
@@ -116,11 +110,9 @@ class Shape:
         return at, yes
 
     def decides(self, fires: Bools) -> Bools:
-        """The rows [n] that are answered by yes; fires [n, m]."""
         return self.ends(fires)[1]
 
     def without(self, child: int) -> tuple[Shape, Ints]:
-        """The shape without a unit and all below it, and the units [k] that are left."""
         gone = self.ways[:, child] != 0
         gone[child] = True
         return self._of_kept(np.flatnonzero(~gone), {child: NONE})
@@ -165,24 +157,19 @@ class LTUTree:
 
     @property
     def size(self) -> int:
-        """The number of units."""
         return self.shape.size
 
     @property
     def live(self) -> Ints:
-        """The inputs that some unit gives a weight."""
         return np.flatnonzero(self.weights.any(axis=0))
 
     def margins(self, inputs: Floats) -> Floats:
-        """The sums [n, m] of rows of inputs [n, d]."""
         return np.asarray(inputs @ self.weights.T + self.biases)
 
     def decides(self, inputs: Floats) -> Bools:
-        """The rows [n] that are answered by yes."""
         return self.shape.decides(self.margins(inputs) >= 0.0)
 
     def kept(self, shape: Shape, units: Ints) -> LTUTree:
-        """The tree of another shape with some of the units."""
         return LTUTree(shape, self.weights[units], self.biases[units])
 
     def without_idle(self, inputs: Floats) -> LTUTree:
@@ -208,3 +195,32 @@ class LTUTree:
         weights = np.zeros((self.size, n_inputs))
         weights[:, inputs] = self.weights
         return replace(self, weights=weights)
+
+
+@dataclass(slots=True, eq=False)
+class GrowingTree:
+    """A tree that is being grown: its units, weights [d] and the bias behind them, and their children."""
+
+    units: list[Floats] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, tree: LTUTree) -> GrowingTree:
+        units = np.hstack([tree.weights, tree.biases[:, None]])
+        return cls(list(units), tree.shape.left.tolist(), tree.shape.right.tolist())
+
+    @property
+    def tree(self) -> LTUTree:
+        found = np.array(self.units)
+        return LTUTree(Shape.of(self.left, self.right), found[:, :-1], found[:, -1])
+
+    def add(self, unit: Floats, parent: int, right: bool) -> int:
+        """A unit at the right or the left of its parent, NONE for the root; its number."""
+        number = len(self.units)
+        self.units.append(unit)
+        self.left.append(NONE)
+        self.right.append(NONE)
+        if parent != NONE:
+            (self.right if right else self.left)[parent] = number
+        return number

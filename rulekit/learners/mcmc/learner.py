@@ -1,24 +1,262 @@
-"""MCMCClassifier: of the rule sets of each size that a Metropolis-Hastings walk meets, the most probable one."""
+"""MCMCClassifier: of the rule sets of each size that a Metropolis-Hastings walk meets, the most probable one.
+
+A walk adds, drops or replaces a literal or a clause, or changes a strength. Each of these moves is a kernel of its own
+with its own ratio log(q(back) / q(there)), so that each leaves the posterior as it is, and so does a walk that draws
+one of them at every step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from rulekit.graph.nodes import Node
+import numpy as np
+
+from rulekit.arrays import Bools, Floats
+from rulekit.graph.nodes import TRUE, Hidden, Node, Or
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Ability, Candidate, Learning, Question
+from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem, with_fixed
-from rulekit.learners.mcmc.posterior import WalkedRules
-from rulekit.learners.mcmc.sampled import Sampled, walks_of
+from rulekit.learners.mcmc.posterior import GRID, Clauses, Literals, Posterior, RowBits, WalkedRules
+from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
+from rulekit.numbers import short_probability, strength_of
+from rulekit.sampling import Below, Chain, Drawn, along, kept
 from rulekit.schema import Schema
 
+_LONGEST = 3
+"""Literals of a clause that is drawn as a whole."""
+_WAYS = (-20, -5, -1, 1, 5, 20)
+_TOGETHER = 500
+"""Steps of a walk before the next one has its turn."""
+_FLAT, _FEW = 0.3, 500.0
+"""The least power of a walk beside another one: this, or that of which so many rows are left."""
 _WALKING = 0.9
 """The share of a limit of time after which the walks end, so that their rule sets can be taken."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleMoves:
+    """What is drawn at a step.
+
+    siblings: by literal those of its column; grid: how many strengths there are; known: clauses that are drawn half
+    the time where a whole clause is, since chance alone hardly finds them.
+    """
+
+    siblings: tuple[tuple[int, ...], ...]
+    grid: int = 1
+    known: Clauses = ()
+
+    def __call__(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        """One of the moves, each as often; None where there is nothing to move."""
+        kinds = KINDS if self.grid > 1 else KINDS[:-1]
+        return kinds[below(len(kinds))](self, state, below)
+
+    def literal(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        n, m, size = len(state.parts), len(self.siblings), state.size
+        if below(2):
+            place = below(n + 1)
+            clause = {*(state.parts[place][0] if place < n else ()), below(m)}
+            return self._with(state, place, clause, math.log((n + 1) * m / (size + 1)), below)
+        if not size:
+            return None
+        place, _, left = _without_one(state, below)
+        return self._with(state, place, left, math.log(size / ((n + bool(left)) * m)), below)
+
+    def other_literal(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        """Put another literal in the place of one, half the time of the same column."""
+        if not state.parts:
+            return None
+        place, old, left = _without_one(state, below)
+        near = self.siblings[old]
+        new = near[below(len(near))] if below(2) else below(len(self.siblings))
+        return None if new in left else self._with(state, place, {*left, new}, 0.0, below)
+
+    def clause(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        n = len(state.parts)
+        if below(2):
+            clause = self._drawn(below)
+            return self._with(state, n, clause, -self._chance(clause) - math.log(n + 1), below)
+        if not n:
+            return None
+        place = below(n)
+        return self._with(state, place, (), self._chance(state.parts[place][0]) + math.log(n), below)
+
+    def other_clause(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        if not state.parts:
+            return None
+        place, clause = below(len(state.parts)), self._drawn(below)
+        return self._with(state, place, clause, self._chance(state.parts[place][0]) - self._chance(clause), below)
+
+    def strength(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        levels = [*(level for _, level in state.parts), state.leak]
+        place = below(len(levels))
+        levels[place] += _WAYS[below(len(_WAYS))]
+        if not 0 <= levels[place] < self.grid:
+            return None
+        return WalkedRules(tuple(zip(state.clauses, levels[:-1], strict=True)), levels[-1]), 0.0
+
+    def _with(
+        self, state: WalkedRules, place: int, literals: Collection[int], ratio: float, below: Below
+    ) -> Drawn[WalkedRules]:
+        """The rule set with a clause in the place of another, one more, or, of no literals, one less.
+
+        None where the clause stands there already. A new clause draws its strength.
+        """
+        clause, parts = tuple(sorted(literals)), list(state.parts)
+        if any(clause == other for other, _ in parts):
+            return None
+        if place == len(parts):
+            parts.append((clause, below(self.grid)))
+        elif clause:
+            parts[place] = clause, parts[place][1]
+        else:
+            del parts[place]
+        ratio += (len(parts) - len(state.parts)) * math.log(self.grid)
+        return WalkedRules(tuple(sorted(parts)), state.leak), ratio
+
+    def _drawn(self, below: Below) -> Collection[int]:
+        """A known clause, or one of 1 to 3 literals, each number of them as often."""
+        if self.known and below(2):
+            return self.known[below(len(self.known))]
+        left = list(range(len(self.siblings)))
+        return [left.pop(below(len(left))) for _ in range(1 + below(min(_LONGEST, len(left))))]
+
+    def _chance(self, literals: Collection[int]) -> float:
+        """The log of the probability of drawing a clause."""
+        m, size = len(self.siblings), len(literals)
+        chance = 1.0 / (min(_LONGEST, m) * math.comb(m, size)) if size <= _LONGEST else 0.0
+        if self.known:
+            chance = (chance + (tuple(sorted(literals)) in self.known) / len(self.known)) / 2.0
+        return math.log(chance) if chance > 0.0 else -math.inf
+
+
+def _without_one(state: WalkedRules, below: Below) -> tuple[int, int, list[int]]:
+    """One of all literals: the place of its clause, the literal, and what is left of the clause."""
+    every = [(place, literal) for place, (clause, _) in enumerate(state.parts) for literal in clause]
+    place, literal = every[below(len(every))]
+    return place, literal, [other for other in state.parts[place][0] if other != literal]
+
+
+KINDS: tuple[Callable[[RuleMoves, WalkedRules, Below], Drawn[WalkedRules]], ...] = (
+    *(RuleMoves.literal, RuleMoves.other_literal) * 2,
+    *(RuleMoves.clause, RuleMoves.other_clause),
+    RuleMoves.strength,
+)
+
+
+Part = TypeVar("Part", tuple[int, ...], int, Clauses)
+Kind = TypeVar("Kind")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyRules:
+    """Each group of clauses of which one holds makes a yes with its strength, and so does the leak."""
+
+    groups: tuple[tuple[Clause, ...], ...]
+    strengths: tuple[float, ...]
+    leak: float
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        stays = np.full(n_rows, 1.0 - self.leak)
+        for clauses, strength in zip(self.groups, self.strengths, strict=True):
+            stays[covered_by_some(clauses, codes, n_rows)] *= 1.0 - strength
+        return np.asarray(stays < 0.5)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """A hidden bit for each group, and one for the leak; of one group its rule decides where it can."""
+        causes = [rule_of(clauses, frame.columns) for clauses in self.groups]
+        named = enumerate(zip([*causes, TRUE], [*self.strengths, self.leak], strict=True), start=1)
+        bits = [Hidden(f"{prefix}{k}", cause, strength_of(strength)) for k, (cause, strength) in named]
+        alone = len(causes) == 1 and self.leak <= 0.5 < 1.0 - (1.0 - self.leak) * (1.0 - self.strengths[0])
+        return Score(Or(bits), causes[0] if alone else None, largest=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Walks of one question, and the log probability that they walk by."""
+
+    posterior: Posterior
+    chains: tuple[Chain[WalkedRules], ...]
+
+    def walk(self, steps: int, tell: Callable[[float], object]) -> None:
+        """Walk on; tell: is called with the share that is done, and ends the walks where it returns true."""
+        for done in range(0, steps, _TOGETHER):
+            if done and tell(done / steps):
+                return
+            for chain in self.chains:
+                chain.walk(min(_TOGETHER, steps - done))
+
+    def trace(self) -> Floats:
+        places = zip(self.chains, kept(self.chains), strict=True)
+        return np.stack([np.array(chain.scores)[own] for chain, own in places])
+
+    def along(self, function: Callable[[WalkedRules], float]) -> Floats:
+        """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
+        return along(self.chains, function)
+
+    def parts(self, of: Callable[[WalkedRules], Collection[Part]], most: int) -> list[tuple[Part, list[float]]]:
+        """The most probable parts of rule sets, with the share of the steps of each walk in which they stand."""
+        counts = [Counter[Part]() for _ in self.chains]
+        for chain, places, own in zip(self.chains, kept(self.chains), counts, strict=True):
+            for state, count in zip(chain.visited, np.bincount(places).tolist(), strict=False):
+                for part in of(state):
+                    own[part] += count
+        every = sum(counts, Counter[Part]())
+        found = sorted(every, key=lambda part: (-every[part], part))[:most]
+        steps = len(kept(self.chains)[0])
+        return [(part, [own[part] / steps for own in counts]) for part in found]
+
+    def best(self, of: Callable[[WalkedRules], Kind]) -> dict[Kind, tuple[float, WalkedRules]]:
+        """The most probable state of each kind behind its log probability; of: says which kind a state is."""
+        best: dict[Kind, tuple[float, WalkedRules]] = {}
+        for chain in self.chains:
+            for found in zip(chain.scores, chain.visited, strict=True):
+                kind = of(found[1])
+                best[kind] = max(best.get(kind, found), found)
+        return best
+
+    def model(self, state: WalkedRules) -> NoisyRules:
+        own, grid = [self.posterior.literals.clause(clause) for clause in state.clauses], self.posterior.grid
+        if len(grid) > 1:
+            strengths = tuple(grid[place] for _, place in state.parts)
+            return NoisyRules(tuple((clause,) for clause in own), strengths, grid[state.leak])
+        yes, no, other_yes, other_no = self.posterior.counts(state)
+        outside = short_probability((other_yes + 1.0) / (other_yes + other_no + 2.0))
+        inside = max(outside, (yes + 1.0) / (yes + no + 2.0))
+        return NoisyRules((tuple(own),), (short_probability(1.0 - (1.0 - inside) / (1.0 - outside)),), outside)
+
+
+def walks_of(question: Question) -> Sampled:
+    """The walks of a question before their first step.
+
+    Its plan: the conditions of rules, by clause, with which the first walk begins. The next begins with no rule, others
+    with a few by chance.
+    """
+    problem, settings = question.problem, question.settings
+    literals, grid = Literals.of(problem), GRID if settings.likelihood == "noisy-logical" else (0.0,)
+    count, random, chains = len(literals.rows), Random(question.seed), list[Chain[WalkedRules]]()
+    price = math.log(4 * max(1, count)) if settings.price is None else settings.price  # docs/sampling.md
+    posterior = Posterior(literals, RowBits.of(problem), price, settings.n_literals, grid)
+    flattest = min(_FLAT, _FEW / max(problem.total, 1.0))
+    beside = math.ceil(-2.0 * math.log(flattest))
+    powers = tuple(flattest ** ((k / beside) ** 1.3) for k in range(1, beside + 1))
+    given = literals.numbers(problem, question.plan or ())
+    given = given if sum(map(len, given)) <= settings.n_literals else ()
+    moves = RuleMoves(literals.siblings, len(grid), given)
+    for place in range(settings.n_chains if count else 0):
+        few = random.sample(range(count), min(3, settings.n_literals, count))
+        clauses = [given, (), *[tuple((each,) for each in sorted(few))] * place][place]
+        start = WalkedRules(tuple((clause, len(grid) // 2) for clause in clauses), 0)
+        chains.append(Chain(start, posterior, moves, random.randrange(1 << 62), powers))
+    return Sampled(posterior, tuple(chains))
 
 
 @dataclass(frozen=True)
@@ -66,7 +304,6 @@ class MCMCClassifier(RuleClassifier):
         return [replace(q, problem=replace(joined, labels=q.problem.labels), plan=self.rules) for q in questions]
 
     def learn(self, question: Question) -> Learning:
-        """The most probable rule set of each size."""
         problem, sampled = question.problem, walks_of(question)
         if not question.fold:
             self.sampled_ = sampled

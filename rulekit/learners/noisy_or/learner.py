@@ -9,27 +9,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rulekit.learners.contract import (
-    Ability,
-    Candidate,
-    Kind,
-    Learning,
-    OutOfTimeError,
-    Question,
-    Variants,
-)
+from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfTimeError, Question, Variants
 from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_columns
 from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.noisy_or.causes import Causes, causes_of
+from rulekit.learners.noisy_or.causes import Breadth, Causes, causes_of
 from rulekit.learners.noisy_or.growth import FittedCauses, JointSearch, grown
-from rulekit.learners.noisy_or.joint_causes import Breadth
-from rulekit.learners.noisy_or.model import HALF, CausePart, NoisyOr
-from rulekit.learners.noisy_or.paths import (
+from rulekit.learners.noisy_or.model import (
+    HALF,
+    CausePart,
     LearnedCauses,
+    NoisyOr,
     NoisyOrPlan,
     fingerprint,
     flipped_labels,
@@ -88,7 +81,6 @@ class NoisyOrs(RuleLearner):
     # What a variant may change ---------------------------------------------------------------------------------------
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
-        """The best 1, 2, ... causes of the rows of class 1; of "and" that is the other class."""
         settings: NoisyOrSettings = question.settings
         search = JointSearch(
             self.conditions(question, problem, family, missing=settings.missing_values == "level"),
@@ -108,7 +100,6 @@ class NoisyOrs(RuleLearner):
         return [question]
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides."""
         return learned
 
     def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
@@ -158,7 +149,6 @@ class NoisyOrs(RuleLearner):
         return Candidate(0, error, error, NoisyOr((CausePart((), leak),), HALF, flipped))
 
     def learn(self, question: Question) -> Learning:
-        """The noisy-ors of 1, 2, ... causes by the first family."""
         yield from self.candidates(question, question.plan.families[0])
         return None
 
@@ -188,12 +178,10 @@ class NoisyOrs(RuleLearner):
     # How it learns ---------------------------------------------------------------------------------------------------
 
     def candidates(self, question: Question, family: str) -> Iterator[Candidate]:
-        """The noisy-ors of 1, 2, ... causes, as they decide."""
         for learned in self.models(question, family):
             yield self.decided(learned, question).candidate(question)
 
     def path(self, question: Question, family: str) -> list[Candidate]:
-        """All of them."""
         return list(self.candidates(question, family))
 
     def conditions(
@@ -234,7 +222,6 @@ class NoisyOrs(RuleLearner):
             return "or"
 
     def _loss(self, question: Question, training: Problem, held: Problem, family: str) -> float:
-        """The least log loss of a class against the rest, over the sizes."""
         own, other = (
             replace(part, labels=(part.labels == question.index).astype(part.labels.dtype)) for part in (training, held)
         )

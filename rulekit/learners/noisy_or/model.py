@@ -1,20 +1,26 @@
-"""A noisy-or as a model: causes with probabilities of four digits, a leak, and the strength above which it says yes."""
+"""A noisy-or as a model: causes with probabilities of four digits, a leak, and the strength above which it says yes.
+
+And what the questions of a noisy-or share, and its candidates with their losses on held-out rows.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
-from rulekit.learners.contract import Frame, Score
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.noisy_or.causes import Cause
-from rulekit.learners.noisy_or.joint_causes import JointCause
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.models.assembly import Prior
+from rulekit.learners.noisy_or.causes import Cause, JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive
 from rulekit.numbers import short_probability, strength_of
 
@@ -38,7 +44,6 @@ def shortened(causes: Sequence[Cause | JointCause], probabilities: Sequence[floa
 
 
 def bits_of(causes: StrongCauses, frame: Frame, prefix: str) -> list[Hidden]:
-    """The hidden bits of causes."""
     return [
         Hidden(f"{prefix}{k}", cause.node(frame.columns), strength)
         for k, (cause, strength) in enumerate(causes, start=1)
@@ -71,7 +76,6 @@ class CausePart:
         return cls(shortened([causes[k] for k in order], probabilities), leak, cut)
 
     def bits(self, frame: Frame, prefix: str) -> list[Hidden]:
-        """Its hidden bits."""
         before = prefix if self.cut < 0 else f"H{self.cut + 1}."
         bits = bits_of(self.causes, frame, before)
         return [*bits, Hidden("leak" if before == "H" else f"{before}leak", TRUE, self.leak)]
@@ -97,18 +101,15 @@ class NoisyOr:
     compared: bool = True
 
     def activations(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums of strengths [n]."""
         total = np.zeros(n_rows)
         for part in self.parts:
             part.add(total, codes)
         return total
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         return np.asarray((self.activations(codes, n_rows) > self.bound) != self.flipped)
 
     def log_losses(self, codes: Codes, labels: Bools) -> Floats:
-        """Of each row [n] the negative log of the probability that is said of its label (bool)."""
         s = self.activations(codes, len(labels))
         return np.where(labels != self.flipped, -log_positive(s), s)
 
@@ -130,3 +131,80 @@ class NoisyOr:
         elif frame.kind == "several" and above:
             node = Linear([(1.0, strength)], -self.bound)
         return Score(node, decides, Probability(reported), silent=silent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyOrPlan:
+    """What all questions share.
+
+    kind: of the classes; columns: how many the table has (ranked classes have a further one, of the ranks); missing
+    [columns]: which have missing cells; families: what is compared, the first where nothing is; apart
+    [columns, columns]: which may not stand in one cause; known: of ranked classes what was learned of a cut from some
+    rows, which the questions share; counts [n_classes]: those that the classes are, of a learner of counts.
+    """
+
+    kind: Kind
+    columns: int
+    missing: Bools
+    families: tuple[str, ...]
+    n_classes: int
+    apart: Bools
+    known: dict[bytes, list[Any]] = field(default_factory=dict)
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedCauses:
+    """A model of so many causes with its conditional log-likelihood, and that less the prior."""
+
+    model: Any
+    size: int
+    likelihood: float
+    objective: float
+
+    def candidate(self, question: Question) -> Candidate:
+        problem, wrong = question.problem, 0
+        for rows, codes in problem.codes.parts(len(problem.labels)):
+            labels = problem.labels[rows] == 1
+            wrong += int(problem.weights[rows][self.model.decides(codes, len(labels)) != labels].sum())
+        said = {"log_likelihood": self.likelihood}
+        return Candidate(self.size, -self.objective, wrong * problem.weight_unit, self.model, said=said)
+
+
+def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
+    model: Any = candidate.model
+    losses = np.empty(len(held.labels))
+    for rows, codes in held.codes.parts(len(held.labels)):
+        yes = held.labels[rows] == 1
+        if isinstance(model, Prior):
+            share = min(max(model.share, 1e-9), 1.0 - 1e-9)
+            losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
+        else:
+            losses[rows] = model.log_losses(codes, yes)
+    return losses
+
+
+def flipped_labels(problem: Problem) -> Problem:
+    return replace(problem, labels=1 - problem.labels)
+
+
+def of_cut(question: Question, cut: int, flipped: bool) -> Problem:
+    """The rows of ranked classes up to a class (flipped: from it on), whose positive ones are those of the class."""
+    problem = question.problem
+    ranks = problem.codes[question.plan.columns]
+    rows = np.flatnonzero(ranks >= cut if flipped else ranks <= cut)
+    return replace(problem.take(rows), labels=(ranks[rows] == cut).astype(problem.labels.dtype))
+
+
+def share_of(problem: Problem) -> float:
+    """The share of the positive weight, away from 0 and 1 by half a row."""
+    least = 0.5 / (problem.total + 1.0)
+    return min(max(problem.share, least), 1.0 - least)
+
+
+def fingerprint(problem: Problem, cut: int) -> bytes:
+    digest = hashlib.blake2b(str(cut).encode(), digest_size=16)
+    for k in range(len(problem.columns)):
+        digest.update(np.ascontiguousarray(problem.codes[k]).tobytes())
+    digest.update(np.ascontiguousarray(problem.weights).tobytes())
+    return digest.digest()

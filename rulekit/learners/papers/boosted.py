@@ -1,6 +1,6 @@
-"""The learner boosted: AdaBoost over models of another learner, each of which gets a vote.
+"""The learner boosted: AdaBoost over models of another learner, by its word or unfitted, each of which gets a vote.
 
-As over stumps (rulekit.learners.boosting.rounds), with any hypothesis in their place (Y. Freund and R. Schapire, A
+As over stumps (rulekit.learners.boosting.learner), with any hypothesis in their place (Y. Freund and R. Schapire, A
 Decision-Theoretic Generalization of On-Line Learning, 1997). A vote is a multiple of 2^-10 as soon as it is found, and
 turns the weights of the rows as it is, so that the model has the very votes that were learned, every sum is exact, and
 the bounds hold.
@@ -8,40 +8,134 @@ the bounds hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.rounds import (
-    LEAST_VOTE,
-    BoostingWeights,
-    Bounds,
-    noted_rounds,
-    vote_of,
-    weight_of,
+from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of, weight_of
+from rulekit.learners.boosting.stumps import LARGEST_SUM, SIGMOID, Stump, share_of_votes
+from rulekit.learners.contract import (
+    Ability,
+    Candidate,
+    Frame,
+    Learning,
+    Model,
+    OutOfTimeError,
+    Question,
+    Score,
+    find_learner,
+    refuse_unable,
 )
-from rulekit.learners.boosting.stumps import Stump
-from rulekit.learners.boosting.sums import LARGEST_SUM, SIGMOID, share_of_votes
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Model, Question, Score
 from rulekit.learners.data.classes import refuse_columns
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.learning import Run
+from rulekit.learners.faults import blamed
+from rulekit.learners.learning import LearningPlan, Run, learn_all
 from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.models.assembly import deciding_node
-from rulekit.learners.papers.base_learners import BASE, BaseLearner, base_of
-from rulekit.learners.papers.paper_stumps import drawn_rows, in_own_order
-from rulekit.learners.parameters import SizeSettings, setting, whole
+from rulekit.learners.papers.early_boosting import drawn_rows, in_own_order
+from rulekit.learners.parameters import Allowed, Settings, SizeSettings, check_parameters, setting, value_for, whole
+from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
+from rulekit.names import near_names
 from rulekit.tables.table import Table
 
+BASE = Allowed(
+    lambda value: isinstance(value, RuleLearner) or (isinstance(value, str) and value != ""),
+    "a learner such as 'cnll' or 'cnll(size=1)', or an unfitted learner",
+)
+_WRITTEN = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)  # a word as entry points have it: noisy-or
+_ITS_OWN = {"stopping", "n_folds", "parsimony", "points", "start", "freeze", *(item.name for item in fields(Settings))}
+"""What is said of the whole model, and not of its parts."""
 _GRID = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseLearner:
+    """A learner with its settings, which are resolved; question: as it was prepared, on all rows."""
+
+    learner: RuleLearner
+    settings: Any
+    question: Question | None = None
+
+    def learned(self, problem: Problem, weights: Ints, watch: Question) -> Candidate:
+        """What it learns from rows of these weights [n], all together as much as in the problem; watch: the question.
+
+        Raises OutOfTimeError and KeyboardInterrupt where it was stopped.
+        """
+        assert self.question is not None
+        seen = replace(problem, weights=weights, weight_unit=problem.total / float(weights.sum()))
+        if not weights.all():
+            seen = seen.take(np.flatnonzero(weights))
+        question = Question(
+            *(watch.label, watch.index, seen, self.settings, watch.seed, watch.n_threads, watch.watch),
+            plan=self.question.plan,
+            fold=True,  # only what is decided counts, and not what is reported of it
+        )
+        most = int(getattr(self.settings, self.learner.size_parameter, 0))
+        plan = LearningPlan(None, 0.0, most, None, watch.watch.until, getattr(self.settings, "size", None))
+        with blamed(type(self.learner)), one_blas_thread():  # products of units are the same on any machine
+            (run,), stopped = learn_all(self.learner, [question], plan)
+        if stopped:
+            raise OutOfTimeError if stopped == "time limit" else KeyboardInterrupt
+        return run.path[run.chosen - 1] if run.chosen else run.nothing or self.learner.nothing(question)
+
+
+def base_of(settings: Any, rows: float) -> BaseLearner:
+    """The base learner that the settings name, for rows of so much weight.
+
+    Raises InputError for a learner or a parameter that there is not, or that is said of the whole model.
+    """
+    learner, given = _written(settings.base) if isinstance(settings.base, str) else _given(settings.base)
+    name, known = learner.word or type(learner).__name__, learner.parameters
+    for key in given:
+        if key in _ITS_OWN:
+            raise InputError(f"{key} of {name} is said of the whole model", where="base", fix=f"leave it out of {name}")
+        if key not in known:
+            near = near_names(key, known)
+            fix = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known)}"
+            raise InputError(f"{name} has no parameter {key!r}", where="base", fix=fix)
+    defaults = {key: parameter.default for key, parameter in known.items()}
+    values = {**defaults, **learner.as_base, **given}
+    check_parameters("base", values, known)
+    asked = {key: getattr(settings, key) for key in ("monotone", "missing_never_helps", "memory", "ordered")}
+    refuse_unable(type(learner), asked)
+    shared = {item.name: getattr(settings, item.name) for item in fields(Settings) if item.name in known}
+    values |= {key: value for key, value in shared.items() if key not in ("max_bins", "require", "forbid", "callback")}
+    own = learner.settings(**{**values, "verbose": 0})
+    learner.check(own)
+    return BaseLearner(learner, learner.resolve(own, rows))
+
+
+def _written(text: str) -> tuple[RuleLearner, dict[str, Any]]:
+    """A word, or a word with parameters in brackets."""
+    found = _WRITTEN.fullmatch(text)
+    if found is None:
+        raise InputError(f"{text!r} names no learner", where="base", fix="write cnll or cnll(size=1)")
+    learner, given = find_learner(found[1])(), {}
+    for item in (part for part in (found[2] or "").split(",") if part.strip()):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise InputError(f"{item.strip()!r} is not K=V", where="base", fix="write cnll(size=1)")
+        given[name.strip()] = value_for(learner.parameters.get(name.strip()), value.strip())
+    return learner, given
+
+
+def _given(learner: RuleLearner) -> tuple[RuleLearner, dict[str, Any]]:
+    """The parameters of an unfitted learner that are not as they are by default."""
+    values = learner.given_parameters()
+    return learner, {name: value for name, value in values.items() if value is not learner.parameters[name].default}
+
+
 _ANSWERS = np.array([-1.0, 1.0])
 
 
@@ -67,18 +161,13 @@ class BoostedClassifier(AdaBoostStumpClassifier):
     estimator = ""
     settings = BoostedSettings
     abilities: ClassVar[frozenset[Ability]] = frozenset(
-        (
-            *("missing", "categories", "memory", "several", "ranked", "weights"),
-            *("monotone", "missing_never_helps"),
-        )
+        (*("missing", "categories", "memory", "several", "ranked", "weights"), *("monotone", "missing_never_helps"))
     )
 
     def check(self, settings: BoostedSettings) -> None:
-        """Raise InputError for a base learner that there is not."""
         base_of(settings, 1.0)
 
     def resolve(self, settings: BoostedSettings, rows: float) -> BoostedSettings:
-        """The settings as they are."""
         return settings
 
     def prepare(
@@ -97,8 +186,35 @@ class BoostedClassifier(AdaBoostStumpClassifier):
         ]
 
     def learn(self, question: Question) -> Learning:
-        """The votes after each round."""
-        return learned_rounds(question)
+        """The votes after each round, until a model makes no error or is no better than guessing."""
+        problem, settings, base = question.problem, question.settings, question.plan
+        assert isinstance(base, BaseLearner)
+        weights, bounds = BoostingWeights(problem), Bounds()
+        rng = np.random.default_rng((question.seed, question.index))
+        found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
+        order = in_own_order(problem, question.seed)
+        for size in range(1, int(settings.n_estimators) + 1):
+            question.watch.check()
+            whole = weights.whole()
+            shown = weights.coarse()
+            if settings.draws is not None:
+                shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
+            model = base.learned(problem, shown, question).model
+            codes = _decided(model, question).view(np.uint8)
+            right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
+            answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
+            vote = round(vote_of(answers.error) / _GRID) * _GRID
+            if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
+                return None
+            found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
+            sums += (vote * _ANSWERS)[codes]
+            z = weights.turn(answers, codes, vote)
+            said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
+            wrong = weight_of(problem, (sums > 0.0) != (problem.labels == 1))
+            yield Candidate(size, weights.loss, wrong, found, said=said)
+            if answers.wrong == 0:
+                return None
+        return None
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Note the rounds, of whose votes the theorem speaks."""
@@ -118,11 +234,9 @@ class LearnedVotes:
 
     @property
     def votes(self) -> float:
-        """The sum of all votes, which is the largest that a row's sum can have."""
         return sum(self.alphas)
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
-        """The votes for yes less those for no [n]."""
         both = zip(self.models, self.alphas, strict=True)
         return sum(
             (alpha * _ANSWERS[each.decides(codes, n_rows).view(np.uint8)] for each, alpha in both), np.zeros(n_rows)
@@ -133,7 +247,6 @@ class LearnedVotes:
         return share_of_votes(self.score(frame, "").node, rows, self.votes)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose sum is above 0."""
         return next(self.decide_all([self], codes, n_rows))
 
     @staticmethod
@@ -175,39 +288,7 @@ def _condition(node: Node) -> tuple[Node, bool, bool]:
     return condition, node.score.bias > node.threshold, node.score.bias + weight > node.threshold
 
 
-def learned_rounds(question: Question) -> Learning:
-    """The votes after each round, until a model makes no error or is no better than guessing."""
-    problem, settings, base = question.problem, question.settings, question.plan
-    assert isinstance(base, BaseLearner)
-    weights, bounds, rng = BoostingWeights(problem), Bounds(), np.random.default_rng((question.seed, question.index))
-    found, sums = LearnedVotes((), ()), np.zeros(len(problem.labels))
-    order = in_own_order(problem, question.seed)
-    for size in range(1, int(settings.n_estimators) + 1):
-        question.watch.check()
-        whole = weights.whole()
-        shown = weights.coarse()
-        if settings.draws is not None:
-            shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
-        model = base.learned(problem, shown, question).model
-        codes = _decided(model, question).view(np.uint8)
-        right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
-        answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
-        vote = round(vote_of(answers.error) / _GRID) * _GRID
-        if vote < LEAST_VOTE or answers.error >= 0.5 or found.votes + vote > LARGEST_SUM:
-            return None
-        found = LearnedVotes((*found.models, model), (*found.alphas, vote), found.nodes)
-        sums += (vote * _ANSWERS)[codes]
-        z = weights.turn(answers, codes, vote)
-        said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
-        wrong = weight_of(problem, (sums > 0.0) != (problem.labels == 1))
-        yield Candidate(size, weights.loss, wrong, found, said=said)
-        if answers.wrong == 0:
-            return None
-    return None
-
-
 def _decided(model: Model, question: Question) -> Bools:
-    """What a model says of the training rows [n]."""
     n = len(question.problem.labels)
     parts = [model.decides(codes, rows.stop - rows.start) for rows, codes in question.problem.codes.parts(n)]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)

@@ -177,7 +177,6 @@ class CNLLPaperClassifier(RuleClassifier):
     abilities: ClassVar[frozenset[Ability]] = frozenset(("missing", "categories", "several", "ranked", "weights"))
 
     def learn(self, question: Question) -> Learning:
-        """The formulas of 1, 2, ... bits, until no further one lowers the objective."""
         settings, problem = question.settings, question.problem
         unit = problem.weight_unit
         least = max(1, math.ceil(1.0 / unit - 1e-9))
@@ -219,7 +218,6 @@ def _worth(found: FoundBit, before: float, plain: bool) -> bool:
 
 
 def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:
-    """What `history_` says of a step."""
     features = {column.feature.name: column.feature for column in problem.columns}
     return {
         "feature": problem.columns[bit.column].feature.name,

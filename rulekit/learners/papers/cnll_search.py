@@ -150,27 +150,13 @@ def best_prefix(parts: Ints, total: Ints, base: Ints, lines: MoveLines, rule: Se
 
     total [C, 2]: of all rows; base [C, 2]: of those on the left side from the start.
     """
-    how = rule.error, rule.brier, rule.least, rule.zero_beta
-    return Prefix(*_scan(parts, total, base, lines.u, lines.v, lines.low, lines.high, lines.bucket, *how, *lines[5:]))
+    return Prefix(*_scan(parts, total, base, lines, rule))
 
 
 @compiled
-def _scan(
-    parts: Any,
-    total: Any,
-    base: Any,
-    u: Any,
-    v: Any,
-    low: Any,
-    high: Any,
-    bucket: Any,
-    error: float,
-    brier: float,
-    least: int,
-    zero_beta: bool,
-    rest: float,
-    constant: float,
-) -> Any:
+def _scan(parts: Any, total: Any, base: Any, lines: Any, rule: Any) -> Any:
+    u, v, low, high, bucket, rest, constant = lines
+    error, brier, least, zero_beta = rule
     n_cells, n = len(u), len(low)
     # Of all rows and of the left side: what is won in each interval, slope, curvature, weight, positive weight.
     net, sums = np.zeros((2, n + 1), dtype=np.int64), np.zeros((2, 2))

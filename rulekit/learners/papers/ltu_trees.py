@@ -1,32 +1,258 @@
 """The learner ltu-tree-paper: trees of units fitted one by one (M. Sahami, "The LTU Tree Algorithm", 1993).
 
-A unit is fitted to the rows that come to it. Where too many of those on one of its sides are wrong, the unit has a
-child on that side, which is fitted to them. Units are numbered level by level, so that a limit of units cuts the lowest
-levels and not the right ones.
+A unit is fitted to the rows that come to it, in one of the paper's ways or the best of several (the end of its section
+3). Where too many of those on one of its sides are wrong, the unit has a child on that side, which is fitted to them.
+Units are numbered level by level, so that a limit of units cuts the lowest levels and not the right ones.
 """
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.graph.nodes import And, Node, Not, Or
+from rulekit.graph.nodes import Node, Or
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.growing import tolerated
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.learner import UnitLearner, UnitSettings
-from rulekit.learners.ltu.models import candidate_of, nested
-from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.papers.ltu_units import FitUnit, UnitKind, fit_of
+from rulekit.learners.ltu.models import candidate_of, nested, path_node
+from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
 from rulekit.learners.parameters import one_of, setting, whole
 from rulekit.learners.sums_of_rows.information import information_gain
+from rulekit.learners.sums_of_rows.kernels import compiled
+
+_FEW, _TIMES, _MOST = 100_000, 8, 10_000_000
+"""A pass shows 100,000 rows, or each row eight times, and at most 10 million; of more each in proportion."""
+_START = 0.1
+"""Weights of back-propagation begin between it and its negative, which the paper does not say."""
+_RATE, _MOMENTUM = 1.0, 0.5
+_L2, _ITERATIONS = 1e-4, 100
+
+
+def shown_times(weights: Floats) -> Ints:
+    """How often a pass shows each row [n] of positive weights [n], which are stated in rows.
+
+    Whole weights are the numbers themselves. Others are rounded so that the rows up to any one are shown as often as
+    they weigh together, within one; a pass shows as many rows as there are at least.
+    """
+    total, rows = float(weights.sum()), len(weights)
+    n = min(max(rows, round(total)), max(rows, _FEW, min(_TIMES * rows, _MOST)))
+    upto = np.floor(np.cumsum(weights) * (n / total) + 0.5).astype(np.int64)
+    return np.diff(upto, prepend=0)
+
+
+def random_orders(weights: Floats, passes: int, rng: np.random.Generator) -> Ints:
+    """The numbers of the rows as they are shown [passes, shown], each pass in an order of its own."""
+    rows = np.repeat(np.arange(len(weights)), shown_times(weights))
+    return np.array([rng.permutation(rows) for _ in range(passes)], dtype=np.int64).reshape(passes, len(rows))
+
+
+def are_conditions(inputs: Floats) -> Bools:
+    """Which inputs [d] are 0 or 1 on all rows [n, d]; the others are numbers."""
+    return np.asarray(((inputs == 0.0) | (inputs == 1.0)).all(axis=0))
+
+
+def as_signs(inputs: Floats, conditions: Bools) -> Floats:
+    """The inputs [n, d] with 1 and -1 in the place of 1 and 0 of those that are conditions [d]."""
+    return np.where(conditions, 2.0 * inputs - 1.0, inputs)
+
+
+def of_signs(weights: Floats, bias: float, conditions: Bools) -> tuple[Floats, float]:
+    """Weights [d] and bias over inputs as they are, of those over `as_signs`."""
+    return np.where(conditions, 2.0 * weights, weights), bias - float(weights[conditions].sum())
+
+
+def with_complements(inputs: Floats, conditions: Bools) -> Floats:
+    """The inputs [n, d + c], after them the complements 1 - x of the c conditions among them."""
+    return np.hstack([inputs, 1.0 - inputs[:, conditions]])
+
+
+def of_complements(weights: Floats, bias: float, conditions: Bools) -> tuple[Floats, float]:
+    """Weights [d] and bias over inputs as they are, of those [d + c] over `with_complements`."""
+    own, complements = weights[: len(conditions)].copy(), weights[len(conditions) :]
+    own[conditions] -= complements
+    return own, bias + float(complements.sum())
+
+
+UnitKind = Literal["backprop", "perceptron", "logistic", "naive-bayes", "best"]
+KINDS: tuple[UnitKind, ...] = get_args(UnitKind)
+FitUnit = Callable[[Floats, Bools, Floats, np.random.Generator], tuple[Floats, float]]
+"""How one unit is fitted: inputs [n, d], labels [n], weights [n], a generator -> weights [d] of the unit, its bias.
+
+The unit fires where bias + weights @ inputs >= 0, which is to be the rows whose label is true.
+"""
+
+
+def fit_backprop(
+    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, epochs: int = 5
+) -> tuple[Floats, float]:
+    """Passes over the rows in random order, each row a step along the slope of its squared error.
+
+    The step of a weight has the momentum of the step before it as it was without momentum; that of the bias has none,
+    as printed. Conditions have their complements 1 - x as further inputs.
+    """
+    conditions = are_conditions(inputs)
+    seen = with_complements(inputs, conditions)
+    start = rng.uniform(-_START, _START, seen.shape[1] + 1)
+    unit, bias = start[:-1].copy(), np.array([start[-1]])
+    for order in random_orders(weights, epochs, rng):
+        descend(seen, labels.astype(np.float64), order, _RATE, _MOMENTUM, unit, bias)
+    # The unit answers 1/2 where its sum is 0, so that a threshold of 1/2 is one of 0 for the sum.
+    return of_complements(unit, float(bias[0]), conditions)
+
+
+@compiled
+def descend(
+    inputs: Floats, targets: Floats, order: Ints, rate: float, momentum: float, unit: Floats, bias: Floats
+) -> None:
+    """One step for each row in order; unit [d] and bias [1] are changed in place."""
+    d = inputs.shape[1]
+    before, last = 0.0, 0
+    for row in order:
+        total = bias[0]
+        for i in range(d):
+            total += unit[i] * inputs[row, i]
+        answer = 1.0 / (1.0 + math.exp(-min(max(total, -500.0), 500.0)))
+        step = rate * answer * (1.0 - answer) * (targets[row] - answer)
+        carried = momentum * before
+        for i in range(d):
+            unit[i] += step * inputs[row, i] + carried * inputs[last, i]
+        bias[0] += step
+        before, last = step, row
+
+
+def fit_perceptron(
+    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, epochs: int = 10
+) -> tuple[Floats, float]:
+    """Passes over the rows in random order, of which the pocket has the best weights; conditions are 1 and -1."""
+    conditions = are_conditions(inputs)
+    with_bias = np.hstack([as_signs(inputs, conditions), np.ones((len(inputs), 1))])
+    orders = random_orders(weights, epochs, rng)
+    unit = pocketed(with_bias, np.where(labels, 1.0, -1.0), weights, orders.ravel())
+    return of_signs(unit[:-1], float(unit[-1]), conditions)
+
+
+@compiled
+def pocketed(inputs: Floats, signs: Floats, weights: Floats, order: Ints) -> Floats:
+    """The weights [d] of the pocket after all rows in order; signs [n]: 1 where the unit is to fire, else -1."""
+    d = inputs.shape[1]
+    unit = np.zeros(d)
+    pocket = np.zeros(d)
+    least = _wrong(inputs, signs, weights, pocket)
+    run, longest = 0, 0
+    for row in order:
+        total = 0.0
+        for i in range(d):
+            total += unit[i] * inputs[row, i]
+        if (total >= 0.0) == (signs[row] > 0.0):
+            run += 1
+            continue
+        if run > longest:
+            wrong = _wrong(inputs, signs, weights, unit)
+            if wrong < least:
+                least, longest = wrong, run
+                pocket[:] = unit
+        run = 0
+        for i in range(d):
+            unit[i] += signs[row] * inputs[row, i]
+    if _wrong(inputs, signs, weights, unit) < least:
+        pocket[:] = unit
+    return pocket
+
+
+def _wrong(inputs: Floats, signs: Floats, weights: Floats, unit: Floats) -> float:
+    found = 0.0
+    for row in range(len(inputs)):
+        total = 0.0
+        for i in range(inputs.shape[1]):
+            total += unit[i] * inputs[row, i]
+        if (total >= 0.0) != (signs[row] > 0.0):
+            found += weights[row]
+    return found
+
+
+def fit_logistic(
+    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator | None = None
+) -> tuple[Floats, float]:
+    """The least mean log loss + l2 / 2 times the squared weights of inputs that are scaled alike; the bias is free."""
+    if labels.all() or not labels.any():  # no finite bias would do
+        return np.zeros(inputs.shape[1]), 1.0 if labels.all() else -1.0
+    from scipy.optimize import minimize
+
+    shares = weights / weights.sum()
+    means = shares @ inputs
+    deviations = np.sqrt(shares @ (inputs - means) ** 2)
+    scales = np.where(deviations > 0.0, deviations, 1.0)
+    seen, signs = (inputs - means) / scales, np.where(labels, 1.0, -1.0)
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        margins = signs * (seen @ at[:-1] + at[-1])
+        missed = 1.0 / (1.0 + np.exp(np.clip(margins, -500.0, 500.0)))
+        slopes = -shares * signs * missed
+        value = float(shares @ np.logaddexp(0.0, -margins)) + 0.5 * _L2 * float(at[:-1] @ at[:-1])
+        return value, np.append(slopes @ seen + _L2 * at[:-1], slopes.sum())
+
+    start = np.zeros(inputs.shape[1] + 1)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS}).x
+    own = found[:-1] / scales
+    return own, float(found[-1] - own @ means)
+
+
+def fit_naive_bayes(
+    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator | None = None
+) -> tuple[Floats, float]:
+    """The logarithm of the odds of the classes, as if the inputs were independent in each.
+
+    Conditions by their shares, each count one half larger (P. Langley, Induction of Recursive Bayesian Classifiers,
+    1993, has them at the nodes of a tree); numbers as normal with a variance of both classes together.
+    """
+    if labels.all() or not labels.any():
+        return np.zeros(inputs.shape[1]), 1.0 if labels.all() else -1.0
+    conditions = are_conditions(inputs)
+    classes = np.stack([weights * ~labels, weights * labels])
+    totals, sums = classes.sum(axis=1), classes @ inputs
+    shares = (sums[:, conditions] + 0.5) / (totals[:, None] + 1.0)
+    own, bias = np.zeros(inputs.shape[1]), float(np.log(totals[1] / totals[0]))
+    odds, absent = np.log(shares / (1.0 - shares)), np.log1p(-shares)
+    own[conditions] = odds[1] - odds[0]
+    bias += float((absent[1] - absent[0]).sum())
+    means, numbers = sums[:, ~conditions] / totals[:, None], inputs[:, ~conditions]
+    squares = np.asarray(sum(of @ (numbers - mean) ** 2 for of, mean in zip(classes, means, strict=True)))
+    variances = np.where(squares > 0.0, squares / totals.sum(), 1.0)
+    apart = np.where(squares > 0.0, (means[1] - means[0]) / variances, 0.0)
+    own[~conditions] = apart
+    return own, bias - float(apart @ (means[1] + means[0]) / 2.0)
+
+
+def fit_best(
+    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, ways: Sequence[FitUnit]
+) -> tuple[Floats, float]:
+    """The unit that errs least on the rows, of those that several ways fit; the first of equal ones."""
+
+    def wrong(found: tuple[Floats, float]) -> float:
+        return float(weights[(inputs @ found[0] + found[1] >= 0.0) != labels].sum())
+
+    return min((fit(inputs, labels, weights, rng) for fit in ways), key=wrong)
+
+
+def fit_of(kind: UnitKind, epochs: int = 5) -> FitUnit:
+    """The way to fit a unit of a name; epochs: passes over the rows of those that take one row at a time."""
+    ways: dict[str, FitUnit] = {
+        "backprop": partial(fit_backprop, epochs=epochs),
+        "perceptron": partial(fit_perceptron, epochs=epochs),
+        "logistic": fit_logistic,
+        "naive-bayes": fit_naive_bayes,
+    }
+    return partial(fit_best, ways=tuple(ways.values())) if kind == "best" else ways[kind]
 
 
 def grow_tree(
@@ -48,17 +274,13 @@ def grow_tree(
     instead at one value of one input, which leaves the least entropy of the labels. Weights count rows: a tolerance is
     of their sum. check: called before each unit, which may raise to stop.
     """
-    left, right = list[int](), list[int]()
-    fitted, biases = list[Floats](), list[float]()
+    growing = GrowingTree()
     waiting = deque[tuple[Ints, int, bool, int]]([(np.arange(len(labels)), NONE, False, 1)])
-    while waiting and (most_units is None or len(left) < most_units):
+    while waiting and (most_units is None or len(growing.units) < most_units):
         rows, parent, on_right, level = waiting.popleft()
         check()
         own_inputs, own_labels, own_weights = inputs[rows], labels[rows], weights[rows]
         unit, bias = fit(own_inputs, own_labels, own_weights, rng)
-        number = len(left)
-        if parent != NONE:
-            (right if on_right else left)[parent] = number
         fires = own_inputs @ unit + bias >= 0.0
         open_sides = [
             (side, answer)
@@ -66,7 +288,7 @@ def grow_tree(
             if side.any() and not tolerated(own_weights[side & (own_labels != answer)].sum(), own_weights[side].sum())
         ]
         if single:
-            full = most_units is not None and number + len(waiting) + 3 > most_units
+            full = most_units is not None and len(growing.units) + len(waiting) + 3 > most_units
             found = None
             if open_sides and not full and level < depth:
                 found = best_single(own_inputs, own_labels, own_weights)
@@ -76,13 +298,10 @@ def grow_tree(
                 unit[found[0]] = 1.0
                 fires = own_inputs[:, found[0]] >= found[1]
                 open_sides = [(~fires, False), (fires, True)]
+        number = growing.add(np.append(unit, bias), parent, on_right)
         if level < depth:
             waiting += [(rows[side], number, answer, level + 1) for side, answer in open_sides]
-        left.append(NONE)
-        right.append(NONE)
-        fitted.append(unit)
-        biases.append(bias)
-    return LTUTree(Shape.of(left, right), np.array(fitted), np.array(biases))
+    return growing.tree
 
 
 def best_single(inputs: Floats, labels: Bools, weights: Floats) -> tuple[int, float] | None:
@@ -108,10 +327,7 @@ def dnf_of_paths(shape: Shape, units: Sequence[Node]) -> Node:
     It is the network of three layers that a tree is (Sahami, "Creating Networks From LTU Trees"): its conjunctions are
     the second layer, one for each unit without a right child, and their or is the third. No two of them hold at once.
     """
-    gates = []
-    for signs in shape.gates:
-        own = [units[k] if signs[k] > 0 else Not(units[k]) for k in np.flatnonzero(signs).tolist()]
-        gates.append(own[0] if len(own) == 1 else And(own))
+    gates = [path_node(gate, units) for gate in shape.gates]
     return gates[0] if len(gates) == 1 else Or(gates)
 
 
@@ -133,7 +349,7 @@ class PaperTreeSettings(PaperUnitSettings):
 
     node: UnitKind = setting(
         "backprop",
-        one_of("backprop", "perceptron", "logistic", "naive-bayes", "best"),
+        one_of(*KINDS),
         "how a unit is fitted: by back-propagation, as a perceptron, by logistic regression, naive Bayes, or the best",
     )
     inner: Literal["units", "single"] = setting(
@@ -156,11 +372,9 @@ class PaperLTUTreeClassifier(RuleClassifier, UnitLearner):
     size_parameter = "max_nodes"
 
     def _inputs_of(self, problem: Problem, settings: PaperTreeSettings) -> Inputs:
-        """Numbers standardised, conditions as 0 and 1."""
         return Inputs.of(problem, only_numbers=True)
 
     def learn(self, question: Question) -> Learning:
-        """The whole tree alone."""
         settings: PaperTreeSettings = question.settings
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):

@@ -1,4 +1,7 @@
-"""The learners madaline and mada-winnow: networks of units that learn row by row (Sahami, "The Madaline Algorithm")."""
+"""The learners madaline and mada-winnow: networks of units that learn row by row (Sahami, "The Madaline Algorithm").
+
+And what a network goes on from when further rows come, which are seen as the first ones were.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,20 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.contract import Learning, Question
-from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.contract import Frame, Learning, Question
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.conditions import recoded
+from rulekit.learners.data.inputs import TrainingData, checked_labels, classes_of
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.training_rows import training_data
+from rulekit.learners.data.training_rows import KnownRows, training_data
 from rulekit.learners.learning import Run, watched
 from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.fit import fit_tree
-from rulekit.learners.ltu.inputs import DistinctRows, Inputs
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs, UnitInput
 from rulekit.learners.ltu.learner import UnitLearner
 from rulekit.learners.ltu.models import candidate_of
 from rulekit.learners.ltu.trees import NONE, Shape
-from rulekit.learners.papers.ltu_trees import WRITTEN, PaperUnitSettings
+from rulekit.learners.papers.ltu_trees import WRITTEN, PaperUnitSettings, random_orders
 from rulekit.learners.papers.madaline_networks import (
     FixedIncrement,
     Network,
@@ -34,11 +39,87 @@ from rulekit.learners.papers.madaline_networks import (
     best_of_several,
     train,
 )
-from rulekit.learners.papers.madaline_progress import Progress, known_rows, refuse_whole, with_passes
-from rulekit.learners.papers.network_backprop import train_whole
-from rulekit.learners.papers.row_by_row import random_orders
+from rulekit.learners.papers.madaline_steps import train_whole
 from rulekit.learners.parameters import TEXT, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
+from rulekit.tables.table import Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """The networks so far, by the number of their question, and how their rows were seen.
+
+    frame: of the model; seen: what could be in the rows; said: by question, what `history_` says; calls: how often rows
+    came.
+    """
+
+    frame: Frame
+    inputs: Inputs
+    seen: Seen
+    networks: Mapping[int, Network]
+    said: Mapping[int, Mapping[str, Any]]
+    calls: int
+
+    @property
+    def known(self) -> KnownRows:
+        """What further rows must keep to."""
+        return KnownRows(tuple(sorted(self.frame.classes)), self.frame.schema)
+
+    def settings(self, settings: Any) -> Any:
+        """The settings with the label and the positive class that it has already."""
+        classes, name = self.frame.classes, self.frame.schema.target
+        return replace(settings, target=name, positive=classes[1] if self.frame.kind == "two" else settings.positive)
+
+    def binned(self, rows: Problem, table: Table) -> Problem:
+        """Further rows, which have no columns yet; numbers may go beyond what they were."""
+        numbers = {item.column for item in self.inputs.items if item.is_number}
+        return recoded(rows, self.frame.columns, table, numbers)
+
+    def inputs_of(self, columns: Sequence[BinnedColumn]) -> Inputs:
+        """The same inputs of rows that `binned` has made, with the means and scales of the first rows."""
+        return replace(self.inputs, items=tuple(_moved(item, columns[item.column]) for item in self.inputs.items))
+
+
+def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
+    """What the rows of a call must keep to; classes: as it gives them, or None.
+
+    Raises InputError where a first call gives none, or a later one others than the first.
+    """
+    if classes is None and progress is None:
+        raise InputError("the first call has to name all classes", where="classes", fix="for instance np.unique(y)")
+    known = None if progress is None else progress.known
+    if classes is None:
+        assert known is not None
+        return known
+    given = np.asarray(classes)
+    found = KnownRows(tuple(classes_of(checked_labels(given, given.size))[0].tolist()))
+    if known is not None and found.classes != known.classes:
+        names = ", ".join(map(str, known.classes))
+        raise InputError("these are not the classes of the first call", where="classes", fix=f"give {names}, or none")
+    return known or found
+
+
+def refuse_whole(settings: Any, name: str) -> None:
+    if settings.method == "backprop":
+        raise InputError("back-propagation needs all rows at once", where=f"{name}, method", fix="take madaline")
+    if isinstance(settings.class_weight, str):
+        where, fix = f"{name}, class_weight", "give a weight for each class"
+        raise InputError("how often classes are is not known before all rows are", where=where, fix=fix)
+
+
+def _moved(item: UnitInput, column: BinnedColumn) -> UnitInput:
+    """An input over the codes that its column has now; what a missing cell is stays."""
+    return replace(item, values=np.append(item.values[:1], column.low[1:])) if item.is_number else item
+
+
+def with_passes(said: Mapping[str, Any], before: Mapping[str, Any] | None, network: Network) -> dict[str, Any]:
+    """What is said of a network's training with the passes of the calls before, and the units that it has lost."""
+    if before is None:
+        return dict(said)
+    done, names = list(before["passes"]), set(network.names.tolist())
+    passes = [{**one, "pass": number} for number, one in enumerate(said["passes"], len(done) + 1)]
+    unused = sorted({*before["unused"], *said["unused"]} - names)
+    return {**said, "unused": unused, "passes": done + passes}
 
 
 @dataclass(frozen=True)
@@ -121,17 +202,14 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
     _networks: Mapping[int, Network]
 
     def check(self, settings: MadalineSettings) -> None:
-        """Raise InputError for a shape that there is not, or factors that are none."""
         if settings.shape != "auto":
             shape_named(settings.shape)
         self._rule_of(settings)
 
     def _rule_of(self, settings: Any) -> Rule:
-        """How weights change."""
         return FixedIncrement()
 
     def _inputs_of(self, problem: Problem, settings: MadalineSettings) -> Inputs:
-        """Numbers standardised, conditions as 0 and 1."""
         return Inputs.of(problem, only_numbers=True)
 
     def fit_rules(
@@ -215,7 +293,6 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         )
 
     def learn(self, question: Question) -> Learning:
-        """The one network that was trained."""
         settings: MadalineSettings = question.settings
         rows = DistinctRows.of(question, question.plan)
         if not len(rows.labels) or not len(question.plan):
@@ -241,7 +318,6 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
 
 
 def _shape_of(question: Question, rows: DistinctRows) -> Shape:
-    """The shape that is asked for, or that of the LTU tree."""
     if question.settings.shape != "auto":
         return shape_named(question.settings.shape)
     scaled = Inputs.of(question.problem, cut=not question.plan.are_numbers.any())
@@ -264,11 +340,7 @@ def _trained(
         several = int(settings.n_networks)
         trained, errors = best_of_several(network, *own, rng, several, training=training, check=check)
         said["held_out_errors"] = errors.tolist()
-    passes = [
-        {"pass": one.number, "mistakes": one.mistakes, "error": one.error, "unused": list(one.unused)}
-        for one in trained.history
-    ]
-    return trained, {**said, "unused": list(trained.unused), "passes": passes}
+    return trained, {**said, "unused": trained.unused, "passes": trained.passes}
 
 
 class MadaWinnowClassifier(MadalineClassifier):
@@ -286,5 +358,4 @@ class MadaWinnowClassifier(MadalineClassifier):
         return Inputs.of(problem, only_numbers=True, cut=True)
 
     def _rule_of(self, settings: Any) -> Rule:
-        """How weights change."""
         return Winnow(float(settings.alpha), settings.beta, settings.threshold)

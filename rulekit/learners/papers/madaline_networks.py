@@ -1,23 +1,150 @@
-"""Madaline and Mada-winnow networks: how their weights change, as they stand between two passes, and their training."""
+"""Madaline and Mada-winnow networks: how their weights change, their training, and units that are of no use.
+
+A unit is of no use if no more rows would be answered wrongly if it always gave the same answer. Units that decide
+nothing are among them, and those that decide some rows, but no better than without them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.papers.madaline_pruning import pruned, without_useless
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
+from rulekit.learners.papers.ltu_trees import as_signs, of_complements, of_signs, random_orders, with_complements
 from rulekit.learners.papers.madaline_steps import Steps, UnitWeights, Wiring, margins_of, present
-from rulekit.learners.papers.row_by_row import as_signs, of_complements, of_signs, random_orders, with_complements
 
 _LARGEST = 1e60
 """No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""
+
+
+def useless_unit(
+    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None, turning: bool = False
+) -> tuple[int, bool] | None:
+    """The last unit that is of no use and can be left out, and what it may always answer.
+
+    fires [n, m]: which units fire on which rows, of labels [n] and weights [n]; among: the units that may be it, all
+    unless given; turning: those instead that can be left out only where their parents are turned round. None where each
+    is of use.
+    """
+    wrong = _wrong(shape, fires, labels, weights)
+    for unit in reversed(range(shape.size) if among is None else among.tolist()):
+        for answer in (False, True):
+            if (shape.passing(unit, answer) is None) != turning or (turning and not unit):
+                continue
+            always = fires.copy()
+            always[:, unit] = answer
+            if _wrong(shape, always, labels, weights) <= wrong:
+                return unit, answer
+    return None
+
+
+def without_useless(
+    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None
+) -> tuple[Shape, Ints]:
+    """The shape without the units that are of no use, one after the other, and the units [k] that are left.
+
+    among: the units that may be left out, all unless given.
+    """
+    kept = np.arange(shape.size)
+    while True:
+        eligible = None if among is None else np.flatnonzero(np.isin(kept, among))
+        found = useless_unit(shape, fires[:, kept], labels, weights, eligible)
+        passed = found and shape.passing(*found)
+        if passed is None:
+            return shape, kept
+        shape, kept = passed[0], kept[passed[1]]
+
+
+def useless_parting(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> tuple[Shape, Ints] | None:
+    """The shape without the last unit that only sends rows to one of two children where both could be asked in turn.
+
+    The other child then comes where the one gives a no (or a yes), and no more rows are answered wrongly. Also the
+    units [k] that are left; None where there is no such unit.
+    """
+    wrong = _wrong(shape, fires, labels, weights)
+    for unit in reversed(range(shape.size)):
+        if NONE in (shape.left[unit], shape.right[unit]):
+            continue
+        for end in np.flatnonzero((shape.ways[:, unit] != 0) & ((shape.left == NONE) | (shape.right == NONE))):
+            found, kept = _grafted(shape, unit, int(end))
+            if _wrong(found, fires[:, kept], labels, weights) <= wrong:
+                return found, kept
+    return None
+
+
+def pruned(tree: LTUTree, inputs: Floats, labels: Bools, weights: Floats) -> tuple[LTUTree, Ints]:
+    """The tree without the units that are of no use on rows of inputs [n, d], and the units [k] that are left."""
+    left = np.arange(tree.size)
+    while True:
+        margins = margins_of(inputs, tree.weights, tree.biases)
+        smaller = without_useless(tree.shape, margins >= 0.0, labels, weights)
+        if len(smaller[1]) == tree.size:
+            found = useless_unit(tree.shape, margins >= 0.0, labels, weights, turning=True)
+            parting = None if found else useless_parting(tree.shape, margins >= 0.0, labels, weights)
+            if found is not None:
+                tree, smaller = _turned(tree, margins, *found)
+            elif parting is not None:
+                smaller = parting
+            else:
+                return tree, left
+        tree, left = tree.kept(*smaller), left[smaller[1]]
+
+
+def _turned(tree: LTUTree, margins: Floats, unit: int, answer: bool) -> tuple[LTUTree, tuple[Shape, Ints]]:
+    """The tree where the parent of a unit gives its constant answer, and the shape without the unit; margins [n, m].
+
+    As it is, the parent gives the other answer there. So it is turned round, half-way to the closest row below its
+    plane; or always gives that answer, where it does on its other side.
+    """
+    shape, parent = tree.shape, int(tree.shape.parents[unit])
+    own, biases = tree.weights.copy(), tree.biases.copy()
+    if NONE in (shape.left[parent], shape.right[parent]):
+        own[parent], biases[parent] = 0.0, 1.0 if answer else -1.0
+        return replace(tree, weights=own, biases=biases), shape.without(unit)
+    below = margins[margins[:, parent] < 0.0, parent]
+    own[parent] = -own[parent]
+    biases[parent] = -biases[parent] + (0.5 * float(below.max()) if len(below) else -1.0)
+    return replace(tree, weights=own, biases=biases), _with_turned(shape, parent).without(unit)
+
+
+def _wrong(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> float:
+    return float(weights[shape.decides(fires) != labels].sum())
+
+
+def _with_turned(shape: Shape, unit: int) -> Shape:
+    left, right = shape.left.copy(), shape.right.copy()
+    left[unit], right[unit] = shape.right[unit], shape.left[unit]
+    return Shape(left, right)
+
+
+def _grafted(shape: Shape, unit: int, end: int) -> tuple[Shape, Ints]:
+    """The shape without a unit that has two children, and the units [k] that are left.
+
+    `end`, below or at one of the children, answers a row by itself, by yes if it has no right child, by no if it has no
+    left one and a right one. That child stands in the place of the unit, and the other, with all below it, is where
+    `end` gave a no (if it has no left child), else where it gave a yes.
+    """
+    left, right = shape.left.copy(), shape.right.copy()
+    first, second = int(left[unit]), int(right[unit])
+    if not (end == first or shape.ways[end, first]):
+        first, second = second, first
+    (left if left[end] == NONE else right)[end] = second
+    parent = int(shape.parents[unit])
+    if parent != NONE:
+        (left if left[parent] == unit else right)[parent] = first
+    order = [first if parent == NONE else 0]
+    for known in order:  # which grows
+        order += [int(child) for child in (left[known], right[known]) if child != NONE]
+    number = {NONE: NONE} | {known: i for i, known in enumerate(order)}
+    return Shape.of(*([number[int(child)] for child in side[order]] for side in (left, right))), np.array(order)
+
+
 _NO_TABLE = np.ones(1)
 
 
@@ -56,7 +183,6 @@ class Winnow:
             raise InputError(f"it is above 0, not {self.threshold:g}", where="threshold", fix="leave it out")
 
     def threshold_of(self, n_conditions: int) -> float:
-        """The threshold of units over so many conditions."""
         return float(n_conditions) if self.threshold is None else self.threshold
 
     @property
@@ -134,7 +260,6 @@ class Network:
         return LTUTree(self.shape, np.array([own for own, _ in found]), np.array([bias for _, bias in found]))
 
     def kept(self, shape: Shape, units: Ints) -> Network:
-        """The network of another shape with some of the units."""
         state = UnitWeights._make(part[units] for part in self.state)
         return replace(self, shape=shape, state=state, names=self.names[units])
 
@@ -156,9 +281,9 @@ class NetworkTraining:
 
     passes: over the rows, each in another random order. choice: of the unit that is to answer yes, that of least
     disturbance or the one closest to its threshold, as in the paper; auto: least for fixed increments, where it is
-    better, closest for Winnow, where it is not. prune: whether a unit that is of no use is left out
-    (`madaline_pruning`): "never", "after" training, or "during" it too, where it was of no use at the end of two passes
-    in a row. Where rows come part by part, "never" is right, as each part is few.
+    better, closest for Winnow, where it is not. prune: whether a unit that is of no use is left out: "never", "after"
+    training, or "during" it too, where it was of no use at the end of two passes in a row. Where rows come part by
+    part, "never" is right, as each part is few.
     """
 
     passes: int = 5
@@ -170,30 +295,19 @@ class NetworkTraining:
         return self.choice == "least" or (self.choice == "auto" and isinstance(rule, FixedIncrement))
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedPass:
-    """One pass: the share of the rows shown that were answered wrongly when shown, and of their weight after it.
-
-    unused: the units, numbered as training began, that were left out after it, as they were of no use.
-    """
-
-    number: int
-    mistakes: float
-    error: float
-    unused: tuple[int, ...]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedNetwork:
     """The tree that answers, over inputs as they are; the network to go on from; what each pass did.
 
-    unused: the units, numbered as training began, that are not in the tree, as they are of no use.
+    unused: the units, numbered as training began, that are not in the tree, as they are of no use. passes: of each its
+    number, the share of the rows shown that were answered wrongly when shown (mistakes), and of their weight after it
+    (error), and the units that were left out after it.
     """
 
     tree: LTUTree
     network: Network
-    history: tuple[TrainedPass, ...]
-    unused: tuple[int, ...]
+    passes: list[dict[str, Any]]
+    unused: list[int]
 
 
 def train(
@@ -213,7 +327,7 @@ def train(
     """
     seen, began = network.seen(inputs), network.names
     useless_before = np.zeros(0, dtype=np.int64)
-    history = list[TrainedPass]()
+    passes = list[dict[str, Any]]()
     for number, order in enumerate(orders, start=1):
         check()
         network, mistakes = network.after(seen, labels, order, training.least(network.rule))
@@ -225,13 +339,13 @@ def train(
             if len(again):
                 network = network.kept(*without_useless(network.shape, fires, labels, weights, again))
             useless_before = useless
-        unused = tuple(np.setdiff1d(names, network.names).tolist())
-        history.append(TrainedPass(number, mistakes / max(len(order), 1), error, unused))
+        unused = np.setdiff1d(names, network.names).tolist()
+        passes.append({"pass": number, "mistakes": mistakes / max(len(order), 1), "error": error, "unused": unused})
     tree, names = network.tree, network.names
     if training.prune != "never":
         tree, kept = pruned(tree, inputs, labels, weights)
         names = names[kept]
-    return TrainedNetwork(tree, network, tuple(history), tuple(np.setdiff1d(began, names).tolist()))
+    return TrainedNetwork(tree, network, passes, np.setdiff1d(began, names).tolist())
 
 
 def best_of_several(
@@ -254,7 +368,7 @@ def best_of_several(
     one of them and judged by that one: all by the same part, or each by the next (by_turns: cross-validation).
     Raises InputError where there are fewer than two rows.
     """
-    parts = min(_PARTS, len(labels))
+    parts = min(5, len(labels))
     if parts < 2:
         raise InputError("networks are compared on rows that they have not seen", fix="give two rows")
     orders = [random_orders(weights, training.passes, rng) for _ in range(n_networks)]
@@ -267,6 +381,3 @@ def best_of_several(
         wrong = found[-1].tree.decides(inputs[out]) != labels[out]
         errors[number] = float(weights[out][wrong].sum() / weights[out].sum())
     return found[int(errors.argmin())], errors
-
-
-_PARTS = 5

@@ -16,8 +16,7 @@ from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_codes
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
-from rulekit.learners.papers.paper_stumps import purest_stump
+from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier, purest_stump
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

@@ -11,10 +11,8 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import AtLeast
-from rulekit.learners.boosting.learner import AdaBoostSettings
-from rulekit.learners.boosting.rounds import rounds
-from rulekit.learners.boosting.stumps import Stump
-from rulekit.learners.boosting.sums import FINE, Boosted, Votes
+from rulekit.learners.boosting.learner import AdaBoostSettings, rounds
+from rulekit.learners.boosting.stumps import FINE, Boosted, Stump, Votes
 from rulekit.learners.contract import NO_WATCH, Candidate, Question
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.boosting import row_passes
-from rulekit.learners.boosting.row_passes import add_votes, multiply, parts_of, weigh
+from rulekit.learners.boosting import stumps
+from rulekit.learners.boosting.stumps import add_votes, multiply, parts_of, weigh
 from rulekit.learners.sums_of_rows.histograms import lead_by_code
 
-N = 2 * row_passes._PART + 5
+N = 2 * stumps._PART + 5
 
 
 def _rows() -> tuple[Any, Any, Any]:

@@ -8,8 +8,7 @@ import pytest
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Watch
-from rulekit.learners.ltu.candidates import FitOptions
-from rulekit.learners.ltu.fit import FitResult, fit_tree
+from rulekit.learners.ltu.fit import FitOptions, FitResult, fit_tree
 
 
 def held_out(n: int, seed: int = 0) -> Bools:

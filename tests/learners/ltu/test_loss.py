@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ltu_cases import shape_of
 
-from rulekit.learners.ltu.lbfgs import minimise
-from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining, refined, softened, tree_of
+from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining, minimise, refined, softened, tree_of
 from rulekit.learners.ltu.trees import LTUTree, Shape
 
 

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.candidates import FitOptions
-from rulekit.learners.ltu.growing import grown, tolerated
+from rulekit.learners.ltu.fit import FitOptions
+from rulekit.learners.ltu.growing import (
+    best_cuts,
+    best_unit,
+    directions,
+    entropies,
+    grown,
+    ranked,
+    split_entropy,
+    tolerated,
+)
 from rulekit.learners.ltu.loss import FitRows, TreeTraining
-from rulekit.learners.ltu.moments import best_cuts, best_unit, directions, entropies, ranked, split_entropy
 
 
 def paper_rows(n: int, d: int, seed: int = 0) -> FitRows:

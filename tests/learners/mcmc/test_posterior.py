@@ -9,11 +9,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-
-from rulekit.learners.mcmc.learner import MCMCClassifier
 from rulekit.learners.mcmc.literals import Literals, RowBits, bits_of
 from rulekit.learners.mcmc.moves import KINDS, RuleMoves
-from rulekit.learners.mcmc.posterior import Clauses, Posterior, WalkedRules
+
+from rulekit.learners.mcmc.learner import KINDS, MCMCClassifier, RuleMoves
+from rulekit.learners.mcmc.posterior import Clauses, Literals, Posterior, RowBits, WalkedRules, bits_of
 from rulekit.sampling import Chain, Drawn, acceptance
 
 GRIDS = {"bernoulli": (0.0,), "noisy-logical": (0.1, 0.5, 0.9)}

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import cells_of, drawn
 
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent
 from rulekit.learners.papers.noisy_or.em import expectation_maximisation
 
 

@@ -12,8 +12,7 @@ from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.problem import NO_BOUNDS, Problem
-from rulekit.learners.noisy_or.causes import causes_of
-from rulekit.learners.noisy_or.joint_causes import TRIED, Breadth, JointCause, Rise, best_joint_cause, gains
+from rulekit.learners.noisy_or.causes import TRIED, Breadth, JointCause, Rise, best_joint_cause, causes_of, gains
 from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods
 from rulekit.schema import Feature
 

@@ -18,8 +18,7 @@ from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Above, Linear
 from rulekit.learners.contract import learner_names
-from rulekit.learners.papers.base_learners import base_of
-from rulekit.learners.papers.boosted import BoostedClassifier
+from rulekit.learners.papers.boosted import BoostedClassifier, base_of
 from rulekit.synthetic import loans
 
 SMALL: dict[str, Any] = {"n_estimators": 5, "stopping": "none", "target": "default", "positive": "yes"}

@@ -7,11 +7,9 @@ from ltu_cases import matrix_of
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.inputs import Inputs
-from rulekit.learners.papers.ltu_trees import PaperLTUTreeClassifier, grow_tree
-from rulekit.learners.papers.ltu_units import fit_of
+from rulekit.learners.papers.ltu_trees import PaperLTUTreeClassifier, fit_of, grow_tree, random_orders
 from rulekit.learners.papers.madaline import SHAPES, MadalineClassifier
 from rulekit.learners.papers.madaline_networks import FixedIncrement, Network, NetworkTraining, train
-from rulekit.learners.papers.row_by_row import random_orders
 from rulekit.tables.kinds.inference import infer
 
 
@@ -60,7 +58,7 @@ def test_weights_are_read_in_the_units_of_the_columns(problem, way):
 
 def test_rows_that_weigh_a_fraction_are_shown_as_often_as_they_weigh(monkeypatch):
     """Their weights are whole multiples of a tiny unit, which once were taken as that many rows each."""
-    from rulekit.learners.papers import row_by_row
+    from rulekit.learners.papers import ltu_trees
 
     shown = []
 
@@ -68,8 +66,8 @@ def test_rows_that_weigh_a_fraction_are_shown_as_often_as_they_weigh(monkeypatch
         shown.append(weights.sum())
         return found(weights)
 
-    found = row_by_row.shown_times
-    monkeypatch.setattr(row_by_row, "shown_times", shown_times)
+    found = ltu_trees.shown_times
+    monkeypatch.setattr(ltu_trees, "shown_times", shown_times)
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 2, (80, 4)).astype(float)
     weights = rng.random(80) + 0.5

@@ -5,11 +5,14 @@ import os
 import numpy as np
 import pytest
 
-from rulekit.learners.papers.ltu_trees import best_single, grow_tree
-from rulekit.learners.papers.ltu_units import KINDS, fit_best, fit_of
-from rulekit.learners.papers.row_by_row import (
+from rulekit.learners.papers.ltu_trees import (
+    KINDS,
     are_conditions,
     as_signs,
+    best_single,
+    fit_best,
+    fit_of,
+    grow_tree,
     of_complements,
     of_signs,
     shown_times,

@@ -12,6 +12,7 @@ from rulekit import MadalineClassifier, MadaWinnowClassifier
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
+from rulekit.learners.papers.ltu_trees import random_orders
 from rulekit.learners.papers.madaline import SHAPES, shape_named
 from rulekit.learners.papers.madaline_networks import (
     FixedIncrement,
@@ -19,11 +20,13 @@ from rulekit.learners.papers.madaline_networks import (
     NetworkTraining,
     Winnow,
     best_of_several,
+    pruned,
     train,
+    useless_parting,
+    useless_unit,
+    without_useless,
 )
-from rulekit.learners.papers.madaline_pruning import pruned, useless_parting, useless_unit, without_useless
-from rulekit.learners.papers.network_backprop import train_whole
-from rulekit.learners.papers.row_by_row import random_orders
+from rulekit.learners.papers.madaline_steps import train_whole
 from rulekit.synthetic import five_bits
 
 RULES = {"fixed": FixedIncrement(), "winnow": Winnow(), "paper": Winnow(2.0, 0.5, 4.0), "uneven": Winnow(1.5, 0.6)}
@@ -97,8 +100,8 @@ def test_the_kernel_does_what_the_pseudo_code_says(rule, choice, shape):
 def test_five_passes_learn_the_papers_function(rule, shape):
     found, rows, labels = trained(RULES[rule], shape, n=1500, d=12, passes=5)
     assert np.mean(found.tree.decides(rows) != labels) < 0.02
-    assert [one.number for one in found.history] == [1, 2, 3, 4, 5]
-    assert found.history[-1].error < 0.02
+    assert [one["pass"] for one in found.passes] == [1, 2, 3, 4, 5]
+    assert found.passes[-1]["error"] < 0.02
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -116,7 +119,7 @@ def test_the_interpreter_trains_the_same_network(rule, monkeypatch):
     interpreted = trained(RULES[rule], "large", n=80, d=5, passes=2)[0]
     assert interpreted.tree.weights.tolist() == compiled.tree.weights.tolist()
     assert interpreted.tree.biases.tolist() == compiled.tree.biases.tolist()
-    assert interpreted.history == compiled.history
+    assert interpreted.passes == compiled.passes
 
 
 @pytest.mark.parametrize("rule", ["fixed", "winnow"])
@@ -200,10 +203,10 @@ def test_units_of_no_use_are_left_out_and_named():
     found, rows, labels = trained(FixedIncrement(), "large", n=3000, d=8, passes=6)
     assert found.tree.size == 2
     assert len(found.unused) == 2
-    during = [unit for one in found.history for unit in one.unused]
+    during = [unit for one in found.passes for unit in one["unused"]]
     assert set(during) <= set(found.unused)
     assert found.network.names.tolist() == [k for k in range(4) if k not in during]
-    assert np.mean(found.tree.decides(rows) != labels) == found.history[-1].error
+    assert np.mean(found.tree.decides(rows) != labels) == found.passes[-1]["error"]
 
 
 @pytest.mark.parametrize("by_turns", [False, True])
@@ -245,7 +248,7 @@ def test_back_propagation_through_the_whole_network_learns_five_bits(shape):
 
 def test_the_gradient_of_the_whole_network_is_right(monkeypatch):
     """One step from the start moves every weight by the slope of half the squared error."""
-    from rulekit.learners.papers import network_backprop as backprop
+    from rulekit.learners.papers import madaline_steps as backprop
 
     monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
     rng = np.random.default_rng(0)

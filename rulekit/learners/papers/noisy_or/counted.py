@@ -1,14 +1,22 @@
-"""Hidden causes that are counted or added up modulo 2: their EM, and the search for what a further one is worth.
+"""Hidden causes that are counted or added up modulo 2, found cause by cause, with probabilities in place of strengths.
 
-Both are found cause by cause and have probabilities in place of strengths. A row counts by which causes hold on it and
-by its label alone, so that equal ones are one row of their weight; they stand in an order that follows from what they
-hold, so that nothing depends on the order of the table. Products of all causes but one are products of those before and
-behind it, never quotients, as a factor may be 0. The likelihood has several maxima: random starts help.
+A row counts by which causes hold on it and by its label alone, so that equal ones are one row of their weight; they
+stand in an order that follows from what they hold, so that nothing depends on the order of the table. Products of all
+causes but one are products of those before and behind it, never quotients, as a factor may be 0. The likelihood has
+several maxima: random starts help.
+
+Noisy-add: the label is how many hidden causes act (J. Vomlel, Noisy-or classifier, 2003, section 2.1). That number has
+a Poisson-binomial distribution, which is built up cause by cause. That cause j acted on a row with count c has
+probability p_j P(c - 1 without j) / P(c). The leak counts too: as many causes of one probability that are always there
+as the largest count has, so that every count is possible on every row. With a further cause of probability p, P(c)
+becomes (1 - p) P(c) + p P(c - 1) on the rows on which it holds: so what it gains is added up by code of each column for
+a few p. The same condition may join again, as it may count for two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,45 +24,48 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
+from rulekit.learners.contract import Frame, Score
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
-from rulekit.learners.noisy_or.model import StrongCauses, shortened
+from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
+from rulekit.learners.noisy_or.likelihood import exact_gains
+from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
-from rulekit.learners.papers.noisy_or.single_causes import sums_of_causes
+from rulekit.learners.papers.noisy_or.learner import sums_of_causes
+from rulekit.numbers import probability_of
 
 _NO_CHANCE = 1e-7
 """What acts less often is no cause."""
 _SETTLED = 1e-3
 """Nats by which an iteration must raise the objective."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedSearch:
-    """The conditions on each column, by their settings, the weight of the rows on which one holds, and a seed."""
-
-    causes: Sequence[Causes]
-    settings: Any
-    least: float
-    seed: int
-    check: Callable[[], None]
+_FIRST = 0.1  # of a cause that is new
+_MOST_RATIO = 1e12
+_BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedCauses:
     """Causes with the probability that each acts where it holds, and that of the leak.
 
-    likelihood: the conditional log-likelihood of the rows in nats; objective: less the prior.
+    likelihood: the conditional log-likelihood of the rows in nats; objective: less the prior. seen: what the search for
+    a further cause asks of the rows [n] of the table: P(c - 1) / P(c), or D of a parity.
     """
 
     causes: tuple[Cause, ...]
     chances: tuple[float, ...]
     leak: float
-    likelihood: float = 0.0
-    objective: float = 0.0
+    likelihood: float
+    objective: float
+    seen: Floats
+
+    @property
+    def size(self) -> int:
+        return len(self.causes)
 
     def strongest_first(self) -> StrongCauses:
-        """The causes with short strengths."""
-        order = sorted(range(len(self.causes)), key=lambda k: -self.chances[k])
+        order = sorted(range(self.size), key=lambda k: -self.chances[k])
         return shortened([self.causes[k] for k in order], [self.chances[k] for k in order])
 
 
@@ -104,11 +115,10 @@ class FittedChances:
     likelihood: float
     objectives: tuple[float, ...]
 
-    def kept(self, causes: Sequence[Cause]) -> tuple[list[int], CountedCauses]:
-        """Which causes act at all, and these."""
+    def of(self, causes: Sequence[Cause], seen: Floats) -> CountedCauses:
         kept = np.flatnonzero(self.chances > _NO_CHANCE).tolist()
         own, chances = tuple(causes[k] for k in kept), tuple(float(self.chances[k]) for k in kept)
-        return kept, CountedCauses(own, chances, self.leak, self.likelihood, self.objectives[-1])
+        return CountedCauses(own, chances, self.leak, self.likelihood, self.objectives[-1], seen)
 
 
 def em_of_chances(
@@ -123,21 +133,9 @@ def em_of_chances(
 ) -> FittedChances:
     """The probabilities after EM, by which the objective never falls.
 
-    Parameters
-    ----------
-    rows : CountedRows
-        The rows.
-    expectation : callable
-        Of the family: the E-step.
-    start, leak : ndarray [k], float
-        Probabilities to start from, above 0 and below 1.
-    prior : float
-        Beta(1, 1 + prior) on the probability of every cause but the leak.
-    iterations : int
-        At most; EM ends before, where one has raised the objective by less than a thousandth of a nat.
-    check : callable, optional
-        Called before each iteration; it raises to stop.
-
+    start [k], leak: above 0 and below 1. prior: Beta(1, 1 + prior) on the probability of every cause but the leak.
+    iterations: at most; EM ends where one has raised the objective by less than a thousandth of a nat. check: called
+    before each iteration, may raise.
     """
     chances, held = np.array(start, dtype=np.float64), rows.sums(rows.held) + prior
     total, objectives = float(rows.weights.sum()), list[float]()
@@ -161,14 +159,166 @@ def weight_by_code(problem: Problem, causes: Causes) -> Floats:
     return np.asarray(each[:, None] * problem.weight_unit, dtype=np.float64)
 
 
-def worths(problem: Problem, search: CountedSearch, each: Floats, tried: Floats) -> Iterator[tuple[Causes, Floats]]:
-    """By column that has causes what each gains [n_causes, n_tried], less the prior; 0 of causes of too few rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedSearch:
+    """The conditions on each column, by their settings, the weight of the rows on which one holds, and a seed."""
 
-    each [n, n_tried]: what the rows gain by a cause of one of the probabilities `tried`.
+    rows: HeldRows
+    causes: Sequence[Causes]
+    settings: Any
+    least: float
+    seed: int
+    check: Callable[[], None]
+
+    def counted(self, causes: Sequence[Cause], labels: Ints) -> CountedRows:
+        problem = self.rows.problem
+        return CountedRows.of([*map(self.rows.holds, causes)], labels, problem.weights, problem.weight_unit)
+
+    def fit(self, rows: CountedRows, expectation: Expectation, starts: Iterable[tuple[Floats, float]]) -> FittedChances:
+        more = {"prior": self.settings.lam, "iterations": self.settings.n_iter, "check": self.check}
+        fits = [em_of_chances(rows, expectation, *start, **more) for start in starts]
+        return max(fits, key=lambda fit: fit.objectives[-1])
+
+    def best(self, gains: Floats, tried: Floats) -> tuple[Cause, float] | None:
+        """The cause that gains most likelihood, and the probability of `tried` with which it does.
+
+        gains [n, n_tried]: what rows gain by a cause of one of the probabilities; less the prior, and only of causes
+        that hold on enough rows.
+        """
+        problem, prior = self.rows.problem, self.settings.lam * np.log1p(-tried)
+        each, best, found = exact_gains(gains, self.rows.weights), LEAST_GAIN, None
+        for causes in self.causes:
+            worth, held = sums_of_causes(problem, causes, each) + prior, causes.sums(weight_by_code(problem, causes))
+            worth[held[:, 0] < self.least] = 0.0
+            if worth.max(initial=0.0) > best:
+                place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
+                best, found = float(worth[place, chance]), (causes.cause(int(place)), float(tried[chance]))
+        return found
+
+
+# Noisy-add -----------------------------------------------------------------------------------------------------------
+
+TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
+"""The probabilities that a further cause is tried with."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountExpectation:
+    """The E-step where the label is a count of at most `most`, which is also how many causes the leak has."""
+
+    most: int
+
+    def __call__(self, rows: CountedRows, chances: Floats, leak: float) -> Expected:
+        return self.with_ratio(rows, chances, leak)[0]
+
+    def with_ratio(self, rows: CountedRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
+        """That, and P(one less) / P(count) [n]."""
+        n, k = rows.held.shape
+        acted, leaked, likely, below = np.zeros((n, k)), np.zeros(n), np.zeros(n), np.zeros(n)
+        t = np.arange(self.most + 1)
+        base = np.array([math.comb(self.most, i) * leak**i * (1.0 - leak) ** (self.most - i) for i in t.tolist()])
+        for first in range(0, n, _BLOCK):
+            own = slice(first, first + _BLOCK)
+            p = np.where(rows.held[own], chances, 0.0)
+            left = rows.labels[own][:, None] - t  # what the causes behind must add up to, beside t of those before
+            behind = [np.zeros((len(p), self.most + 1))]
+            behind[0][:, 0] = 1.0
+            for j in range(k - 1, -1, -1):
+                behind.append(_with_one_more(behind[-1], p[:, j]))
+            each = base * _at(behind[k], left)
+            likely[own] = each.sum(axis=1)
+            leaked[own] = (t * each).sum(axis=1) / likely[own] / max(self.most, 1)
+            below[own] = (base * _at(behind[k], left - 1)).sum(axis=1)
+            before = np.broadcast_to(base, behind[0].shape)
+            for j in range(k):
+                without = (before * _at(behind[k - 1 - j], left - 1)).sum(axis=1)
+                acted[own, j] = p[:, j] * without / likely[own]
+                before = _with_one_more(before, p[:, j])
+        return Expected(acted, leaked, likely), below / likely
+
+
+def _with_one_more(counts: Floats, p: Floats) -> Floats:
+    """The distribution [n, c] of a number of causes with one more, which acts with probability p [n]."""
+    found = counts * (1.0 - p[:, None])
+    found[:, 1:] += counts[:, :-1] * p[:, None]
+    return found
+
+
+def _at(counts: Floats, places: Ints) -> Floats:
+    """The probability [n, c] of each count; none is below 0."""
+    return np.where(places < 0, 0.0, np.take_along_axis(counts, np.maximum(places, 0), axis=1))
+
+
+def grown_counts(counts: Ints, most: int, search: CountedSearch) -> Iterator[CountedCauses]:
+    """The best causes of the counts [n], from 0 to `most`: none, and then one more each time."""
+
+    def longer(fit: CountedCauses) -> CountedCauses | None:
+        ratio = np.minimum(fit.seen, _MOST_RATIO)[:, None]
+        found = search.best(np.log1p((ratio - 1.0) * TRIED), TRIED)
+        return found and _fitted(counts, most, (*fit.causes, found[0]), search, fit)
+
+    begun = _fitted(counts, most, (), search, None)
+    yield begun
+    yield from ever_longer(begun, longer, search.settings.max_causes, search.check)
+
+
+def _fitted(
+    counts: Ints, most: int, causes: Sequence[Cause], search: CountedSearch, before: CountedCauses | None
+) -> CountedCauses:
+    """The causes with their probabilities, without those that never act."""
+    rows = search.counted(causes, counts)
+    known = () if before is None else before.chances
+    leak = max(0.5 * float(rows.weights @ rows.labels) / (float(rows.weights.sum()) * most), 1e-6)
+    start = np.append(known, np.full(len(causes) - len(known), _FIRST))
+    begin = [(start, leak if before is None else max(before.leak, 1e-9))]
+    for number in range(1, search.settings.n_init):
+        begin.append((np.random.default_rng(search.seed + number).uniform(0.02, 0.6, len(causes)), leak))
+    expectation = CountExpectation(most)
+    fit = search.fit(rows, expectation, begin)
+    return fit.of(causes, expectation.with_ratio(rows, fit.chances, fit.leak)[1][rows.place])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyAdd:
+    """Says yes where the median of how many causes act is at least `least`.
+
+    causes: with their strengths, strongest first; leak: the strength of each of `most` causes that are always there.
     """
-    prior = search.settings.lam * np.log1p(-tried)
-    for causes in search.causes:
-        worth, held = sums_of_causes(problem, causes, each) + prior, causes.sums(weight_by_code(problem, causes))
-        if len(worth):
-            worth[held[:, 0] < search.least] = 0.0
-            yield causes, worth
+
+    causes: StrongCauses
+    leak: float
+    most: int
+    least: int
+
+    @classmethod
+    def of(cls, found: CountedCauses, total: float, most: int, least: int) -> NoisyAdd:
+        """What was found with short probabilities; total: the weight of the rows.
+
+        The leak acts on half a row at least, so that no count is impossible.
+        """
+        return cls(found.strongest_first(), short(max(found.leak, 0.5 / ((total + 1.0) * most))), most, least)
+
+    def bits(self, frame: Frame) -> list[Hidden]:
+        """Its hidden bits, which all counts share."""
+        leaks = (Hidden(f"leak{t}", TRUE, self.leak) for t in range(1, self.most + 1))
+        return [*bits_of(self.causes, frame, "H"), *leaks]
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that are answered by yes, by the operations of `Tails` in their order."""
+        chances = [np.where(cause.holds(codes), probability_of(strength), 0.0) for cause, strength in self.causes]
+        chances += [np.full(n_rows, probability_of(self.leak))] * self.most
+        tails = np.zeros((self.least + 1, n_rows))
+        tails[0] = 1.0
+        for i, chance in enumerate(reversed(chances), start=1):
+            top = min(i, self.least)
+            moved = chance * tails[:top]
+            tails[1 : top + 1] *= 1.0 - chance
+            tails[1 : top + 1] += moved
+        return np.asarray(tails[self.least] > 0.5)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        bits = self.bits(frame)
+        if self.least > len(bits):
+            return Score(FALSE, FALSE, Probability(FALSE), silent=True)
+        formula = AtLeast(self.least, bits)
+        return Score(formula, probability=Probability(formula))

@@ -4,21 +4,30 @@ By lemma 2 a hidden cause of a negative row never acts, and that of a positive r
 where Q = P(C = 0 | a). The M-step divides by what all rows with the cell weigh, which is counted once. Q is exp(-s) and
 s a sum of strengths >= 0, so that thousands of attributes underflow nowhere. In the general noisy-or an attribute that
 is absent may be a cause as well: it is a cell of its own. In the restricted one it has no cell.
+
+Missing cells are summed out: a column that is missing may have any of its values. All causes on one column belong
+together, as they hold or not by the one value v that the column has. With pi_v how often it has it and q_v = exp(-the
+strengths of the causes that hold at v), a missing column leaves the class without a cause with probability
+q = sum_v pi_v q_v. So its activation is -log q, and a row of class 0 says that value v is there with probability
+pi_v q_v / q. Expected counts are those of EM for the joint model (section 2.2), whose likelihood of the class and of
+the known cells never falls; pi stays as counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from rulekit.arrays import Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.noisy_or.likelihood import STRONGEST, Incidence, Strengths
 
 LARGEST = 1.0 - 1e-12
 """No probability is above it, as no strength is above STRONGEST."""
+_SETTLED = 1e-4  # nats by which an iteration must raise the objective
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,29 +60,12 @@ def expectation_maximisation(
     tolerance: float = 0.0,
     check: Callable[[], None] | None = None,
 ) -> Maximised:
-    """The strengths after some iterations of EM; the objective never falls.
+    """The strengths after so many iterations of EM (50 are the paper's); the objective never falls.
 
-    Parameters
-    ----------
-    incidence : Incidence
-        The rows.
-    start : Strengths, optional
-        `start_of(incidence)` by default. What is 0 stays 0.
-    prior : float, default 0
-        Beta(1, 1 + prior) on the probability of every cause but the leak: so much is added to the rows in which the
-        cause did not act.
-    iterations : int, default 50
-        Of the paper.
-    tolerance : float, default 0
-        Stop after an iteration that raises the objective by no more than this, in nats.
-    check : callable, optional
-        Called before each iteration; it raises to stop.
-
-    Raises
-    ------
-    InputError
-        Where a positive row has no cause at all, and so no likelihood.
-
+    start: `start_of(incidence)` by default; what is 0 stays 0. prior: Beta(1, 1 + prior) on the probability of every
+    cause but the leak, so that so much is added to the rows in which the cause did not act. tolerance: EM ends after an
+    iteration that raises the objective by no more nats. check: called before each iteration, may raise. Raises
+    InputError where a positive row has no cause at all, and so no likelihood.
     """
     at = start_of(incidence) if start is None else start
     s = at.activations(incidence.rows)
@@ -116,11 +108,96 @@ def best_of_starts(
     """The best limit of EM from the given start and from random ones."""
     begin = [start, *(start_of(incidence, seed=seed + number) for number in range(1, starts))]
     found = [
-        expectation_maximisation(incidence, each, prior=prior, iterations=iterations, tolerance=_SETTLED, check=check)
+        expectation_maximisation(incidence, each, prior=prior, iterations=iterations, tolerance=1e-7, check=check)
         for each in begin
     ]
     return max(found, key=lambda each: each.objectives[-1]).strengths
 
 
-_SETTLED = 1e-7
-"""Nats by which an iteration must raise the objective."""
+# Missing cells -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unknown:
+    """Which causes depend on which missing column.
+
+    columns: those that causes read and that may be missing; place [k]: of each cause that of its column among them, -1
+    for none; holds: by such a column at which values its causes hold [n_causes, n_values], with the numbers of these
+    causes, and how often the column has each value [n_values].
+    """
+
+    columns: tuple[int, ...]
+    place: Ints
+    holds: tuple[tuple[Ints, Bools, Floats], ...]
+
+    @classmethod
+    def of(cls, causes: Sequence[Any], shares: Mapping[int, Floats]) -> Self:
+        """causes: on one column each; shares: of the columns that may be missing how often they have each value."""
+        columns = tuple(sorted({cause.column for cause in causes} & set(shares)))
+        place = np.array([columns.index(c.column) if c.column in columns else -1 for c in causes], dtype=np.int64)
+        holds = []
+        for j, column in enumerate(columns):
+            own = np.flatnonzero(place == j)
+            holds.append((own, np.array([causes[k].condition for k in own.tolist()]), shares[column]))
+        return cls(columns, place, tuple(holds))
+
+    def strengths(self, present: Floats) -> Floats:
+        """-log q of each missing column, for these strengths of the causes [k]."""
+        # By what the causes take off: shares add up to 1 but for rounding, and no strength may be below 0.
+        return np.array([-np.log1p(share @ np.expm1(-(present[own] @ at))) for own, at, share in self.holds])
+
+    def of_causes(self, present: Floats) -> tuple[Floats, Floats]:
+        """By cause [k] how often it holds at an unknown value, and how often where that has caused nothing."""
+        often, innocent = np.zeros(len(present)), np.zeros(len(present))
+        for own, at, share in self.holds:
+            left = share * np.exp(-(present[own] @ at))
+            often[own], innocent[own] = at @ share, at @ left / left.sum()
+        return often, innocent
+
+
+def summed_out(
+    incidence: Incidence,
+    unknown: Unknown,
+    start: Strengths,
+    prior: float,
+    iterations: int,
+    check: Callable[[], None] | None = None,
+) -> Strengths:
+    """The strengths of the causes, and behind them those of the missing columns, after so many iterations at most.
+
+    The cells of the incidence are the causes, and then the columns that are missing; what `start` says of these is not
+    used. prior: Beta(1, 1 + prior) on the probability of every cause. check: called before each iteration, may raise.
+    """
+    k = len(unknown.place)
+    at = _tied(np.maximum(start.cells[:k], 1e-6), max(start.leak, 1e-6), unknown)
+    known = incidence.of_positive[:k] + incidence.of_negative[:k]
+    before = -np.inf
+    for _ in range(iterations):
+        if check is not None:
+            check()
+        s = at.activations(incidence.rows)
+        reached = incidence.likelihood(at, s) - prior * float(at.cells[:k].sum())
+        if reached - before <= _SETTLED:
+            break
+        before = reached
+        each = incidence.weights / -np.expm1(-s)
+        acted, total = incidence.rows.T @ each, float(each.sum())
+        often, innocent = unknown.of_causes(at.cells[:k])
+
+        def of_cause(by_column: Floats) -> Floats:
+            return np.where(unknown.place >= 0, np.append(by_column[k:], 0.0)[unknown.place], 0.0)
+
+        missed = of_cause(acted)
+        # Where the class is 1, Q / (1 - Q) = 1 / (1 - Q) - 1 of the rows have caused it elsewhere.
+        elsewhere = missed - of_cause(incidence.of_positive)
+        held = known + prior + of_cause(incidence.of_negative) * innocent + often * missed - innocent * elsewhere
+        with np.errstate(invalid="ignore", divide="ignore"):
+            p = -np.expm1(-at.cells[:k]) * (acted[:k] + often * missed) / held
+        p = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
+        leak = -np.expm1(-at.leak) * total / incidence.total
+        at = _tied(np.minimum(-np.log1p(-p), STRONGEST), float(-np.log1p(-min(leak, LARGEST))), unknown)
+    return at
+
+
+def _tied(present: Floats, leak: float, unknown: Unknown) -> Strengths:
+    return Strengths(np.append(present, unknown.strengths(present)), leak)

@@ -111,7 +111,6 @@ class Influences:
         return np.where((codes == UNKNOWN)[:, :, None], unknown, self.tables[k, codes])
 
     def probabilities(self, codes: Ints) -> Floats:
-        """P(C = c | the row) [n, M]."""
         messages = _messages(self, self.given(codes))
         return _real(np.prod(messages, axis=1) @ self.family.phi)
 
@@ -153,19 +152,8 @@ def em_step(
 ) -> Influences:
     """The model after one iteration of EM (section 2.2).
 
-    Parameters
-    ----------
-    model : Influences
-        The model before it.
-    codes : ndarray of int [n, k]
-        The level of each attribute, UNKNOWN where it is missing.
-    labels : ndarray of int [n]
-        The class of each row.
-    weights : ndarray [n], optional
-        Of the rows.
-    free : ndarray of bool [k, L], optional
-        The levels whose tables are learned; the others keep theirs, as a level does that no row has.
-
+    codes [n, k]: the level of each attribute, UNKNOWN where it is missing; labels, weights [n]: of the rows. free
+    [k, L]: the levels whose tables are learned; the others keep theirs, as a level does that no row has.
     """
     levels = model.tables.shape[1]
     posterior, _ = model.posteriors(codes, labels)

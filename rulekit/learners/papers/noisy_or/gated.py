@@ -1,4 +1,10 @@
-"""The learner noisy-or-gated: causes any of which may act, and inhibitors none of which may."""
+"""The learner noisy-or-gated: causes any of which may act, and inhibitors none of which may, one after another.
+
+What gains most joins, and all strengths are fitted anew. A cause may be a joint one; an inhibitor is a condition on one
+column. A condition that several causes need may leave them all, and its contrary then inhibits. Until something
+inhibits, this is a noisy-or, whose strengths have one maximum; a gated noisy-or is fitted from the strengths that it
+had before (`gated_fit`).
+"""
 
 from __future__ import annotations
 
@@ -12,23 +18,159 @@ from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.deciding import WITHIN, GateCurve, denied, gated_decision
-from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, Watch
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.growth import JointSearch
-from rulekit.learners.noisy_or.joint_causes import Breadth
+from rulekit.learners.noisy_or.causes import (
+    Breadth,
+    Causes,
+    JointCause,
+    Rise,
+    best_joint_cause,
+    cost_of_literal,
+    ordered_columns,
+)
+from rulekit.learners.noisy_or.growth import FittedCauses, HeldRows, JointSearch, ever_longer, has_both_classes
 from rulekit.learners.noisy_or.learner import CausesSettings
-from rulekit.learners.noisy_or.model import HALF, CausePart, NoisyOr, short
-from rulekit.learners.noisy_or.paths import LearnedCauses, flipped_labels
-from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods, log_negative
-from rulekit.learners.papers.noisy_or.gated_search import GatedFit, grown_gated
+from rulekit.learners.noisy_or.likelihood import Strengths, cells_held
+from rulekit.learners.noisy_or.model import HALF, CausePart, LearnedCauses, NoisyOr, flipped_labels, short
+from rulekit.learners.papers.noisy_or.gated_fit import fit_gated, log_likelihoods, log_negative
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import setting, whole
 from rulekit.numbers import log_of, probability_of
+from rulekit.schema import FIRST_LEVEL_CODE
 
+PRIOR_OF_INHIBITORS = 0.25
+"""The prior against an inhibitor, of that against a cause."""
+_LEAST = 1e-4
+"""Strengths below it are none: L-BFGS-B does not come to rest on every bound."""
+_SINGLE = Breadth(literals=1, conjunctions=1)
+_NOTHING = FittedCauses((), (), 0.0)
+
+JointCauses = Sequence[JointCause]
 _LEAST_LEAK = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedFit:
+    """Causes and inhibitors with their strengths and leaks; the likelihood and objective are those of both."""
+
+    causes: FittedCauses
+    inhibitors: FittedCauses
+
+    @property
+    def size(self) -> int:
+        return len(self.causes.causes) + len(self.inhibitors.causes)
+
+
+def grown_gated(
+    problem: Problem, search: JointSearch, conditions: Sequence[Causes], watch: Watch
+) -> Iterator[GatedFit]:
+    """The best causes and inhibitors, one more each time; conditions: those that may inhibit."""
+    if not has_both_classes(problem):
+        return
+    rows = HeldRows(problem)
+    ordered, cost = ordered_columns(search.causes), cost_of_literal(search.causes)
+
+    def reached(fit: GatedFit) -> float:
+        further: int = sum(cause.literals(ordered) - 1 for cause in fit.causes.causes)
+        return fit.causes.objective - cost * further
+
+    def longer(fit: GatedFit) -> GatedFit | None:
+        pairs = _next(rows, fit, search, conditions, watch)
+        found = (_fitted(rows, causes, inhibitors, fit, search, watch) for causes, inhibitors in pairs)
+        return max(found, key=reached, default=None)
+
+    begun = GatedFit(rows.fitted((), search.prior, search.descent(watch)), _NOTHING)
+    yield from ever_longer(begun, longer, search.most, watch.check, reached)
+
+
+def _next(
+    rows: HeldRows, fit: GatedFit, search: JointSearch, conditions: Sequence[Causes], watch: Watch
+) -> Iterator[tuple[JointCauses, JointCauses]]:
+    """The causes and inhibitors with one more of either."""
+    problem, positive, weights = rows.problem, rows.problem.labels == 1, rows.weights
+    s, h = rows.activations(fit.causes), rows.activations(fit.inhibitors)
+    own, others = fit.causes.causes, fit.inhibitors.causes
+    rise = Rise.of(lambda strength: log_likelihoods(s + strength, h, positive), weights, search.prior)
+    best = best_joint_cause(problem, search.causes, rise, search.least, search.breadth, watch)
+    if best and not _is_among(best[1], own):
+        yield (*own, best[1]), others
+    if not own:
+        return
+    prior = PRIOR_OF_INHIBITORS * search.prior
+    rise = Rise.of(lambda strength: log_likelihoods(s, h + strength, positive), weights, prior)
+    best = best_joint_cause(problem, conditions, rise, search.least, _SINGLE, watch)
+    if best and not _is_among(best[1], others):
+        yield own, (*others, best[1])
+    yield from _factored(problem, own, others, conditions)
+
+
+def _factored(
+    problem: Problem, own: JointCauses, others: JointCauses, conditions: Sequence[Causes]
+) -> Iterator[tuple[JointCauses, JointCauses]]:
+    """Causes without a condition that several of them need, of which the contrary inhibits all of them instead."""
+    usable = {each.column for each in conditions}
+    parts = [part for cause in own if len(cause.parts) > 1 for part in cause.parts if part.column in usable]
+    for k, part in enumerate(parts):
+        same = [part.same(other) for other in parts]
+        if any(same[:k]) or sum(same) < 2:
+            continue
+        kind = problem.columns[part.column].feature.kind
+        inhibitor = JointCause((part.contrary(FIRST_LEVEL_CODE if kind == "categorical" else 1),))
+        shorter = [cause.without(part) if len(cause.parts) > 1 else cause for cause in own]
+        distinct = [cause for k, cause in enumerate(shorter) if not _is_among(cause, shorter[:k])]
+        if not _is_among(inhibitor, others):
+            yield distinct, (*others, inhibitor)
+
+
+def _is_among(cause: JointCause, known: JointCauses) -> bool:
+    return any(cause.same(other) for other in known)
+
+
+def _fitted(
+    rows: HeldRows, causes: JointCauses, inhibitors: JointCauses, start: GatedFit, search: JointSearch, watch: Watch
+) -> GatedFit:
+    """The strengths of causes and inhibitors that fit the rows best, from those of a smaller model."""
+    descent = search.descent(watch)
+    if not inhibitors:
+        return GatedFit(rows.fitted(causes, search.prior, descent, start.causes), _NOTHING)
+    problem, n, k = rows.problem, len(causes), len(causes) + len(inhibitors)
+    is_cause, prior, other = np.arange(k) < n, search.prior, PRIOR_OF_INHIBITORS * search.prior
+    found = fit_gated(
+        cells_held([rows.holds(cause) for cause in (*causes, *inhibitors)], len(problem.labels)),
+        problem.labels,
+        _begun(causes, start.causes, 0, k),
+        start_of_inhibitors=_begun(inhibitors, start.inhibitors, n, k),
+        prior=prior,
+        prior_of_inhibitors=other,
+        causes=is_cause,
+        inhibitors=~is_cause,
+        weights=rows.weights,
+        check=watch.check,
+    )
+    own = _kept(causes, found.causes.cells[:n], found.causes.leak)
+    gate = _kept(inhibitors, found.inhibitors.cells[n:], found.inhibitors.leak)
+    if not gate.causes:
+        return GatedFit(rows.fitted(own.causes, prior, descent, own), _NOTHING)
+    s, h = rows.activations(own), rows.activations(gate)
+    likelihood = float(rows.weights @ log_likelihoods(s, h, problem.labels == 1))
+    penalty = prior * sum(own.strengths) + other * sum(gate.strengths)
+    return GatedFit(replace(own, likelihood=likelihood, objective=likelihood - penalty), gate)
+
+
+def _begun(causes: JointCauses, start: FittedCauses, first: int, k: int) -> Strengths:
+    """Strengths [k] to start from, those of some cells from the first one on; of what is new a tenth."""
+    cells = np.zeros(k)
+    cells[first : first + len(causes)] = start.begin(causes).cells
+    return Strengths(cells, max(start.leak, 1e-3))
+
+
+def _kept(causes: JointCauses, strengths: Floats, leak: float) -> FittedCauses:
+    kept = np.flatnonzero(strengths > _LEAST).tolist()
+    return FittedCauses(tuple(causes[i] for i in kept), tuple(float(strengths[i]) for i in kept), leak)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +199,9 @@ class GatedNoisyOr:
         return np.asarray(-log_negative(*self._sums(codes, n_rows)))
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] that are answered by yes."""
         return np.asarray((self.activations(codes, n_rows) > self.bound) != self.flipped)
 
     def log_losses(self, codes: Codes, labels: Bools) -> Floats:
-        """Of each row [n] the negative log of the probability that is said of its label (bool)."""
         s, h = self._sums(codes, len(labels))
         return -log_likelihoods(s, h, labels != self.flipped)
 
@@ -77,7 +217,6 @@ class GatedNoisyOr:
         return replace(self, within=0.0)
 
     def _agrees(self, codes: Codes, n_rows: int, slopes: Floats, constants: Floats) -> bool:
-        """Whether tangents decide these rows as the probability does."""
         s, h = self._sums(codes, n_rows)
         said = (h[:, np.newaxis] < slopes * s[:, np.newaxis] + constants).all(axis=1) & bool(len(slopes))
         return np.array_equal(said, self.decides(codes, n_rows) != self.flipped)
@@ -89,7 +228,6 @@ class GatedNoisyOr:
         return s, h
 
     def score(self, frame: Frame, prefix: str) -> Score:
-        """The probability that decides and is reported."""
         causes = self.causes.bits(frame, prefix)
         inhibitors = self.inhibitors.bits(frame, prefix.replace("H", "G", 1))
         if not self.inhibitors.leak:
@@ -106,7 +244,6 @@ class GatedNoisyOr:
 
 
 def _range(part: CausePart) -> tuple[float, float]:
-    """The least and the largest sum of strengths that there may be."""
     return part.leak, part.leak + sum(strength for _, strength in part.causes)
 
 
@@ -133,14 +270,12 @@ class GatedNoisyOrs(TunedNoisyOrs):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan."""
         if len(classes) > 2 and questions[0].settings.threshold != "half":
             why = "of several classes the largest probability decides, which has no threshold"
             raise InputError(why, where="threshold", fix="leave it out, or take another learner")
         return super().prepare(problem, questions, data, classes)
 
     def nothing(self, question: Question) -> Candidate:
-        """The share of the positive rows, or the leak."""
         found = super().nothing(question)
         if not isinstance(found.model, NoisyOr):
             return found
@@ -168,7 +303,6 @@ class GatedNoisyOrs(TunedNoisyOrs):
             yield LearnedCauses(model, fit.size, fit.causes.likelihood, fit.causes.objective)
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides by its threshold."""
         found = super().decided(learned, question)
         if question.plan.kind != "two" or question.fold or not isinstance(found.model, GatedNoisyOr):
             return found

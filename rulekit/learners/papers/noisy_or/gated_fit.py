@@ -38,7 +38,6 @@ class GatedStrengths:
         return np.asarray(-log_negative(self.causes.activations(rows), self.inhibitors.activations(rows)))
 
     def probabilities(self, rows: csr_array) -> Floats:
-        """P(C = 1 | row) [n]."""
         s, h = self.causes.activations(rows), self.inhibitors.activations(rows)
         return np.asarray(np.exp(log_positive(s) - h))
 
@@ -69,27 +68,9 @@ def fit_gated(
 ) -> GatedStrengths:
     """Fit a gated noisy-or by L-BFGS-B, with L1 penalties on all strengths but those of the two leaks.
 
-    Parameters
-    ----------
-    rows : csr_array
-        The rows.
-    labels : ndarray [n]
-        0 and 1.
-    start : Strengths
-        A noisy-or of these cells, as coordinate descent finds it.
-    start_of_inhibitors : Strengths, optional
-        Of inhibitors to go on from; None: those that hardly act.
-    prior, prior_of_inhibitors : float
-        The penalty of a unit of strength, in nats.
-    causes, inhibitors : ndarray of bool [n_cells], optional
-        The cells that may be one or the other; all by default.
-    weights : ndarray [n], optional
-        Of the rows.
-    iterations : int, default 300
-        The most of L-BFGS-B.
-    check : callable, optional
-        Called before each evaluation; it raises to stop.
-
+    start: a noisy-or of these cells, as coordinate descent finds it; start_of_inhibitors: to go on from (None: those
+    that hardly act). prior, prior_of_inhibitors: the penalty of a unit of strength, in nats. causes, inhibitors
+    [n_cells]: which cells may be one or the other (None: all). check: called before each evaluation, may raise.
     """
     from scipy.optimize import minimize
 
@@ -150,7 +131,6 @@ class _GatedRows:
         return Strengths(all_cells, float(leak))
 
     def likelihood(self, x: Floats) -> tuple[float, Floats]:
-        """The conditional log-likelihood and its derivatives."""
         own, other = self.strengths(x)
         s, h = own.activations(self.rows), other.activations(self.rows)
         positive, negative = log_positive(s) - h, log_negative(s, h)

@@ -1,29 +1,275 @@
-"""The learner noisy-or-paper: the noisy-or of the paper, whose causes are conditions on one column each."""
+"""The learner noisy-or-paper: the noisy-or of the paper, whose causes are conditions on one column each.
+
+Causes are found one after another; of columns with missing cells, these are summed out. What a further cause is worth
+is added up over the positive rows for a few strengths that it may have. Of the negative rows only what they weigh by
+code is asked for. Where missing cells are summed out, a cause raises the activation of the rows that miss its column,
+too, and that counts. The threshold is tuned on rows, as a short probability.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Question
+from rulekit.learners.contract import Candidate, Question, Watch
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.growth import FittedCauses
+from rulekit.learners.noisy_or.causes import TRIED, AnyCause, Cause, Causes, add_by_code, gains
+from rulekit.learners.noisy_or.growth import (
+    LEAST_GAIN,
+    NOTHING_KNOWN,
+    Descent,
+    FittedCauses,
+    HeldRows,
+    ever_longer,
+    has_both_classes,
+)
 from rulekit.learners.noisy_or.learner import CausesSettings, NoisyOrs
-from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
-from rulekit.learners.noisy_or.model import NoisyOr
-from rulekit.learners.noisy_or.paths import LearnedCauses
-from rulekit.learners.papers.noisy_or.em import best_of_starts
-from rulekit.learners.papers.noisy_or.single_causes import SingleSearch, grown_singly
-from rulekit.learners.papers.noisy_or.thresholds import tuned_bound
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, exact_gains, log_positive
+from rulekit.learners.noisy_or.model import CausePart, LearnedCauses, NoisyOr, shortened
+from rulekit.learners.papers.noisy_or.em import Unknown, best_of_starts, summed_out
 from rulekit.learners.parameters import number, one_of, setting, whole
+from rulekit.learners.sums_of_rows.information import information_gain
+from rulekit.numbers import strength_of, threshold_between
+from rulekit.schema import MISSING_CODE
+
+_RISES = np.concatenate([[0.0], 2.5 * 2.0 ** np.arange(-12.0, 1.0)])
+"""The rises of rows with a missing cell for which the gain is added up, from .0006 on; between them it is read off."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SingleSearch:
+    """What is looked for: conditions on one column, at most how many, and of how many rows.
+
+    prior: against causes; least: the weight of the rows on which a cause holds; least_gain: the least expected
+    information gain of a cause, in nats. summed: the columns [n_columns] of which missing cells are summed out, by at
+    most `iterations` of EM.
+    """
+
+    causes: Sequence[Causes]
+    prior: float
+    most: int
+    least: float
+    least_gain: float
+    summed: Bools
+    iterations: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummedCauses(FittedCauses):
+    """Causes, and by column with the code that says missing the strength of the cells that are summed out."""
+
+    unknown: tuple[tuple[Cause, float], ...] = ()
+
+    def part(self, total: float, cut: int = -1) -> CausePart:
+        """As a part of a model, in which a missing cell is a cause as well."""
+        own = CausePart.of(self.causes, self.strengths, self.leak, total, cut)
+        columns = [cause for cause, _ in self.unknown]
+        further = shortened(columns, [float(-np.expm1(-strength)) for _, strength in self.unknown])
+        return replace(own, causes=(*own.causes, *further))
+
+
+def grown_singly(problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> Iterator[FittedCauses]:
+    if not has_both_classes(problem):
+        return
+    rows = _SummedRows(problem, search, descent, watch)
+
+    def longer(fit: SummedCauses) -> SummedCauses | None:
+        found = rows.best(fit)
+        return None if found is None else rows.best_fit((*fit.causes, found), fit)
+
+    yield from ever_longer(rows.best_fit(()), longer, search.most, watch.check)
+
+
+class _SummedRows:
+    """The rows of a problem: all, and the positive ones alone."""
+
+    def __init__(self, problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> None:
+        self.rows, self.search, self.descent, self.watch = HeldRows(problem), search, descent, watch
+        self.positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
+        self.own = problem.take(self.positive)
+        self.weights = np.asarray(self.own.weights * self.own.weight_unit, dtype=np.float64)
+        self.by_code = [_by_code(problem, causes) for causes in search.causes]
+        self.shares = {column: _shares(problem, column) for column in np.flatnonzero(search.summed).tolist()}
+
+    def best_fit(self, causes: Sequence[AnyCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
+        search, codes = self.search, self.rows.problem.codes
+        unknown = Unknown.of(causes, self.shares)
+        missing = [np.asarray(codes[column] == MISSING_CODE) for column in unknown.columns]
+        descent = self.descent
+        if any(rows.any() for rows in missing):
+
+            def descent(incidence: Incidence, begin: Strengths) -> Strengths:
+                return summed_out(incidence, unknown, begin, search.prior, search.iterations, self.watch.check)
+
+        else:
+            missing = []
+        fit = self.rows.fitted(causes, search.prior, descent, start, missing)
+        left = Unknown.of(fit.causes, self.shares)
+        levels = [Cause(column, np.arange(len(self.shares[column])) == MISSING_CODE) for column in left.columns]
+        said = tuple(zip(levels, left.strengths(np.array(fit.strengths)).tolist(), strict=True))
+        return SummedCauses(fit.causes, fit.strengths, fit.leak, fit.likelihood, fit.objective, said)
+
+    def best(self, fit: SummedCauses) -> Cause | None:
+        search, s = self.search, self.rows.activations(fit, 1e-9)[self.positive]
+        for level, strength in fit.unknown:
+            s += strength * level.holds(self.own.codes)
+        each = _gains_of_positive(s, self.weights, TRIED)
+        best, found = LEAST_GAIN, None
+        for causes, by_class in zip(search.causes, self.by_code, strict=True):
+            sums, held = sums_of_causes(self.own, causes, each), causes.sums(by_class)
+            if not len(sums):
+                continue
+            worth = sums - np.outer(held[:, 0] + search.prior, TRIED)
+            if by_class[MISSING_CODE].any() and causes.column in self.shares:
+                often = causes.sums(_innocent(fit, causes.column, self.shares[causes.column])[:, None])
+                missed = np.flatnonzero(self.own.codes[causes.column] == MISSING_CODE)
+                negative = float(by_class[MISSING_CODE, 0])
+                worth += gains_of_missing(s[missed], self.weights[missed], negative, often, TRIED)
+            worth = worth.max(axis=1)
+            worth[held.sum(axis=1) < search.least] = 0.0
+            if search.least_gain:
+                tables = np.stack([held, by_class.sum(axis=0) - held], axis=1)
+                worth[information_gain(tables) < search.least_gain] = 0.0
+            place = int(np.argmax(worth))
+            if worth[place] > best:
+                cause = causes.cause(place)
+                if not any(cause.same(other) for other in fit.causes):
+                    best, found = float(worth[place]), cause
+        return found
+
+
+def sums_of_causes(problem: Problem, causes: Causes, each: Floats) -> Floats:
+    """The sums [n_causes, m] of numbers [n, m] over the rows on which each possible cause of a column holds."""
+    codes, by_code = problem.codes[causes.column], np.zeros((1, causes.n_codes, each.shape[1]))
+    add_by_code(codes, np.arange(len(codes)), np.array([0, len(codes)]), each, by_code)
+    return causes.sums(by_code[0])
+
+
+def gains_of_missing(s: Floats, weights: Floats, negative: float, often: Floats, strengths: Floats) -> Floats:
+    """What each strength of each cause [n_causes, n_strengths] gains by the rows that miss its column.
+
+    s, weights: of the positive rows that do; negative: the weight of the others; often [n_causes, 1]: how often each
+    cause holds at an unknown value that has caused nothing so far.
+    """
+    rises = -np.log1p(often * np.expm1(-strengths))
+    if not len(s):
+        return np.asarray(-negative * rises)
+    sums = _gains_of_positive(s, weights, _RISES).sum(axis=0)
+    return np.asarray(np.interp(rises, _RISES, sums) - negative * rises)
+
+
+def _gains_of_positive(s: Floats, weights: Floats, rises: Floats) -> Floats:
+    """What positive rows of these weights gain [n, n_rises]; sums over rows are exact."""
+    return exact_gains(gains(lambda rise: log_positive(s + rise), rises), weights)
+
+
+def _by_code(problem: Problem, causes: Causes) -> Floats:
+    """The weight [n_codes, 2] of the rows of class 0 and 1 by code of a column."""
+    codes, labels = problem.codes[causes.column], problem.labels
+    each = np.bincount(2 * codes.astype(np.int64) + labels, problem.weights, 2 * causes.n_codes)
+    return np.asarray(each.reshape(-1, 2) * problem.weight_unit, dtype=np.float64)
+
+
+def _shares(problem: Problem, column: int) -> Floats:
+    """How often [n_codes] a known cell of a column has each code."""
+    counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
+    counts[MISSING_CODE] = 0.0
+    return np.asarray(counts / max(counts.sum(), 1.0))
+
+
+def _innocent(fit: SummedCauses, column: int, shares: Floats) -> Floats:
+    """How often [n_codes] an unknown cell of a column has each code where it has caused nothing."""
+    left = shares.copy()
+    for cause, strength in zip(fit.causes, fit.strengths, strict=True):
+        if isinstance(cause, Cause) and cause.column == column:
+            left[cause.condition] *= np.exp(-strength)
+    return np.asarray(left / max(left.sum(), 1e-300))
+
+
+Goal = Literal["accuracy", "f1", "break-even"]
+
+
+def best_cut(
+    activations: Floats, labels: npt.NDArray[Any], goal: Goal = "accuracy", weights: Floats | Ints | None = None
+) -> float:
+    """The value -log t that serves a goal best, in the middle between two activations; equal ones go the same way.
+
+    activations, labels, weights [n]: of the rows. At the break-even, precision and recall are as near to each other as
+    they can be. Of equally good cuts the one nearest to t = 1/2 is taken. Raises InputError for another goal, or
+    without rows.
+    """
+    if goal not in get_args(Goal):
+        raise InputError(f"no goal {goal!r}", where="threshold", fix=f"choose one of {', '.join(get_args(Goal))}")
+    if not len(activations):
+        raise InputError("there are no rows to tune a threshold on", where="threshold", fix="pass some rows")
+    cuts, true, predicted, positive, total = _counts(activations, labels, weights)
+    if goal == "accuracy":
+        quality = total - positive + 2.0 * true - predicted
+    elif goal == "f1":
+        quality = np.divide(2.0 * true, predicted + positive, out=np.zeros_like(true), where=predicted + positive > 0.0)
+    else:  # precision is true / predicted and recall true / positive
+        quality = -np.abs(predicted - positive)
+    best = np.flatnonzero(quality >= quality.max() - 1e-12 * abs(quality.max()))
+    return float(cuts[best[np.argmin(np.abs(cuts[best] - math.log(2.0)))]])
+
+
+def _counts(activations: Floats, labels: Any, weights: Any) -> tuple[Floats, Floats, Floats, float, float]:
+    """All cuts, and what is positive above each of them, and what there is; then the weight of the positive and of all.
+
+    The first cut is above all rows; below all of them there is none where a row has activation 0.
+    """
+    order = np.argsort(-activations, kind="stable")
+    s = activations[order]
+    each = np.ones(len(s)) if weights is None else np.asarray(weights, dtype=np.float64)[order]
+    last = np.append(np.flatnonzero(np.diff(s)), len(s) - 1)
+    predicted = np.concatenate([[0.0], np.cumsum(each)[last]])
+    true = np.concatenate([[0.0], np.cumsum(each * (np.asarray(labels)[order] == 1))[last]])
+    above, below = s[last], np.append(s[last[1:]], 0.0)
+    middle = below + (above - below) / 2.0
+    middle = np.where(middle < above, middle, below)
+    cuts = np.concatenate([[s[0] + math.log(2.0)], middle])
+    kept = np.concatenate([[True], above > 0.0])
+    return cuts[kept], true[kept], predicted[kept], float(true[-1]), float(predicted[-1])
+
+
+def tuned_bound(model: Any, problem: Problem, goal: Goal) -> float:
+    """The strength above which it is decided, by the activations of the rows by a model.
+
+    It is that of the shortest probability between the same two activations as the best cut.
+    """
+    n, s = len(problem.labels), np.empty(len(problem.labels))
+    for rows, codes in problem.codes.parts(n):
+        s[rows] = model.activations(codes, rows.stop - rows.start)
+    # Where causes speak against the class, a row is above the cut that is below it.
+    top = float(s.max())
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    cut = best_cut(top - s if model.flipped else s, problem.labels, goal, weights)
+    cut = top - cut if model.flipped else cut
+    return _short(cut, float(s[s <= cut].max(initial=0.0)), float(s[s > cut].min(initial=np.inf)))
+
+
+def _short(cut: float, low: float, high: float) -> float:
+    """The strength of a short probability p with low <= strength < high, or the cut itself where there is none."""
+    if not 0.0 <= low < high:
+        return max(cut, 0.0)
+    below, above = (
+        float(-np.expm1(-s)) for s in (max(low, cut - 0.5 * (cut - low)), min(high, cut + 0.5 * (high - cut)))
+    )
+    if below < above:
+        bound = strength_of(min(threshold_between(below, above, "float64"), 1.0 - 2.0**-53))
+        if low <= bound < high:
+            return bound
+    return max(cut, 0.0)
+
 
 Aim = Literal["half", "accuracy", "f1", "break-even"]
 AIM: Any = setting(
@@ -74,19 +320,16 @@ class TunedNoisyOrs(NoisyOrs):
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with their plan."""
         if len(classes) > 2 and questions[0].settings.threshold == "break-even":
             why = "precision and recall are of two classes"
             raise InputError(why, where="threshold", fix="take half, accuracy or f1")
         return super().prepare(problem, questions, data, classes)
 
     def nothing(self, question: Question) -> Candidate:
-        """The share of the positive rows, or the leak."""
         found = super().nothing(question)
         return replace(found, model=_compared(found.model, question))
 
     def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        """What was learned, as it decides by its threshold."""
         aim = question.settings.threshold
         if aim != "half":
             model = _compared(learned.model, question)
@@ -107,13 +350,11 @@ class PaperNoisyOrs(TunedNoisyOrs):
     settings = PaperNoisyOrSettings
 
     def check(self, settings: PaperNoisyOrSettings) -> None:
-        """Raise InputError where settings contradict each other."""
         if settings.n_init > 1 and settings.method != "em":
             why = "coordinate descent reaches the same maximum from every start"
             raise InputError(why, where="n_init", fix="leave it out, or take method=em")
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
-        """The best 1, 2, ... causes of the rows of class 1."""
         settings: PaperNoisyOrSettings = question.settings
         general, level = settings.variant == "general", settings.missing_values == "level"
         search = SingleSearch(

@@ -12,15 +12,17 @@ that a row on which the two sides are exactly equal may be decided otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
+from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import TRUE, Above, Family, Hidden, Linear, Logistic, Node, Or, Probability, Strength
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
+
+_HIDDEN = "give it a hidden bit with a probability below 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,52 +69,26 @@ class CauseStrengths:
         )
 
 
-_HIDDEN = "give it a hidden bit with a probability below 1"
-
-
 def logistic_of(graph: RuleGraph) -> RuleGraph:
-    """Write a noisy-or as a logistic regression that decides alike (lemma 5).
+    """Write a noisy-or of two classes as a logistic regression that decides alike (lemma 5).
 
-    Parameters
-    ----------
-    graph : RuleGraph
-        Two classes, decided by the strength or the probability of an Or of hidden bits.
-
-    Returns
-    -------
-    RuleGraph
-        Decides where bias + sum of weights > 0. The weight of a cause is the strength with which it acts where it holds
-        less that where it does not; the bias is the sum of the latter and of the leak, less -log t.
-
-    Raises
-    ------
-    InputError
-        Where the graph decides by something else, or a strength is infinite.
-
+    It decides where bias + sum of weights > 0. The weight of a cause is the strength with which it acts where it holds
+    less that where it does not; the bias is the sum of the latter and of the leak, less -log t. Raises InputError where
+    the graph does not decide by the strength or the probability of an Or of hidden bits, or a strength is infinite.
     """
     found = CauseStrengths.of(graph)
     weights = [on - off for on, off in zip(found.present, found.absent, strict=True)]
-    return _logistic(graph, found.causes, weights, math.fsum([*found.absent, found.leak, -found.bound]))
+    bias = math.fsum([*found.absent, found.leak, -found.bound])
+    total = Linear(list(zip(weights, found.causes, strict=True)), bias)
+    return graph.with_(decision=Fires(Above(total, 0.0)), probability=(Logistic(total),), required=())
 
 
 def noisy_or_of(graph: RuleGraph) -> RuleGraph:
     """Write a logistic regression over Boolean causes as a noisy-or that decides alike (lemma 4), in canonical form.
 
-    Parameters
-    ----------
-    graph : RuleGraph
-        Two classes, decided by a Linear of Boolean causes above a threshold, or by the Logistic of one.
-
-    Returns
-    -------
-    RuleGraph
-        A cause of weight w has strength log(1 + e^w) where it holds and log(1 + e^-w) where it does not.
-
-    Raises
-    ------
-    InputError
-        Where the graph decides by something else, or a term is no Boolean cause.
-
+    A cause of weight w has strength log(1 + e^w) where it holds and log(1 + e^-w) where it does not. Raises InputError
+    where the graph of two classes does not decide by a Linear of Boolean causes above a threshold, or by the Logistic
+    of one.
     """
     causes, weights, bias = _linear(graph)
     present = tuple(map(_softplus, weights))
@@ -123,18 +99,14 @@ def noisy_or_of(graph: RuleGraph) -> RuleGraph:
 def restricted(graph: RuleGraph) -> RuleGraph:
     """Write a noisy-or so that no cause acts where it does not hold (lemma 3): with one strength for each.
 
-    Raises
-    ------
-    InputError
-        Where the graph is no noisy-or of finite strengths, or some cause acts less where it holds (the paper's
-        monotonicity condition).
-
+    Raises InputError where the graph is no noisy-or of finite strengths, or some cause acts less where it holds (the
+    paper's monotonicity condition).
     """
     found = CauseStrengths.of(graph)
     for cause, on, off in zip(found.causes, found.present, found.absent, strict=True):
         if on < off:
             why = "a cause acts less where it holds than where it does not, against the monotonicity condition"
-            raise InputError(why, where=_written(cause, graph), fix="take the contrary of the cause")
+            raise InputError(why, where=print_node(cause), fix="take the contrary of the cause")
     present = tuple(on - off for on, off in zip(found.present, found.absent, strict=True))
     bound = math.fsum([found.bound, -found.leak, *(-off for off in found.absent)])
     return CauseStrengths(found.causes, present, (0.0,) * len(present), 0.0, bound).graph(graph)
@@ -144,13 +116,8 @@ def canonical(graph: RuleGraph) -> RuleGraph:
     """Write a noisy-or in its canonical form (equations 16 and 17), which is lemma 5 and then lemma 4.
 
     Of each cause the probabilities that it does not act where it holds and where it does not add up to 1. Noisy-ors
-    that decide alike by the same odds, for instance limits of EM, have one canonical form.
-
-    Raises
-    ------
-    InputError
-        Where the graph is no noisy-or, or a strength is infinite.
-
+    that decide alike by the same odds, for instance limits of EM, have one canonical form. Raises InputError where the
+    graph is no noisy-or, or a strength is infinite.
     """
     found = CauseStrengths.of(graph)
     sums = [_log_of_sum(-on, -off) for on, off in zip(found.present, found.absent, strict=True)]
@@ -161,7 +128,6 @@ def canonical(graph: RuleGraph) -> RuleGraph:
 
 
 def _noisy_or(graph: RuleGraph) -> tuple[Node, float]:
-    """The Or that a graph decides by, and what its strength must exceed."""
     formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
     if isinstance(formula, Above) and isinstance(formula.score, Strength):
         return formula.score.formula, formula.threshold
@@ -172,7 +138,6 @@ def _noisy_or(graph: RuleGraph) -> tuple[Node, float]:
 
 
 def _linear(graph: RuleGraph) -> tuple[tuple[Node, ...], list[float], float]:
-    """The causes of a sum that a graph decides by above 0, their weights and the bias."""
     formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
     threshold, total = 0.0, None
     if isinstance(formula, Above):
@@ -186,11 +151,6 @@ def _linear(graph: RuleGraph) -> tuple[tuple[Node, ...], list[float], float]:
     return causes, list(total.weights), total.bias - threshold
 
 
-def _logistic(like: RuleGraph, causes: Sequence[Node], weights: Sequence[float], bias: float) -> RuleGraph:
-    total = Linear(list(zip(weights, causes, strict=True)), bias)
-    return like.with_(decision=Fires(Above(total, 0.0)), probability=(Logistic(total),), required=())
-
-
 def _softplus(x: float) -> float:
     """log(1 + e^x)."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
@@ -199,9 +159,3 @@ def _softplus(x: float) -> float:
 def _log_of_sum(x: float, y: float) -> float:
     """log(e^x + e^y)."""
     return max(x, y) + math.log1p(math.exp(-abs(x - y)))
-
-
-def _written(node: Node, graph: RuleGraph) -> str:
-    from rulekit.graph.language.text import print_node
-
-    return print_node(node)

@@ -1,27 +1,248 @@
-"""The learner noisy-count: the label is how many hidden causes act, or of two classes whether an odd number does."""
+"""The learner noisy-count: the label is how many hidden causes act, or of two classes whether an odd number does.
+
+Noisy-parity: the label is whether an odd number of hidden causes act (Vomlel 2003, section 2.1).
+
+With f = 1 - 2 p of each cause that holds, 1 - 2 P(odd) is the product D of all f. That cause j acted on a row of the
+sign s (1 where it is even, -1 where it is odd) has probability p_j (1 - s D without j) / (1 + s D).
+
+A cause among strong others shows nothing by itself, so causes join one, two or more at a time. With a further cause D
+is multiplied by f on the rows on which it holds, so what it gains is added up by code of each column for a few p. Of
+several sure causes together, D is multiplied by the product of their signs: how that product goes with s D says which
+sets are worth a try. It is looked up for all sets of up to 16 conditions (by one Walsh-Hadamard transform), for all
+triples of up to 40, and for all pairs of more. What is tried is fitted by EM, and joins if it gains more than the
+logarithm of the number of sets that were looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Kind, Question, Variants
+from rulekit.graph.nodes import TRUE, Hidden, Odd
+from rulekit.graph.probability.deciding import parity_decision
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
 from rulekit.learners.data.binning import least_side
+from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.paths import LearnedCauses, NoisyOrPlan, fingerprint
-from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearch
+from rulekit.learners.noisy_or.causes import Cause
+from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
+from rulekit.learners.noisy_or.model import HALF, LearnedCauses, NoisyOrPlan, StrongCauses, bits_of, fingerprint, short
+from rulekit.learners.papers.noisy_or.counted import (
+    CountedCauses,
+    CountedRows,
+    CountedSearch,
+    Expected,
+    NoisyAdd,
+    grown_counts,
+    weight_by_code,
+)
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
-from rulekit.learners.papers.noisy_or.noisy_add import NoisyAdd, grown_counts
-from rulekit.learners.papers.noisy_or.noisy_parity import NoisyParity, grown_parities
 from rulekit.learners.parameters import SizeSettings, number, setting, whole
+from rulekit.numbers import probability_of
 
+TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
+"""The probabilities that a further cause is tried with."""
+_OF_ALL, _OF_THREE, _MOST_WORK, _MOST_SIGNS = 16, 40, 1 << 35, 1 << 24
+_SETS = 3  # that are fitted, of those that were looked at
+_FIRST, _SURE = 0.1, 0.98
+_FINE = 2.0**20
 MOST_BITS = 200
 """Hidden bits of one model, which every target takes."""
+
+
+def products(rows: CountedRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
+    """D without each cause and, in the last column, without the leak [n, k + 1]; D [n]. No quotients: f may be 0."""
+    factors = np.where(rows.held, 1.0 - 2.0 * chances, 1.0)
+    every = np.concatenate([factors, np.full((len(factors), 1), 1.0 - 2.0 * leak)], axis=1)
+    before, behind = np.ones_like(every), np.ones_like(every)
+    np.cumprod(every[:, :-1], axis=1, out=before[:, 1:])
+    np.cumprod(every[:, :0:-1], axis=1, out=behind[:, -2::-1])
+    return before * behind, before[:, -1] * every[:, -1]
+
+
+def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expected:
+    """The E-step where the label is 1 on odd rows."""
+    others, product = products(rows, chances, leak)
+    signs = 1.0 - 2.0 * rows.labels
+    likely = np.maximum(1.0 + signs * product, 1e-300)
+    acted = (1.0 - signs[:, None] * others) / likely[:, None]
+    return Expected(chances * acted[:, :-1] * rows.held, leak * acted[:, -1], 0.5 * likely)
+
+
+def _fitted(search: CountedSearch, causes: Sequence[Cause], start: Iterable[float], leak: float) -> CountedCauses:
+    rows = search.counted(causes, search.rows.problem.labels)
+    begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
+    fit = search.fit(rows, parity_expectation, [(begin, leak)])
+    return fit.of(causes, products(rows, fit.chances, fit.leak)[1][rows.place])
+
+
+def _conditions(search: CountedSearch) -> list[Cause]:
+    """The possible causes without the contraries of others, which a parity with a leak does not need."""
+    found, problem = [], search.rows.problem
+    for causes in search.causes:
+        held = causes.sums(weight_by_code(problem, causes))[:, 0]
+        n = max(0, causes.n_codes - causes.first - int(causes.ordered))
+        second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
+        for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
+            if min(held[place], problem.total - held[place]) >= search.least:
+                found.append(causes.cause(place))
+    return found
+
+
+def grown_parities(search: CountedSearch) -> Iterator[CountedCauses]:
+    """The best causes of the odd rows, of ever larger sizes."""
+    problem, most = search.rows.problem, search.settings.max_causes
+    if not 0.0 < problem.positive < problem.total:
+        return
+    conditions = _conditions(search)
+    turns = {causes.column: causes.first for causes in search.causes if causes.contraries}
+    signs = _signs(search.rows, conditions)
+
+    def longer(fit: CountedCauses) -> CountedCauses | None:
+        tried: list[tuple[float, CountedCauses]] = []
+        sd = (1.0 - 2.0 * problem.labels) * fit.seen
+        ratio = np.maximum(1.0 + sd[:, None] * (1.0 - 2.0 * TRIED), 1e-9) / np.maximum(1.0 + sd, 1e-9)[:, None]
+        single = search.best(np.log(ratio), TRIED)
+        if single is not None:
+            cause, chance = single
+            for first in sorted({_FIRST, chance}):
+                further = _fitted(search, (*fit.causes, cause), (*fit.chances, first), fit.leak)
+                tried.append((LEAST_GAIN, further))
+        for chosen, correlation, looked in _sets(problem, fit, signs, most - fit.size):
+            more = [conditions[j] for j in chosen]
+            turned = next((k for k, cause in enumerate(more) if cause.column in turns), None)
+            if correlation < 0.0 and turned is not None:  # else the leak would have to act nearly always
+                more[turned], correlation = more[turned].contrary(turns[more[turned].column]), -correlation
+            # what the set does not explain is the leak's at first
+            leak = 0.5 * (1.0 - correlation * (1.0 - 2.0 * fit.leak if fit.causes else 1.0))
+            further = _fitted(search, (*fit.causes, *more), (*fit.chances, *[_SURE] * len(more)), leak)
+            tried.append((math.log(looked), further))
+        gains = [each.objective - fit.objective - least for least, each in tried]
+        best = int(np.argmax(gains)) if gains else -1
+        return tried[best][1] if best >= 0 and gains[best] > 0.0 else None
+
+    yield from ever_longer(_fitted(search, (), (), problem.share), longer, most, search.check, least=0.0)
+
+
+# Sets of causes ------------------------------------------------------------------------------------------------------
+
+
+def _signs(rows: HeldRows, conditions: Sequence[Cause]) -> Floats:
+    """1 - 2 c of each condition [n, m]; without conditions where the pairs would be too much work."""
+    n, m = len(rows.problem.labels), len(conditions)
+    if not m or n * m**2 > _MOST_WORK or n * m > _MOST_SIGNS:
+        return np.zeros((n, 0))
+    return np.stack([1.0 - 2.0 * rows.holds(cause) for cause in conditions], axis=1)
+
+
+def _sets(problem: Problem, fit: CountedCauses, signs: Floats, room: int) -> list[tuple[tuple[int, ...], float, int]]:
+    """The sets whose product has the largest correlation with s D, with that, and how many were looked at."""
+    m = signs.shape[1]
+    if room < 2 or m < 2:
+        return []
+    d = fit.seen if fit.causes else np.ones(len(problem.labels))
+    target = (1.0 - 2.0 * problem.labels) * d / max(float(np.abs(d).max()), 1e-300)
+    target = np.rint(target * _FINE) * problem.weights  # whole numbers: their sums are exact, in any order
+    total = float(np.abs(target).sum())
+    if total <= 0.0:
+        return []
+    if m <= _OF_ALL:
+        found, looked = _of_all(signs, target, room)
+    else:
+        found, looked = _of_pairs(signs, target)
+        for i in range(m - 2 if m <= _OF_THREE and room > 2 else 0):
+            triples, more = _of_pairs(signs[:, i + 1 :], target * signs[:, i])
+            found += [((i, i + 1 + a, i + 1 + b), value) for (a, b), value in triples]
+            looked += more
+    ranked = sorted(found, key=lambda each: (-abs(each[1]), len(each[0]), each[0]))[:_SETS]
+    return [(chosen, value / total, looked) for chosen, value in ranked]
+
+
+_Found = list[tuple[tuple[int, ...], float]]
+
+
+def _of_all(signs: Floats, target: Floats, room: int) -> tuple[_Found, int]:
+    """Every set of two conditions and more, by one fast Walsh-Hadamard transform."""
+    m = signs.shape[1]
+    pattern = ((signs < 0.0) @ (1 << np.arange(m))).astype(np.int64)
+    values = np.bincount(pattern, target, 1 << m)
+    for j in range(m):
+        halves = values.reshape(-1, 2, 1 << j)
+        values = np.stack([halves[:, 0] + halves[:, 1], halves[:, 0] - halves[:, 1]], axis=1).ravel()
+    size = np.array([index.bit_count() for index in range(1 << m)])
+    allowed = (size >= 2) & (size <= room)
+    values = np.where(allowed, values, 0.0)
+    best = np.argsort(-np.abs(values), kind="stable")[:_SETS]
+    chosen = [(tuple(j for j in range(m) if index >> j & 1), float(values[index])) for index in best.tolist()]
+    return [each for each in chosen if each[1]], int(allowed.sum())
+
+
+def _of_pairs(signs: Floats, target: Floats) -> tuple[_Found, int]:
+    rows, columns = np.triu_indices(signs.shape[1], k=1)
+    values = (signs.T @ (signs * target[:, None]))[rows, columns]
+    best = np.argsort(-np.abs(values), kind="stable")[:_SETS]
+    return [((int(rows[i]), int(columns[i])), float(values[i])) for i in best], len(values)
+
+
+# The model -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyParity:
+    """Says yes where an odd number of causes act with a probability above that of the strength `bound`.
+
+    causes: with their strengths, strongest first; leak: the strength of one that is always there.
+    """
+
+    causes: StrongCauses
+    leak: float
+    bound: float = HALF
+    flipped: bool = False
+
+    @classmethod
+    def of(cls, found: CountedCauses, total: float) -> NoisyParity:
+        """What was found with short probabilities; total: the weight of the rows.
+
+        The leak acts on half a row at least, and does not on as much, so that no row is impossible.
+        """
+        least = 0.5 / (total + 1.0)
+        return cls(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
+
+    def _factors(self, codes: Codes, n_rows: int) -> Iterator[Floats]:
+        """1 - 2 p [n] of each cause, and of the leak."""
+        for cause, strength in self.causes:
+            yield np.where(cause.holds(codes), 1.0 - 2.0 * probability_of(strength), 1.0)
+        yield np.full(n_rows, 1.0 - 2.0 * probability_of(self.leak))
+
+    def activations(self, codes: Codes, n_rows: int) -> Floats:
+        product = np.ones(n_rows)
+        for factor in self._factors(codes, n_rows):
+            product *= factor
+        return np.asarray(-np.log(np.maximum(0.5 * (1.0 + product), 1e-300)))
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] that are answered by yes, by the sign and the size of the product as in `parity_decision`."""
+        negative, size = np.zeros(n_rows, dtype=bool), np.zeros(n_rows)
+        with np.errstate(divide="ignore"):
+            for factor in self._factors(codes, n_rows):
+                negative ^= factor < 0.0
+                size -= np.log(np.abs(factor))
+        u = 1.0 - 2.0 * probability_of(self.bound)
+        if u > 0.0:
+            return np.asarray(negative | (size > -np.log(u)))
+        return np.asarray(negative & np.isfinite(size) & (size < (np.inf if u == 0.0 else -np.log(-u))))
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        bits = [*bits_of(self.causes, frame, prefix), Hidden("leak", TRUE, self.leak)]
+        decides = parity_decision(bits, probability_of(self.bound))
+        return Score(Odd(bits), decides, silent=not self.causes and self.leak <= self.bound)
 
 
 @dataclass(frozen=True)
@@ -36,13 +257,6 @@ class CountSettings(SizeSettings):
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
     threshold: Aim = AIM
     max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CountingPlan(NoisyOrPlan):
-    """counts [n_classes]: those that the classes are."""
-
-    counts: tuple[int, ...] = ()
 
 
 class NoisyCounts(TunedNoisyOrs):
@@ -63,13 +277,11 @@ class NoisyCounts(TunedNoisyOrs):
         return counts
 
     def families(self, settings: CountSettings, kind: Kind) -> tuple[str, ...]:
-        """Causes speak for a higher count, or for an odd one."""
         return ("add",)
 
     def prepare(
         self, problem: Problem, questions: Sequence[Question], data: TrainingData, classes: tuple[Any, ...]
     ) -> list[Question]:
-        """The questions with the counts that the classes are."""
         settings: CountSettings = questions[0].settings
         counts = tuple(map(int, classes)) if len(classes) > 2 and _are_counts(classes) else tuple(range(len(classes)))
         if len(classes) > 2 and settings.threshold != "half":
@@ -78,9 +290,7 @@ class NoisyCounts(TunedNoisyOrs):
             why = f"counts up to {counts[-1]} and {settings.max_causes} causes are more than {MOST_BITS} hidden bits"
             raise InputError(why, where="max_causes", fix="cut the counts off at a smaller one, or lower it")
         found = super().prepare(problem, questions, data, classes)
-        shared = {field.name: getattr(found[0].plan, field.name) for field in fields(NoisyOrPlan)}
-        plan = CountingPlan(**shared, counts=counts)
-        return [replace(question, plan=plan) for question in found]
+        return [replace(question, plan=replace(question.plan, counts=counts)) for question in found]
 
     def nothing(self, question: Question) -> Candidate:
         """The share of the odd rows; the leak alone, which is the same for all counts."""
@@ -89,10 +299,9 @@ class NoisyCounts(TunedNoisyOrs):
         return self._asked(question, self._counted(question)[0]).candidate(question)
 
     def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
-        """The models of 1, 2, ... causes."""
         if question.plan.kind == "two":
             total = question.problem.total
-            for found in grown_parities(question.problem, self._search(question)):
+            for found in grown_parities(self._search(question)):
                 model = NoisyParity.of(found, total)
                 yield LearnedCauses(model, len(model.causes), found.likelihood, found.objective)
         else:
@@ -107,16 +316,18 @@ class NoisyCounts(TunedNoisyOrs):
         settings: CountSettings = question.settings
         problem, check = question.problem, question.watch.check
         causes = self.conditions(question, problem, "add", missing=True)
-        return CountedSearch(causes, settings, least_side(problem.total), question.seed, check)
+        return CountedSearch(HeldRows(problem), causes, settings, least_side(problem.total), question.seed, check)
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan, problem, known = question.plan, question.problem, question.plan.known
+        plan: NoisyOrPlan = question.plan
+        problem, known = question.problem, plan.known
         key = fingerprint(problem, -1)
         if key not in known:
             counts = np.array(plan.counts)[problem.codes[plan.columns]]
-            known[key] = list(grown_counts(problem, counts, plan.counts[-1], self._search(question)))
-        return list(known[key])
+            grown = grown_counts(counts, plan.counts[-1], self._search(question))
+            known[key] = [replace(found, seen=np.zeros(0)) for found in grown]  # it is kept without the rows
+        return known[key]
 
     def _asked(self, question: Question, found: CountedCauses) -> LearnedCauses:
         """A model that says whether the count is that of the question's class, or more."""

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held
-from rulekit.learners.papers.noisy_or import summed_out
-from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
+from rulekit.learners.papers.noisy_or import em
+from rulekit.learners.papers.noisy_or.counted import CountedRows, CountExpectation, em_of_chances
 from rulekit.learners.papers.noisy_or.factorised import (
     UNKNOWN,
     Factorisation,
@@ -27,8 +27,7 @@ from rulekit.learners.papers.noisy_or.factorised import (
     em_step,
     expectation_maximisation,
 )
-from rulekit.learners.papers.noisy_or.noisy_add import CountExpectation
-from rulekit.learners.papers.noisy_or.noisy_parity import parity_expectation
+from rulekit.learners.papers.noisy_or.noisy_counts import parity_expectation
 
 Function = Callable[[Sequence[int]], int]
 FAMILIES: dict[str, tuple[Callable[[int, int], Factorisation], Function, Callable[[int, int], int]]] = {
@@ -175,11 +174,11 @@ def test_em_with_missing_cells_summed_out_is_that_of_the_joint_model(seed: int, 
 
     held = [codes[:, j] == v for j in range(k) for v in range(levels)]
     causes = [Cause(j, np.arange(levels) == v) for j in range(k) for v in range(levels)]
-    unknown = summed_out.Unknown.of(causes, dict(enumerate(share)))
+    unknown = em.Unknown.of(causes, dict(enumerate(share)))
     incidence = Incidence.of(cells_held([*held, *(codes[:, j] == UNKNOWN for j in range(k))], n), labels)
     start = Strengths(np.append(-np.log1p(-p).ravel(), np.zeros(k)), float(-np.log1p(-leak)))
-    with mock.patch.object(summed_out, "_SETTLED", -np.inf):
-        found = summed_out.summed_out(incidence, unknown, start, 0.0, iterations)
+    with mock.patch.object(em, "_SETTLED", -np.inf):
+        found = em.summed_out(incidence, unknown, start, 0.0, iterations)
 
     tables = np.zeros((k + 1, levels, 2))
     tables[:k, :, 1], tables[k, :, 1] = p, leak

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import Array, cells_of, drawn
 
-from rulekit.learners.noisy_or.coordinate_descent import coordinate_descent
-from rulekit.learners.noisy_or.likelihood import Incidence
+from rulekit.learners.noisy_or.likelihood import Incidence, coordinate_descent
 from rulekit.learners.papers.noisy_or.gated_fit import _GatedRows, fit_gated
 
 

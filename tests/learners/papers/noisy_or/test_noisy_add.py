@@ -10,9 +10,8 @@ from rulekit.errors import InputError
 from rulekit.graph.decisions import Median
 from rulekit.graph.nodes import TRUE, IsTrue, Missing
 from rulekit.learners.papers.noisy_or import counted
-from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
+from rulekit.learners.papers.noisy_or.counted import CountedRows, CountExpectation, em_of_chances
 from rulekit.learners.papers.noisy_or.estimators import NoisyCountClassifier
-from rulekit.learners.papers.noisy_or.noisy_add import CountExpectation
 
 
 def drawn(n: int, p: list[float], seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -11,7 +11,7 @@ from rulekit.graph.nodes import TRUE, IsTrue, Odd
 from rulekit.learners.papers.noisy_or import counted
 from rulekit.learners.papers.noisy_or.counted import CountedRows, em_of_chances
 from rulekit.learners.papers.noisy_or.estimators import NoisyCountClassifier
-from rulekit.learners.papers.noisy_or.noisy_parity import parity_expectation
+from rulekit.learners.papers.noisy_or.noisy_counts import parity_expectation
 
 
 def drawn(n: int, columns: int, chances: dict[int, float], seed: int = 0) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rulekit.graph.nodes import Among, Hidden, IsTrue
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.likelihood import log_positive
+from rulekit.learners.papers.noisy_or.em import Unknown
 from rulekit.learners.papers.noisy_or.estimators import PaperNoisyOrClassifier
-from rulekit.learners.papers.noisy_or.single_causes import gains_of_missing
-from rulekit.learners.papers.noisy_or.summed_out import Unknown
+from rulekit.learners.papers.noisy_or.learner import gains_of_missing
 
 
 def causes_of(model: PaperNoisyOrClassifier) -> dict[Any, float]:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
-from rulekit.learners.papers.noisy_or.thresholds import best_cut
+from rulekit.learners.papers.noisy_or.learner import best_cut
 
 Array = npt.NDArray[Any]
 
