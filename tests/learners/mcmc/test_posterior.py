@@ -9,8 +9,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from rulekit.learners.mcmc.literals import Literals, RowBits, bits_of
-from rulekit.learners.mcmc.moves import KINDS, RuleMoves
 
 from rulekit.learners.mcmc.learner import KINDS, MCMCClassifier, RuleMoves
 from rulekit.learners.mcmc.posterior import Clauses, Literals, Posterior, RowBits, WalkedRules, bits_of
