@@ -14,7 +14,7 @@ from itertools import combinations, islice
 from typing import Any, TypeVar
 
 from rulekit.audit.checks.findings import Finding, FindingKind, Open, examples
-from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts, verdicts, without_rule
+from rulekit.audit.checks.kept_promises import Searches, Statement, Verdict, override_verdicts, verdicts, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.decisions import Decision
 from rulekit.graph.language.words import counted, listed, name, quoted
@@ -28,11 +28,8 @@ from rulekit.search.row_search import Claim, RowSearch, Sought
 
 def unreachable(model: Searches) -> Iterator[Finding | Open]:
     """Rules that are never true."""
-    for statement in model.each_rule("unreachable", "whether {} can be true"):
-        if isinstance(statement, Open):
-            yield statement
-        else:
-            yield from _never(model, statement.rule.id, statement.rule.id, statement.node)
+    question = "whether {} can be true"
+    yield from model.of_each("unreachable", question, lambda said: _never(model, said.rule.id, said.rule.id, said.node))
 
 
 def _never(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
@@ -46,14 +43,14 @@ def _never(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding
 
 def shadowed(model: Searches) -> Iterator[Finding | Open]:
     """Rules without which every row is decided the same, those that are never true aside."""
-    for statement in model.each_rule("shadowed", "whether {} change a decision"):
-        if isinstance(statement, Open):
-            yield statement
-            continue
-        rule = statement.rule.id
-        for found in _changes_nothing(model, rule, rule, without_rule(model.graph, statement)):
-            if isinstance(found, Open) or model.search(statement.node).find(Claim(statement.node)) != Sought(None):
-                yield found
+
+    def found(said: Statement) -> Iterator[Finding | Open]:
+        rule = said.rule.id
+        for each in _changes_nothing(model, rule, rule, without_rule(model.graph, said)):
+            if isinstance(each, Open) or model.search(said.node).find(Claim(said.node)) != Sought(None):
+                yield each
+
+    yield from model.of_each("shadowed", "whether {} change a decision", found)
 
 
 def _changes_nothing(model: Searches, what: str, own: str, rest: Decision) -> Iterator[Finding | Open]:
@@ -95,11 +92,10 @@ def _takes_part(score: Node, threshold: float) -> Node:
 
 def missing_values(model: Searches) -> Iterator[Finding | Open]:
     """Rules that a missing or new value of a column satisfies, where a known one in its place would not."""
-    for statement in model.each_rule("missing", "whether a missing or new value satisfies {}"):
-        if isinstance(statement, Open):
-            yield statement
-        else:
-            yield from _by_missing(model, statement.rule.id, statement.rule.id, statement.node)
+    question = "whether a missing or new value satisfies {}"
+    yield from model.of_each(
+        "missing", question, lambda said: _by_missing(model, said.rule.id, said.rule.id, said.node)
+    )
 
 
 def _by_missing(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
@@ -291,7 +287,7 @@ def check_lines(checked: Checked, everything: bool = False) -> Iterator[Said]:
                 yield "found", finding.text
                 yield from (("", f"  {row.text}") for row in finding.rows)
         else:
-            yield from _SUMMARIES[of_one_kind[0].kind](of_one_kind)
+            yield from _summary(of_one_kind)
     for left in _grouped(checked.open, lambda left: left if everything else (left.kind, left.reason)).values():
         yield "open", left[0].text if len(left) == 1 else _several_open(left)
 
@@ -316,15 +312,6 @@ def _overlaps(findings: Sequence[Finding]) -> Iterator[Said]:
         yield "", f"  {' and '.join(shown.rules)}: {shown.rows[0].text}"
 
 
-def _unreachable(findings: Sequence[Finding]) -> Iterator[Said]:
-    yield "found", f"{_rules(findings)} are never true"
-
-
-def _shadowed(findings: Sequence[Finding]) -> Iterator[Said]:
-    why = "without any one of them every row is decided the same"
-    yield "found", f"{_rules(findings)} change no decision, each by itself: {why}"
-
-
 def _missing(findings: Sequence[Finding]) -> Iterator[Said]:
     """Columns, the one that satisfies most rules first, each with its rules and a row."""
     by_column = list(_grouped(findings, lambda finding: finding.column).values())
@@ -336,24 +323,23 @@ def _missing(findings: Sequence[Finding]) -> Iterator[Said]:
     yield from (("", f"  {row.text}") for found in by_column[:MOST_NAMED] for row in found[0].rows)
 
 
-def _each(findings: Sequence[Finding]) -> Iterator[Said]:
-    yield "found", f"{findings[0].text}, and {len(findings) - 1} more like this"
-    yield from (("", f"  {row.text}") for row in findings[0].rows)
-
-
-def _all(findings: Sequence[Finding]) -> Iterator[Said]:
-    yield from (("found", finding.text) for finding in findings)
-
-
-_SUMMARIES: Mapping[FindingKind, Callable[[Sequence[Finding]], Iterator[Said]]] = {
-    "unreachable": _unreachable,
-    "shadowed": _shadowed,
-    "gap": _each,
-    "overlap": _overlaps,
-    "contradiction": _each,
-    "missing": _missing,
-    "size": _all,
-}
+def _summary(findings: Sequence[Finding]) -> Iterator[Said]:
+    """Several findings of one kind in few lines."""
+    match findings[0].kind:
+        case "unreachable":
+            yield "found", f"{_rules(findings)} are never true"
+        case "shadowed":
+            why = "without any one of them every row is decided the same"
+            yield "found", f"{_rules(findings)} change no decision, each by itself: {why}"
+        case "overlap":
+            yield from _overlaps(findings)
+        case "missing":
+            yield from _missing(findings)
+        case "size":
+            yield from (("found", finding.text) for finding in findings)
+        case _:
+            yield "found", f"{findings[0].text}, and {len(findings) - 1} more like this"
+            yield from (("", f"  {row.text}") for row in findings[0].rows)
 
 
 def _several_open(left: Sequence[Open]) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
-from rulekit.audit.checks.findings import Example, FindingKind, Open, examples
+from rulekit.audit.checks.findings import Example, Finding, FindingKind, Open, examples, given
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.decisions import Decision, Part
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, name, quoted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
-from rulekit.graph.rule_graph import Required, RuleGraph
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, columns_of, rules_of, rules_of_parts
 from rulekit.graph.variants import over_anything
 from rulekit.limits import NO_LIMIT, Deadline
@@ -63,28 +63,23 @@ def without_rule(graph: RuleGraph, statement: Statement) -> Decision:
 
 
 def _without(node: Node, rule: Node) -> Node:
-    """A root, or what it is a number of, without a rule; of nothing but the rule nothing is left that fires."""
+    """A root, or what it is a number of, without a rule; of nothing but the rule nothing is left that fires.
+
+    The rule may stand in a list of plain rules among hidden bits. One that stands twice is left out once.
+    """
     if node is rule:
         return FALSE
-    if isinstance(node, Or):
-        return Or(list(_others(node, rule)))
-    return with_children(node, [_without(child, rule) for child in node.children])
-
-
-def _others(node: Or, rule: Node) -> Iterator[Node]:
-    """The parts of an Or but the rule, which may stand in a list of plain rules among hidden bits.
-
-    A rule that stands twice is left out once.
-    """
-    found = False
-    for child in node.children:
-        if not found and isinstance(child, Or) and rule in child.children:
-            found, place = True, child.children.index(rule)
-            yield Or([*child.children[:place], *child.children[place + 1 :]])
-        elif found or child is not rule:
-            yield child
-        else:
-            found = True
+    if not isinstance(node, Or):
+        return with_children(node, [_without(child, rule) for child in node.children])
+    children = list(node.children)
+    for place, child in enumerate(children):
+        if child is rule:
+            return Or([*children[:place], *children[place + 1 :]])
+        if isinstance(child, Or) and rule in child.children:
+            at = child.children.index(rule)
+            rest = Or([*child.children[:at], *child.children[at + 1 :]])
+            return Or([*children[:place], rest, *children[place + 1 :]])
+    return node
 
 
 Cells = tuple[int, ...]
@@ -119,8 +114,10 @@ class Searches:
             self._searches[key] = self.searching(self.graph, nodes, deadline=self.deadline)
         return self._searches[key]
 
-    def each_rule(self, kind: FindingKind, question: str) -> Iterator[Statement | Open]:
-        """The rules that speak by themselves, each once; those that the limit of time leaves out as one question."""
+    def of_each(
+        self, kind: FindingKind, question: str, found: Callable[[Statement], Iterator[Finding | Open]]
+    ) -> Iterator[Finding | Open]:
+        """What is found of each rule that speaks by itself; those that the deadline leaves out are one question."""
         said = list({statement.rule.id: statement for statement in self.said}.values())
         for done, statement in enumerate(said):
             if self.deadline.over:
@@ -128,7 +125,7 @@ class Searches:
                 yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason, many=True)
                 return
             self.deadline.tell(_DOING[kind], done / len(said))
-            yield statement
+            yield from found(statement)
 
     @property
     def whole(self) -> RowSearch:
@@ -215,45 +212,25 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        return {
-            "promise": self.promise.text,
-            "kind": self.promise.kind,
-            "outcome": self.outcome,
-            **({"reason": self.reason} if self.reason else {}),
-            **({"rules": list(self.rules)} if self.rules else {}),
-            **({"rows": [row.as_dict() for row in self.rows]} if self.rows else {}),
-        }
+        rows = [row.as_dict() for row in self.rows]
+        found = {"promise": self.promise.text, "kind": self.promise.kind, "outcome": self.outcome}
+        return {**found, **given({"reason": self.reason, "rules": list(self.rules), "rows": rows})}
 
 
 def verdicts(model: Searches) -> tuple[Verdict, ...]:
     """A verdict for each promise of a model, in the order of `promises`."""
-    return tuple(_verdict(model, promise) for promise in promises(model.graph))
-
-
-def _verdict(model: Searches, promise: Promise) -> Verdict:
-    if promise.kind in ("together", "apart"):
-        return _meetings(model, promise)
-    if promise.kind == "monotone":
-        return _monotone(model, promise)
-    if promise.kind == "missing":
-        return _missing(model, promise)
-    assert promise.required is not None
-    return _required(model, promise, promise.required)
+    how = {"together": _meetings, "apart": _meetings, "monotone": _monotone, "missing": _missing}
+    return tuple(how.get(promise.kind, _required)(model, promise) for promise in promises(model.graph))
 
 
 def _meetings(model: Searches, promise: Promise) -> Verdict:
-    broken = [
-        rule
-        for rule in forbidden_meetings(model.graph)
-        if promise.kind == "together" or len(columns_of(rule.node) & set(promise.groups[0])) > 1
-    ]
+    broken = [(rule, columns_of(rule.node)) for rule in forbidden_meetings(model.graph)]
+    groups = [set(group) for group in promise.groups]
     if promise.kind == "together":
-        groups = [set(group) for group in promise.groups]
-        broken = [r for r in broken if not any(columns_of(r.node) <= group for group in groups)]
-    if not broken:
-        return Verdict(promise, "proved")
-    ids = tuple(rule.id for rule in broken)
-    return Verdict(promise, "fails", rules=ids)
+        ids = [rule.id for rule, columns in broken if not any(columns <= group for group in groups)]
+    else:
+        ids = [rule.id for rule, columns in broken if len(columns & groups[0]) > 1]
+    return Verdict(promise, "fails" if ids else "proved", rules=tuple(ids))
 
 
 def _monotone(model: Searches, promise: Promise) -> Verdict:
@@ -314,7 +291,9 @@ def _missing(model: Searches, promise: Promise) -> Verdict:
     return _of_rows(model, promise, None, next(filter(None, reasons), ""))
 
 
-def _required(model: Searches, promise: Promise, required: Required) -> Verdict:
+def _required(model: Searches, promise: Promise) -> Verdict:
+    required = promise.required
+    assert required is not None
     condition = Claim(required.condition)
     if required.class_index == 1 and len(model.graph.classes) == 2:
         for part in model.independent_parts():
@@ -330,24 +309,24 @@ def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
 
     A row on which another class is decided is looked for, whatever the conditions and the model beneath may be.
     """
-    return tuple(_of_overrides(model)) if model.graph.overrides else ()
-
-
-def _of_overrides(model: Searches) -> Iterator[Verdict]:
+    if not model.graph.overrides:
+        return ()
     graph, conditions = over_anything(model.graph)
     search = model.searching(graph, [*graph.decision.roots, *conditions])
+    said = []
     for place, override in enumerate(model.graph.overrides):
         others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
         before = [Claim(condition, False) for condition in conditions[:place]]
         found = search.find(Claim(conditions[place]), *before, Claim(others))
-        promise, reason = Promise("override", promised(model.graph, place)), found.reason
+        promise = Promise("override", _promised(model.graph, place))
         if found.cells is not None:  # never, by the making of the decision
-            yield Verdict(promise, "fails", reason="the decision is not made of its overrides")
+            said.append(Verdict(promise, "fails", reason="the decision is not made of its overrides"))
         else:
-            yield Verdict(promise, "not proved" if reason else "proved", reason=reason)
+            said.append(Verdict(promise, "not proved" if found.reason else "proved", reason=found.reason))
+    return tuple(said)
 
 
-def promised(graph: RuleGraph, place: int) -> str:
+def _promised(graph: RuleGraph, place: int) -> str:
     """What the override at a place decides, as a sentence."""
     override = graph.overrides[place]
     where = print_node(override.condition, graph.schema, None)

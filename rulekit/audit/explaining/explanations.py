@@ -135,11 +135,9 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
         phrases = Phrases(beneath, table)
         near = nearest_rules(beneath, table, own, phrases, asked.deadline)
         _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
-        _add(
-            "sentences",
-            rows,
-            sentences_of_rows(graph, phrases, rows, near, changes, asked.wishes != ANY, asked.deadline),
-        )
+        wished = asked.wishes != ANY
+        said = sentences_of_rows(graph, phrases, rows, near, changes, wished, asked.deadline)
+        _add("sentences", rows, said)
     return rows
 
 
@@ -155,25 +153,19 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
     views: list[dict[str, Any]] = []
     for rule in rules:
         view = {"id": rule.id, "class": graph.classes[rule.class_index], "text": print_node(rule.node, graph.schema)}
-        if rule.connective == "sum":
-            view["weight"] = rule.weight
-        if rule.connective in CONTRARY:
-            view["against"] = True
-        views.append(view)
+        summed = {"weight": rule.weight} if rule.connective == "sum" else {}
+        views.append({**view, **summed, **({"against": True} if rule.connective in CONTRARY else {})})
     values = rule_values(rules, table)
     active = firing(rules, values, table.n_rows)
     joint = together(noisy_formulas(graph), rules, values, labels, graph.decision.ordered)
     rows: list[list[dict[str, Any]]] = []
     for i in range(table.n_rows):
         jointly = joint.get(i, [])
-        named = [
-            {**views[j], "probability": float(values[j][i])} if rules[j].nested else dict(views[j])
-            for j in np.flatnonzero(active[i])
-            if j not in jointly
-        ]
-        named += [{**views[j], "probability": float(values[j][i]), "together": True} for j in jointly]
-        named.sort(key=lambda rule: -abs(rule.get("weight", 0.0)))
-        rows.append(named)
+        named = []
+        for j in [*(j for j in np.flatnonzero(active[i]).tolist() if j not in jointly), *jointly]:
+            chance = {"probability": float(values[j][i])} if rules[j].nested or j in jointly else {}
+            named.append({**views[j], **chance, **({"together": True} if j in jointly else {})})
+        rows.append(sorted(named, key=lambda rule: -abs(rule.get("weight", 0.0))))
     return rows
 
 
@@ -196,24 +188,21 @@ def _reasons(
     from rulekit.audit.reason_codes.giving import reasons_of
     from rulekit.search.nearest import nearest_changes
 
-    ordering: list[NearestChange | None] = [None] * table.n_rows
+    ordering: Sequence[NearestChange | None]
     if changes is not None and asked.wishes == ANY and asked.to is None:
-        ordering = list(changes)
+        ordering = changes
     else:
         adverse = np.flatnonzero(np.isin(decide(graph, table), list(asked.adverse)))
         free = nearest_changes(graph, table.take(adverse), deadline=asked.deadline)
-        for i, change in zip(adverse.tolist(), free, strict=True):
-            ordering[i] = change
+        known = dict(zip(adverse.tolist(), free, strict=True))
+        ordering = [known.get(i) for i in range(table.n_rows)]
+    rows: list[dict[str, Any]] = [{} for _ in range(table.n_rows)]
     found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
-    return [
-        {
-            "reasons": [given.as_dict() for given in own.given],
-            "counting": {"columns": list(own.counting), "complete": own.exact},
-        }
-        if own.adverse
-        else {}
-        for own in found
-    ]
+    for row, own in zip(rows, found, strict=True):
+        if own.adverse:
+            row["reasons"] = [given.as_dict() for given in own.given]
+            row["counting"] = {"columns": list(own.counting), "complete": own.exact}
+    return rows
 
 
 def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:

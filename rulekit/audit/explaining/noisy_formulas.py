@@ -53,14 +53,11 @@ def noisy_formulas(graph: RuleGraph) -> list[Noisy]:
     found = []
     for part in graph.underlying.decision.parts:
         score, threshold = part.score, part.threshold
-        if (
-            isinstance(score, Probability | Strength)
-            and threshold is not None
-            and score.formula.family is Family.RANDOM
-        ):
-            if isinstance(score, Strength):
-                threshold = probability_of(max(0.0, threshold))
-            found.append(Noisy(part.class_index, score.formula, threshold))
+        if threshold is None or not isinstance(score, Probability | Strength):
+            continue
+        if score.formula.family is Family.RANDOM:
+            least = probability_of(max(0.0, threshold)) if isinstance(score, Strength) else threshold
+            found.append(Noisy(part.class_index, score.formula, least))
     return found
 
 
@@ -108,30 +105,21 @@ def together(
 _LEAST_SHARE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class _Turned:
-    """How far the probability of a formula falls when each condition goes the other way, and whether it holds, [n, C].
-
-    names, causes [C]: the conditions of its bits, each with the names of all the bits that it causes.
-    """
-
-    noisy: Noisy
-    names: tuple[str, ...]
-    causes: tuple[Node, ...]
-    fall: Floats
-    holds: Bools
-
-
 def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, labels: Ints) -> list[list[dict[str, Any]]]:
     """Per row the conditions that speak for its label, the strongest first."""
     found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
-    for part in [_turned(part, table) for part in noisy]:
-        sign = _direction(graph, part.noisy.class_index, labels)
-        speaks = part.fall * sign[:, np.newaxis]
-        label = graph.classes[part.noisy.class_index]
-        named = zip(part.names, part.causes, strict=True)
-        views = [condition_views(name, label, cause, graph.schema) for name, cause in named]
-        states = np.where(part.holds, 1, 2 * _known(part.causes, table))
+    for part in noisy:
+        causes = causes_of(part.formula)
+        if not causes:
+            continue
+        whole, turned = Probability(part.formula), [Probability(_with_turned(part.formula, cause)) for cause in causes]
+        values = evaluate_nodes(list(dict.fromkeys([whole, *turned, *causes])), table)
+        fall = np.column_stack([values[whole] - values[score] for score in turned])
+        speaks = fall * _direction(graph, part.class_index, labels)[:, np.newaxis]
+        label = graph.classes[part.class_index]
+        views = [condition_views(name, label, cause, graph.schema) for cause, name in causes.items()]
+        holds = np.column_stack([values[cause] for cause in causes])
+        states = np.where(holds, 1, 2 * _known(tuple(causes), table))
         for i, j in zip(*np.nonzero(speaks > 0), strict=True):
             found[i].append({**views[j][states[i, j]], "change": float(speaks[i, j])})
     return [_strongest(row) for row in found]
@@ -139,14 +127,10 @@ def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, label
 
 def _known(causes: tuple[Node, ...], table: Table) -> Bools:
     """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
-    asked = [Missing(name) if (name := _column(cause)) is not None else TRUE for cause in causes]
+    columns = [column_of(cause.child if isinstance(cause, Not) else cause) for cause in causes]
+    asked = [TRUE if column is None else Missing(column) for column in columns]
     values = evaluate_nodes(list(dict.fromkeys(asked)), table)
-    empty = np.empty((table.n_rows, 0), dtype=bool)
-    return ~np.column_stack([values[node] for node in asked]) if asked else empty
-
-
-def _column(cause: Node) -> str | None:
-    return column_of(cause.child if isinstance(cause, Not) else cause)
+    return ~np.column_stack([values[node] for node in asked])
 
 
 def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -166,21 +150,10 @@ def _direction(graph: RuleGraph, class_index: int, labels: Ints) -> Floats:
 def causes_of(formula: Node) -> dict[Node, str]:
     """The conditions of the bits of a formula, each with the names of all the bits that it causes."""
     bits: dict[Node, list[str]] = {}
-    for bit in _bits(formula):
-        bits.setdefault(bit.cause, []).append(bit.name)
+    for node in topological([formula]):
+        if isinstance(node, Hidden):
+            bits.setdefault(node.cause, []).append(node.name)
     return {cause: "+".join(names) for cause, names in bits.items()}
-
-
-def _turned(noisy: Noisy, table: Table) -> _Turned:
-    bits = causes_of(noisy.formula)
-    causes = tuple(bits)
-    scores = [Probability(_with_turned(noisy.formula, cause)) for cause in causes]
-    whole = Probability(noisy.formula)
-    values = evaluate_nodes(list(dict.fromkeys([whole, *scores, *causes])), table)
-    empty = np.empty((table.n_rows, 0))
-    fall = np.column_stack([values[whole] - values[score] for score in scores]) if causes else empty
-    holds = np.column_stack([values[cause] for cause in causes]) if causes else empty.astype(bool)
-    return _Turned(noisy, tuple(bits.values()), causes, fall, holds)
 
 
 def _with_turned(formula: Node, cause: Node) -> Node:
@@ -192,10 +165,6 @@ def _with_turned(formula: Node, cause: Node) -> Node:
         return with_children(node, children)
 
     return fold([formula], rebuilt)[formula]
-
-
-def _bits(formula: Node) -> tuple[Hidden, ...]:
-    return tuple(node for node in topological([formula]) if isinstance(node, Hidden))
 
 
 def condition_views(name: str, label: object, cause: Node, schema: Schema) -> tuple[dict[str, Any], ...]:

@@ -39,7 +39,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature, Schema
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 NEW = "a level never seen in training"
 _DEEPEST = 3
@@ -164,7 +164,12 @@ class Phrases:
             telling = parts if self.holds(node, i) else [part for part in parts if not self.holds(part, i)]
             return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
         if isinstance(node, Or):
-            return self._of_alternatives(node.children, i, needed, depth, self.holds(node, i))
+            held = [child for child in node.children if self.holds(child, i)]
+            if held:
+                return " and ".join(self.clause(child, i, needed, depth + 1) for child in held[:_MOST])
+            said = "; ".join(self.clause(child, i, needed, depth + 1) for child in node.children[:_MOST])
+            more = len(node.children) - _MOST
+            return f"none of {len(node.children)} alternatives holds ({said}{f' and {more} more' if more > 0 else ''})"
         if isinstance(node, AtLeast):
             held = [child for child in node.children if self.holds(child, i)]
             shown = "; ".join(self.clause(child, i, False, depth + 1) for child in node.children[: 2 * _MOST])
@@ -172,14 +177,6 @@ class Phrases:
             verb = "holds" if len(held) == 1 else "hold"
             return f"{len(held)} of {len(node.children)} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
         return None
-
-    def _of_alternatives(self, children: Sequence[Node], i: int, needed: bool, depth: int, holds: bool) -> str:
-        if holds:
-            held = [child for child in children if self.holds(child, i)]
-            return " and ".join(self.clause(child, i, needed, depth + 1) for child in held[:_MOST])
-        said = "; ".join(self.clause(child, i, needed, depth + 1) for child in children[:_MOST])
-        more = len(children) - _MOST
-        return f"none of {len(children)} alternatives holds ({said}{f' and {more} more' if more > 0 else ''})"
 
     def _of_unit(self, node: LinearThreshold, i: int, denied: bool = False) -> str:
         """A unit by its points and those that it needs."""
@@ -213,12 +210,8 @@ def conditions(node: Node) -> tuple[Node, ...]:
 
 def unknown(phrases: Phrases, i: int) -> list[str]:
     """The columns of a row that are missing or hold a level never seen, each in words."""
-    found = []
-    for column in phrases.graph.used_features:
-        value = phrases.value(column, i)
-        if value == "missing" or value == NEW:
-            found.append(f"{column_title(column)} is {value}")
-    return found
+    values = [(column, phrases.value(column, i)) for column in phrases.graph.used_features]
+    return [f"{column_title(column)} is {value}" for column, value in values if value in ("missing", NEW)]
 
 
 def relation(node: Node, schema: Schema) -> str | None:

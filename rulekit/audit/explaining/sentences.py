@@ -58,7 +58,8 @@ def nearest_rules(
     After the deadline only the first rows have some.
     """
     words = Phrases(graph, table) if phrases is None else phrases
-    rules = [rule for rule in rules_of(graph) if _is_plain(rule)]
+    plain = (rule for rule in rules_of(graph) if rule.connective == "or" and not rule.nested)
+    rules = [rule for rule in plain if rule.node.family is Family.BOOLEAN]
     found: list[tuple[NearRule, ...]] = [()] * table.n_rows
     if not rules:
         return found
@@ -72,23 +73,13 @@ def nearest_rules(
             break
         nearest = np.flatnonzero(failing[i] == least[i]).tolist()
         alike = max(0, len(nearest) - MOST_RULES)
-        found[i] = tuple(_near(words, rules[j], parts[j], i, alike) for j in nearest[:MOST_RULES])
+        near = []
+        for j in nearest[:MOST_RULES]:
+            way = tuple(words.clause(part, i, needed=True) for part in parts[j] if not words.holds(part, i))
+            held = tuple(words.clause(part, i) for part in parts[j] if words.holds(part, i))
+            near.append(NearRule(rules[j], way, held, alike))
+        found[i] = tuple(near)
     return found
-
-
-def _is_plain(rule: Rule) -> bool:
-    return rule.connective == "or" and not rule.nested and rule.node.family is Family.BOOLEAN
-
-
-def _near(words: Phrases, rule: Rule, parts: tuple[Node, ...], i: int, alike: int) -> NearRule:
-    held = [part for part in parts if words.holds(part, i)]
-    failing = [part for part in parts if not words.holds(part, i)]
-    return NearRule(
-        rule,
-        tuple(words.clause(part, i, needed=True) for part in failing),
-        tuple(words.clause(part, i) for part in held),
-        alike,
-    )
 
 
 def _would_change(graph: RuleGraph, rules: list[Rule], labels: Array, words: Phrases) -> Array:
@@ -98,12 +89,8 @@ def _would_change(graph: RuleGraph, rules: list[Rule], labels: Array, words: Phr
     all others where that is the default.
     """
     classes = np.array([rule.class_index for rule in rules])
-    found: Array
-    if graph.decision.ordered:
-        found = classes[None, :] == labels[:, None] + 1
-        return found
-    if not graph.decision.ranked:
-        found = classes[None, :] > labels[:, None]
+    found: Array = classes[None, :] == labels[:, None] + 1 if graph.decision.ordered else classes > labels[:, None]
+    if graph.decision.ordered or not graph.decision.ranked:
         return found
     order = [k for k, _, _ in graph.decision.ranked]
     place = np.array([order.index(k) for k in range(len(graph.classes))])
@@ -132,11 +119,8 @@ class Why:
     @classmethod
     def of(cls, graph: RuleGraph, phrases: Phrases) -> Why:
         rules = {(rule.class_index, rule.id): rule for rule in rules_of(graph)}
-        cards = []
-        for part in graph.decision.parts if has_scores(graph) else ():
-            card = card_of(part.score, graph.schema)
-            if card is not None:
-                cards.append((part, card))
+        made = ((part, card_of(part.score, graph.schema)) for part in graph.decision.parts if has_scores(graph))
+        cards = [(part, card) for part, card in made if card is not None]
         return cls(graph, phrases, rules, tuple(noisy_formulas(graph)), tuple(cards))
 
     def sentences(self, row: Mapping[str, Any], label: int, i: int) -> Iterator[str]:
@@ -146,7 +130,7 @@ class Why:
         elif self.noisy:
             yield from self._probabilities(row, label, i)
         else:
-            yield from self._rules(row, label)(i)
+            yield from self._rules(row, label, i)
 
     def class_words(self, class_index: int) -> str:
         """A class, of ranks it or a higher one."""
@@ -156,40 +140,32 @@ class Why:
 
     # Plain rules -----------------------------------------------------------------------------------------------------
 
-    def _rules(self, row: Mapping[str, Any], label: int) -> Any:
-        def said(i: int) -> Iterator[str]:
-            held = [self._rule(view) for view in row["rules"] if "override" not in view]
-            own = [rule for rule in held if self._speaks(rule, label)]
-            for rule in own:
-                yield self.rule_holds(rule, i)
-            if self.graph.decision.ordered:
-                if label + 1 < len(self.graph.classes):
-                    yield f"No rule for {self.class_words(label + 1)} holds."
-            elif not own:
-                yield self._no_rule(label)
-            for k in dict.fromkeys(rule.class_index for rule in held if not self._speaks(rule, label)):
-                ids = listed([rule.id for rule in held if rule.class_index == k])
-                first = quoted(self.graph.classes[label])
-                yield f"Rule {ids} for {self.class_words(k)} holds as well, but {first} is decided first."
-
-        return said
+    def _rules(self, row: Mapping[str, Any], label: int, i: int) -> Iterator[str]:
+        held = [self._rule(view) for view in row["rules"] if "override" not in view]
+        own = [rule for rule in held if self._speaks(rule, label)]
+        for rule in own:
+            yield f"Rule {rule.id} for {self.class_words(rule.class_index)} holds: {self._true(rule.node, i)}."
+        if self.graph.decision.ordered:
+            if label + 1 < len(self.graph.classes):
+                yield f"No rule for {self.class_words(label + 1)} holds."
+        elif not own:
+            yield self._no_rule(label)
+        for k in dict.fromkeys(rule.class_index for rule in held if not self._speaks(rule, label)):
+            ids = listed([rule.id for rule in held if rule.class_index == k])
+            first = quoted(self.graph.classes[label])
+            yield f"Rule {ids} for {self.class_words(k)} holds as well, but {first} is decided first."
 
     def _rule(self, view: Mapping[str, Any]) -> Rule:
         return self.rules[self.graph.classes.index(view["class"]), view["id"]]
 
     def _speaks(self, rule: Rule, label: int) -> bool:
-        if self.graph.decision.ordered:
-            return rule.class_index <= label
-        return rule.class_index == label
+        return rule.class_index <= label if self.graph.decision.ordered else rule.class_index == label
 
     def _no_rule(self, label: int) -> str:
         classes = self.graph.classes
         if len(classes) == 2 and not self.graph.decision.ranked:
             return f"No rule for {quoted(classes[1])} holds, and so the decision is {quoted(classes[label])}."
         return f"No rule of any class holds, and so the decision is {quoted(classes[label])}, the default."
-
-    def rule_holds(self, rule: Rule, i: int) -> str:
-        return f"Rule {rule.id} for {self.class_words(rule.class_index)} holds: {self._true(rule.node, i)}."
 
     def _true(self, node: Node, i: int) -> str:
         """The conditions of a true rule, behind its sentence where it has quantifiers."""

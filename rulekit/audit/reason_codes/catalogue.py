@@ -18,10 +18,11 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from rulekit.audit.checks.findings import Example, given
 from rulekit.errors import InputError
 from rulekit.graph.language.words import quoted
 from rulekit.graph.leaves import readers, tokens_of_leaf
@@ -85,8 +86,7 @@ def _reason(entry: object, where: str) -> Reason:
     _known_keys(entry, _KEYS, where)
     texts = {key: entry.get(key, "") for key in ("code", "text", "direction", "when", "class")}
     for key, value in texts.items():
-        needed = key in ("code", "text")
-        if not isinstance(value, str) or (needed and not value.strip()):
+        if not isinstance(value, str) or (key in ("code", "text") and not value.strip()):
             raise InputError(f"`{key}` is a text", where=where, fix=f'write {key} = "..."')
     if texts["direction"] not in ("", *get_args(Direction)):
         fix = "up: a larger value would help; down: a smaller one"
@@ -97,14 +97,12 @@ def _reason(entry: object, where: str) -> Reason:
     if texts["when"] and len(columns) > 1:
         fix = "give each column a reason of its own; they may have the same text"
         raise InputError("a reason with `when` names one column", where=where, fix=fix)
-    label = texts["class"]
-    return Reason(texts["code"], texts["text"], columns, texts["direction"], texts["when"], label)
+    return Reason(texts["code"], texts["text"], columns, texts["direction"], texts["when"], texts["class"])
 
 
-def _known_keys(entry: Mapping[str, object], known: Iterable[str], where: str) -> None:
-    for key in entry:
-        if key not in tuple(known):
-            raise InputError(f"a catalogue has no {key!r}", where=where, fix=suggestion(key, known, "keys"))
+def _known_keys(entry: Mapping[str, object], known: Sequence[str], where: str) -> None:
+    for key in (key for key in entry if key not in known):
+        raise InputError(f"a catalogue has no {key!r}", where=where, fix=suggestion(key, known, "keys"))
 
 
 def _list_of_texts(value: object, key: str, where: str) -> tuple[str, ...]:
@@ -134,13 +132,24 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong in a catalogue by itself: `unknown column`, `duplicate code` or `unknown class`, in words."""
+class CatalogueFinding:
+    """What is wrong: a kind, a sentence, the codes and the column that it is about, and a row that shows it.
+
+    kind: of a catalogue by itself `unknown column`, `unknown class`, `duplicate code`; of what is searched `cannot
+    count` (a column of a reason), `never given` (a reason), `no reason` (an adverse decision), `cannot turn` (all
+    decisions of a class).
+    """
 
     kind: str
     text: str
-    codes: tuple[str, ...]
+    codes: tuple[str, ...] = ()
     column: str = ""
+    rows: tuple[Example, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [row.as_dict() for row in self.rows]
+        found = {"kind": self.kind, "text": self.text, "codes": list(self.codes), "column": self.column, "rows": rows}
+        return given(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +177,8 @@ def adverse_classes(graph: RuleGraph, catalogue: Catalogue | None = None, asked:
     """
     texts = tuple(asked) or (catalogue.adverse if catalogue is not None else ())
     if not texts and catalogue is not None:
-        texts = tuple(dict.fromkeys(r.class_label for r in catalogue.reasons if r.class_label))
         known = {label_text(label) for label in graph.classes}
-        texts = tuple(text for text in texts if text in known)
+        texts = tuple(r.class_label for r in catalogue.reasons if r.class_label in known)
     if not texts:
         if len(graph.classes) == 2:
             return (0,)
@@ -196,16 +204,15 @@ def meant(catalogue: Catalogue, graph: RuleGraph) -> tuple[ResolvedReason, ...]:
     found = []
     for place, reason in enumerate(catalogue.reasons):
         columns = tuple(column for column in reason.columns if column in graph.schema)
-        own = ResolvedReason(reason, columns, place)
         for column in columns:
             if reason.direction and not has_order(graph.schema[column]):
                 fix = "leave `direction` out; only numbers, dates, truth values and ordered levels go up or down"
                 raise InputError(f"column {column!r} has no order", where=f"reason {reason.code}", fix=fix)
-        if reason.when and columns:
-            own = replace(own, when=_condition(reason, graph))
-        if reason.class_label:
-            own = replace(own, class_index=classes.index(reason.class_label) if reason.class_label in classes else -1)
-        found.append(own)
+        when = _condition(reason, graph) if reason.when and columns else None
+        label = None if not reason.class_label else -1
+        if reason.class_label in classes:
+            label = classes.index(reason.class_label)
+        found.append(ResolvedReason(reason, columns, place, when, label))
     return tuple(found)
 
 
@@ -228,7 +235,7 @@ def _condition(reason: Reason, graph: RuleGraph) -> Node:
     return node
 
 
-def faults(catalogue: Catalogue, graph: RuleGraph) -> Iterator[Fault]:
+def faults(catalogue: Catalogue, graph: RuleGraph) -> Iterator[CatalogueFinding]:
     """Columns and classes that the model does not have, and codes that stand twice for the same class and condition."""
     classes = [label_text(label) for label in graph.classes]
     for reason in catalogue.reasons:
@@ -236,14 +243,14 @@ def faults(catalogue: Catalogue, graph: RuleGraph) -> Iterator[Fault]:
             if column not in graph.schema:
                 fix = suggestion(column, graph.schema.names)
                 text = f"{reason.code} names the column {column!r}, which the model does not have; {fix}"
-                yield Fault("unknown column", printable(text), (reason.code,), column)
+                yield CatalogueFinding("unknown column", printable(text), (reason.code,), column)
         if reason.class_label and reason.class_label not in classes:
             fix = suggestion(reason.class_label, classes, "classes")
             text = f"{reason.code} is for the class {reason.class_label!r}, which the model does not have; {fix}"
-            yield Fault("unknown class", printable(text), (reason.code,))
+            yield CatalogueFinding("unknown class", printable(text), (reason.code,))
     for code, many in Counter(reason.code for reason in catalogue.reasons).items():
         if many > 1:
-            yield Fault("duplicate code", printable(f"{code} stands {many} times"), (code,))
+            yield CatalogueFinding("duplicate code", printable(f"{code} stands {many} times"), (code,))
 
 
 def required(catalogue: Catalogue, graph: RuleGraph) -> tuple[ResolvedReason, ...]:

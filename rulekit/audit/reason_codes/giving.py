@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from rulekit.audit.reason_codes.catalogue import ResolvedReason
 from rulekit.cells.space import Axis
+from rulekit.cells.words import words_apart
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.words import counted
 from rulekit.graph.leaves import readers
@@ -25,36 +27,31 @@ from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missin
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.search.moves import moves_of
+from rulekit.search.nearest import NearestChange, nearest_changes
 from rulekit.search.row_search import Claim, Either, RowSearch, Sought
 from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Array, Table, absent
-
-if TYPE_CHECKING:
-    from rulekit.search.nearest import NearestChange
-
 
 MOST_SEARCHES = 40
 MOST_CLAIMS = 100
 
 
 class BoundedSearch:
-    """A search that says that it was not made where too many have been; those over few cells are always made."""
+    """A search that says that it was not made where too many have been; those over few cells are always made.
+
+    few: whether all cells are soon run.
+    """
 
     def __init__(self, search: RowSearch) -> None:
-        self._search, self._made = search, 0
-
-    @property
-    def few(self) -> bool:
-        """Whether all cells are soon run."""
-        return self._search.space.size <= FEW_CELLS
+        self._search, self._made, self.few = search, 0, search.space.size <= FEW_CELLS
 
     def find(self, *claims: Claim | Either) -> Sought:
         """A row on which all claims hold."""
-        if not self.few:
-            if self._made >= MOST_SEARCHES or len(claims) > MOST_CLAIMS:
-                columns = counted(len(self._search.space.axes), "column")
-                return Sought(None, f"that takes more searches over {columns} than are made")
-            self._made += 1
+        if not self.few and (self._made >= MOST_SEARCHES or len(claims) > MOST_CLAIMS):
+            columns = counted(len(self._search.space.axes), "column")
+            return Sought(None, f"that takes more searches over {columns} than are made")
+        self._made += 1
         return self._search.find(*claims)
 
 
@@ -112,13 +109,9 @@ def _from(direction: str, places: Places, place: Place, cell: int) -> Node | Non
     bounds = [node for node in axis.readings if isinstance(node, Compare) and not node.missing]
     if direction == "up":
         below = [node for node in bounds if node.op == "<=" and exact(node.value) < own.min()]
-        return max(below, key=_value) if below else FALSE
+        return max(below, key=attrgetter("value")) if below else FALSE
     above = [node for node in bounds if node.op == ">" and exact(node.value) >= own.max()]
-    return min(above, key=_value) if above else FALSE
-
-
-def _value(bound: Compare) -> float:
-    return bound.value
+    return min(above, key=attrgetter("value")) if above else FALSE
 
 
 MOST = 4
@@ -189,14 +182,10 @@ def reasons_of(
 
 def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> list[NearestChange | None]:
     """The nearest change of rows of which it is not known which columns count."""
-    from rulekit.search.nearest import nearest_changes
-
-    found: list[NearestChange | None] = [None] * own.n_rows
     unsure = np.flatnonzero(~near.exact)
-    if len(unsure):
-        for i, change in zip(unsure.tolist(), nearest_changes(graph, own.take(unsure), deadline=deadline), strict=True):
-            found[i] = change
-    return found
+    known = nearest_changes(graph, own.take(unsure), deadline=deadline) if len(unsure) else []
+    found = dict(zip(unsure.tolist(), known, strict=True))
+    return [found.get(i) for i in range(own.n_rows)]
 
 
 def applies(places: Places, reason: ResolvedReason, near: Nearer, table: Table) -> dict[str, Array]:
@@ -227,18 +216,15 @@ def _true(by_column: Mapping[str, Array], i: int) -> tuple[str, ...]:
 
 
 def _counting_names(places: Places, near: Nearer) -> list[tuple[str, ...]]:
-    n = len(near.distance)
+    """By row the columns that count."""
     by_column: dict[str, Array] = {}
     for place, nearer in zip(places.places, near.nearer, strict=True):
-        by_column[place.column] = by_column.get(place.column, np.zeros(n, dtype=bool)) | nearer.any(axis=1)
-    return [_true(by_column, i) for i in range(n)]
+        by_column[place.column] = by_column.get(place.column, np.zeros(1, dtype=bool)) | nearer.any(axis=1)
+    return [_true(by_column, i) for i in range(len(near.distance))]
 
 
 def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     """How far the nearest change moves each column, as a share of its spread; 1 of what has no distance."""
-    from rulekit.cells.words import words_apart
-    from rulekit.search.moves import moves_of
-
     found: dict[str, float] = {}
     if change is None:
         return found

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, Literal
+from itertools import chain, product
+from typing import Literal
 
 import numpy as np
 
 from rulekit.audit.checks.findings import Example, examples
-from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, faults, meant
+from rulekit.audit.reason_codes.catalogue import Catalogue, CatalogueFinding, Reason, ResolvedReason, faults, meant
 from rulekit.audit.reason_codes.giving import BoundedSearch, applies, covered_where, lint_search
+from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Missing
@@ -35,27 +36,6 @@ from rulekit.search.row_search import Claim, Either, Sought, decided_as
 from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
 from rulekit.tables.table import Table
 from rulekit.verification.rows.adversarial import adversarial_rows
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogueFinding:
-    """What is wrong: a kind, a sentence, the codes and the column that it is about, and a row that shows it.
-
-    kind: `unknown column`, `unknown class`, `duplicate code`, `cannot count` (a column of a reason), `never given` (a
-    reason), `no reason` (an adverse decision), `cannot turn` (all decisions of a class).
-    """
-
-    kind: str
-    text: str
-    codes: tuple[str, ...] = ()
-    column: str = ""
-    rows: tuple[Example, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": self.kind, "text": self.text}
-        found |= {"codes": list(self.codes)} if self.codes else {}
-        found |= {"column": self.column} if self.column else {}
-        return found | ({"rows": [row.as_dict() for row in self.rows]} if self.rows else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +54,7 @@ class Lint:
 def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Lint:
     """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
     reasons = meant(catalogue, graph)
-    findings = [CatalogueFinding(f.kind, f.text, f.codes, f.column) for f in faults(catalogue, graph)]
+    findings = list(faults(catalogue, graph))
     model = Linter(graph, reasons, tuple(adverse), deadline)
     texts: dict[str, list[str]] = {"proved": [], "open": []}
     without = (found for k in adverse for found in model.decisions_without_reason(k))
@@ -96,8 +76,7 @@ class Linter:
     def __init__(
         self, graph: RuleGraph, reasons: Sequence[ResolvedReason], adverse: tuple[int, ...], deadline: Deadline
     ) -> None:
-        self.graph, self.reasons, self.adverse = graph, reasons, adverse
-        self.deadline = deadline
+        self.graph, self.reasons, self.adverse, self.deadline = graph, reasons, adverse, deadline
         self.search = lint_search(graph, reasons, deadline)
         self.places: Places = places_of(graph, self.search)
         self.read = {place.column for place in self.places.places}
@@ -110,11 +89,12 @@ class Linter:
     def decisions_without_reason(self, k: int) -> Iterator[LintSaid]:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
-        reached = self.asking.find(self._label(k)) if not self.tried.decided(k) else Sought(())
+        reached = Sought(()) if k in self.tried.seen else self.asking.find(decided_as(self.graph, k))
         if reached.cells is None:
-            why = f": {reached.reason}" if reached.reason else ""
-            said = f"whether any row is decided {label}{why}" if why else f"no row is decided {label}"
-            yield ("open", said) if why else ("proved", said)
+            if reached.reason:
+                yield "open", f"whether any row is decided {label}: {reached.reason}"
+            else:
+                yield "proved", f"no row is decided {label}"
             return
         can, reason = self._some_column_turns(k)
         if not can and not reason:
@@ -140,20 +120,21 @@ class Linter:
         if self.tried.turned(k):
             return True, ""
         reason = ""
-        for axis in range(len(self.places.places)):
-            for cell in self.places.places[axis].cells:
+        for axis, place in enumerate(self.places.places):
+            for cell in place.cells:
                 sought = self._turn(k, axis, cell)
                 if sought.cells is not None:
                     return True, ""
                 reason = reason or sought.reason
-        loose = not self.places.whole
-        return False, reason or ("numbers are added up, so that cells do not decide" if loose else "")
+        return False, reason or ("" if self.places.whole else "numbers are added up, so that cells do not decide")
 
     def _turn(self, k: int, axis: int, cell: int) -> Sought:
         """A row of a class that one column turns by going to a cell."""
         key = k, axis, cell
         if key not in self._turns:
-            self._turns[key] = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell))
+            self._turns[key] = self.asking.find(
+                decided_as(self.graph, k), decided_as(self.graph, k).contrary().at(axis, cell)
+            )
         return self._turns[key]
 
     def _uncovered(self, k: int) -> Iterator[tuple[Place, Sought]]:
@@ -169,7 +150,9 @@ class Linter:
             for cell in place.cells:
                 if self._turn(k, axis, cell) == Sought(None):
                     continue
-                sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), *claims)
+                sought = self.asking.find(
+                    decided_as(self.graph, k), decided_as(self.graph, k).contrary().at(axis, cell), *claims
+                )
                 best = sought if sought.cells is not None or not best.reason else best
                 if sought.cells is not None:
                     break
@@ -177,7 +160,7 @@ class Linter:
 
     def _no_reason_applies(self, k: int) -> Iterator[Claim | Either]:
         """The claims that no change that is covered turns a decision of a class."""
-        label = self._label(k)
+        label = decided_as(self.graph, k)
         for axis, place in enumerate(self.places.places):
             own = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
             for cell in place.cells if own else ():
@@ -217,15 +200,10 @@ class Linter:
 
     def _never(self, reason: ResolvedReason, dead: Sequence[str]) -> str:
         columns = listed([name(column) for column in dead])
-        how = ""
-        if reason.reason.direction:
-            how = f" by going {reason.reason.direction}"
-        if reason.reason.when:
-            how += f" where {reason.reason.when}"
-        verb = "counts" if len(dead) == 1 else "count"
-        return printable(
-            f"{reason.reason.code} is never given: {columns} never {verb}{how} in {self._decisions(reason)}"
-        )
+        how = f" by going {reason.reason.direction}" * bool(reason.reason.direction)
+        how += f" where {reason.reason.when}" * bool(reason.reason.when)
+        never = f"{columns} never {'counts' if len(dead) == 1 else 'count'}{how}"
+        return printable(f"{reason.reason.code} is never given: {never} in {self._decisions(reason)}")
 
     def _decisions(self, reason: ResolvedReason) -> str:
         classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
@@ -244,29 +222,25 @@ class Linter:
         """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
         if column not in self.read:
             return False, ""
-        why = ""
         classes = [k for k in self.adverse if reason.covers(k)]
         if any(self.tried.counts(reason, column, k) for k in classes):
             return True, ""
-        for k in classes:
-            for axis, place in enumerate(self.places.places):
-                if place.column != column:
-                    continue
-                if not place.cells:
-                    why = why or f"the numbers of {name(column)} are added up, so that cells do not decide"
-                for cell in place.cells:
-                    sought = self._turn(k, axis, cell)
-                    node = covered_where(reason, self.places, place, cell)
-                    if sought.cells is not None and node is not TRUE:
-                        held = Claim(node)
-                        sought = self.asking.find(self._label(k), self._label(k).contrary().at(axis, cell), held)
-                    if sought.cells is not None:
-                        return True, ""
-                    why = why or sought.reason
+        why = ""
+        for k, (axis, place) in product(classes, enumerate(self.places.places)):
+            if place.column != column:
+                continue
+            if not place.cells:
+                why = why or f"the numbers of {name(column)} are added up, so that cells do not decide"
+            for cell in place.cells:
+                sought = self._turn(k, axis, cell)
+                node = covered_where(reason, self.places, place, cell)
+                if sought.cells is not None and node is not TRUE:
+                    decided = decided_as(self.graph, k)
+                    sought = self.asking.find(decided, decided.contrary().at(axis, cell), Claim(node))
+                if sought.cells is not None:
+                    return True, ""
+                why = why or sought.reason
         return False, why
-
-    def _label(self, k: int) -> Claim:
-        return decided_as(self.graph, k)
 
     def _rows(self, sought: Sought) -> tuple[Example, ...]:
         return examples(self.graph, self.search, (sought.cells,)) if sought.cells is not None else ()
@@ -280,7 +254,7 @@ class TriedRows:
 
     def __init__(self, graph: RuleGraph, places: Places, adverse: Sequence[int]) -> None:
         self._places = places
-        self._seen: dict[int, tuple[Table, Nearer]] = {}
+        self.seen: dict[int, tuple[Table, Nearer]] = {}
         if places.whole and places.space.size <= FEW_CELLS:
             return
         rows = adversarial_rows(graph, ROWS).table
@@ -288,21 +262,17 @@ class TriedRows:
         for k in adverse:
             own = rows.take(np.flatnonzero(labels == k))
             if own.n_rows:
-                self._seen[k] = own, counting.of(own, k)
-
-    def decided(self, class_index: int) -> bool:
-        """Whether some row is decided as a class."""
-        return class_index in self._seen
+                self.seen[k] = own, counting.of(own, k)
 
     def turned(self, class_index: int) -> bool:
         """Whether a change of one column turns such a decision."""
-        return self.decided(class_index) and bool((self._seen[class_index][1].distance == 1).any())
+        return class_index in self.seen and bool((self.seen[class_index][1].distance == 1).any())
 
     def counts(self, reason: ResolvedReason, column: str, class_index: int) -> bool:
         """Whether a column counts in such a decision, by a change that the reason covers."""
-        if not self.decided(class_index):
+        if class_index not in self.seen:
             return False
-        rows, near = self._seen[class_index]
+        rows, near = self.seen[class_index]
         by_column = applies(self._places, reason, near, rows)
         return column in by_column and bool((by_column[column] & (near.exact | (near.distance == 1))).any())
 
@@ -346,8 +316,9 @@ def _reasons(feature: Feature, model: Linter) -> Iterator[Reason]:
 
 
 def _fault(feature: Feature, way: Direction) -> str:
+    faults = ("is too low", "is too high")
     if feature.kind == "boolean":
-        return "is not true" if way == "up" else "is true"
-    if feature.display in ("date", "datetime"):
-        return "is too early" if way == "up" else "is too late"
-    return "is too low" if way == "up" else "is too high"
+        faults = ("is not true", "is true")
+    elif is_dated(feature):
+        faults = ("is too early", "is too late")
+    return faults[way == "down"]
