@@ -3,7 +3,7 @@
 Shapes and conventions: a schema has d features in column order; arrays that follow a schema ("encoded" arrays) are
 one [n] array per feature: float32 or float64 with NaN for missing (numeric, Boolean: 0, 1), int32 codes for
 categories (0 missing, 1 a level never seen in training, 2.. the levels in order), sets of tokens for texts
-(`rulekit.tables.text.token_sets`).
+(`rulekit.tables.token_sets`).
 """
 
 from __future__ import annotations

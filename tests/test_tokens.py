@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.tables.text.token_sets import tokenised
+from rulekit.tables.token_sets import tokenised
 from rulekit.tokens import LETTERS, SEPARATORS, SMALL_LETTERS, is_token, spellings, tokens
 
 TEXTS = st.text(

@@ -73,13 +73,20 @@ def notes(texts: Iterable[str]) -> None:
         log(f"note: {text}")
 
 
-def result(line: str, hanging: str | None = None) -> None:
-    """A line of the result, broken at the width of the terminal before `hanging` where that is given.
+def result(*lines: str, hanging: str | None = None) -> None:
+    """Lines of the result, broken at the width of the terminal before `hanging` where that is given.
 
     What a terminal would obey is escaped.
     """
-    for part in [line] if hanging is None else wrapped(line, width(), hanging):
-        write(printable(part) + "\n", exact=False)
+    for line in lines:
+        for part in [line] if hanging is None else wrapped(line, width(), hanging):
+            write(printable(part) + "\n", exact=False)
+
+
+def result_words(pairs: Iterable[tuple[str, str]], margin: int, indented: int = 2) -> None:
+    """Texts behind a word in a margin of so many columns; indented: how far a text that begins with a blank goes on."""
+    for word, text in pairs:
+        result(f"{word:{margin}}{text}", hanging=" " * (margin + (indented if text.startswith(" ") else 2)))
 
 
 def _encodable(text: str) -> str:
@@ -145,7 +152,6 @@ def red(text: str, stream: TextIO | None) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy scalars and arrays as plain Python values."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 

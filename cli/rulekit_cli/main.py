@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from rulekit.errors import refuse_no_threads
-from rulekit_cli import (
-    bounds,
-    check,
-    compare,
-    demo,
-    describe,
-    evaluate,
-    explain,
-    export,
-    import_model,
-    monitor,
-    override,
-    predict,
-    reasons,
-    refit,
-    report,
-    resize,
-    sample,
-    show,
-    simplify,
-    stability,
-    threshold,
-    train,
-    try_,
-    verify,
-)
+from rulekit_cli import change, learn, options, question, read, use
 from rulekit_cli.console import library_heard
+from rulekit_cli.demo import demo
 from rulekit_cli.failures import guarded
-from rulekit_cli.named_options import named, with_parameters
-from rulekit_cli.sections import Sections
+
+Command = Callable[..., None]
+SECTIONS: Mapping[str, Mapping[str, Command]] = {
+    "Learn": {
+        **{"describe": learn.describe, "try": learn.try_, "train": learn.train, "resize": learn.resize, "demo": demo},
+    },
+    "Read and question": {
+        **{"show": read.show, "explain": read.explain, "reasons": read.reasons, "check": read.check},
+        **{"compare": read.compare, "stability": question.stability, "sample": question.sample},
+        **{"bounds": question.bounds, "report": question.report},
+    },
+    "Change": {
+        **{"threshold": change.threshold, "override": change.override, "import": change.import_model},
+        **{"refit": change.refit, "simplify": change.simplify},
+    },
+    "Use": {
+        **{"predict": use.predict, "evaluate": use.evaluate, "monitor": use.monitor, "export": use.export},
+        **{"verify": use.verify},
+    },
+}
+"""The subcommands in the order in which a model lives, under headings in the help of the command."""
+_WHOLE = 1_000
+"""Letters of the first sentence that are shown: all of it, on two lines where one is too short."""
+
+
+class _Sections(TyperGroup):
+    """The command, whose help has a list of subcommands for each section."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.commands))
+        for heading, names in SECTIONS.items():
+            with formatter.section(heading):
+                rows = [(name.ljust(width), self.commands[name].get_short_help_str(_WHOLE)) for name in names]
+                formatter.write_dl(rows)
 
 
 def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -48,39 +57,20 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="rulekit",
-        cls=Sections,
+        cls=_Sections,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # plain help, a third faster than drawn boxes
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(options)
-    target = named(arguments, "--to") if "export" in arguments[:1] else None
+    app.callback()(_of_all)
+    commands = {name: command for section in SECTIONS.values() for name, command in section.items()}
+    if "export" in arguments[:1] and (target := options.named(arguments, "--to")) is not None:
+        commands["export"] = use.export_to(target)
     asks = {"-h", "--help"} & set(arguments)
-    learner = named(arguments, "--learner") if asks and "train" in arguments[:1] else None
-    app.command("describe")(describe.describe)
-    app.command("train")(train.train if learner is None else with_parameters(train.train, learner))
-    app.command("try")(try_.try_)
-    app.command("export")(export.export if target is None else export.export_to(target))
-    app.command("predict")(predict.predict)
-    app.command("evaluate")(evaluate.evaluate)
-    app.command("threshold")(threshold.threshold)
-    app.command("monitor")(monitor.monitor)
-    app.command("show")(show.show)
-    app.command("check")(check.check)
-    app.command("compare")(compare.compare)
-    app.command("stability")(stability.stability)
-    app.command("bounds")(bounds.bounds)
-    app.command("report")(report.report)
-    app.command("explain")(explain.explain)
-    app.command("reasons")(reasons.reasons)
-    app.command("resize")(resize.resize)
-    app.command("sample")(sample.sample)
-    app.command("simplify")(simplify.simplify)
-    app.command("verify")(verify.verify)
-    app.command("import")(import_model.import_model)
-    app.command("override")(override.override)
-    app.command("refit")(refit.refit)
-    app.command("demo")(demo.demo)
+    if asks and "train" in arguments[:1] and (learner := options.named(arguments, "--learner")) is not None:
+        commands["train"] = options.with_parameters(learn.train, learner)
+    for name, command in commands.items():
+        app.command(name)(command)
     return app
 
 
@@ -99,7 +89,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def options(
+def _of_all(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,

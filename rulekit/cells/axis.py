@@ -33,7 +33,7 @@ from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, absent, encoded_dtype
-from rulekit.tables.text.token_sets import TokenSets, token_sets
+from rulekit.tables.token_sets import TokenSets, token_sets
 
 MOST_STEPS = 1024  # of a cleaned column whose every value is a cell
 _MOST_BITS = 40  # tokens of a text, whose sets are counted no further

@@ -24,7 +24,7 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import text_of_words
 from rulekit.tables.table import Array, Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 
 @dataclass(frozen=True, slots=True)

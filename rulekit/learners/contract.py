@@ -216,15 +216,6 @@ class Variants:
     shared: bool = False
 
 
-class Able(Protocol):
-    """What the class of a learner says of itself before anything is learned."""
-
-    word: str
-    abilities: frozenset[Ability]
-
-    def estimator_name(self) -> str: ...
-
-
 # Finding learners --------------------------------------------------------------------------------------------------
 
 
@@ -256,20 +247,17 @@ def find_estimator(name: str) -> Any:
     return loaded(EntryPoint(name, learner.estimator, GROUP))
 
 
-def refuse_unable(learner: Able, parameters: Mapping[str, Any], prefix: str = "") -> None:
+def refuse_unable(learner: Any, parameters: Mapping[str, Any], prefix: str = "") -> None:
     """Raises InputError where a parameter that is set asks for what the learner cannot, before any row is read.
 
     prefix: what stands before the name of a parameter in the message, "--" for the options of a command.
     """
     for name, value in parameters.items():
         need = _NEEDS.get(name)
-        if need is not None and not _is_unset(value) and need[0] not in learner.abilities:
+        unset = value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
+        if need is not None and not unset and need[0] not in learner.abilities:
             where = prefix + (name.replace("_", "-") if prefix else name)
             raise InputError(f"{learner.word} {need[1]}", where=where, fix="leave it out")
-
-
-def _is_unset(value: Any) -> bool:
-    return value is None or value is False or (isinstance(value, list | tuple | dict) and not value)
 
 
 _NEEDS: Mapping[str, tuple[Ability, str]] = {

@@ -13,22 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
-from rulekit.learners.contract import (
-    Candidate,
-    Learning,
-    OutOfTimeError,
-    Question,
-    Stopped,
-    Variants,
-    Watch,
-)
-from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
@@ -50,16 +41,6 @@ _MOST = 10_000
 _AT_ONCE = ("interrupted", "cancelled")
 
 Callback = Callable[[Mapping[str, Any]], object]
-
-
-class Learner(Protocol):
-    """What the loop asks of a learner; see rulekit.learners.rule_learner.RuleLearner."""
-
-    def learn(self, question: Question) -> Learning: ...
-
-    def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None: ...
-
-    def nothing(self, question: Question) -> Candidate: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +81,7 @@ class LearningCourse:
             self.candidates = self.candidates if end.value is None else self.checked(end.value)
             self.ended = True
             return False
-        check_candidate(candidate, self.candidates[-1] if self.candidates else None, self._total, self._columns)
+        self._check(candidate, self.candidates[-1] if self.candidates else None)
         self.left -= 1
         if self.left < 0:
             raise LearnerError(f"learn does not end: its last candidate is of size {candidate.size}")
@@ -113,16 +94,11 @@ class LearningCourse:
         """The candidates of a path that ends the learning; raises LearnerError for the first that is none."""
         found = list(candidates_of(path, "finish or learn ended with"))
         for before, candidate in zip((None, *found), found, strict=False):
-            check_candidate(candidate, before, self._total, self._columns)
+            self._check(candidate, before)
         return found
 
-    @property
-    def _total(self) -> float:
-        return self.question.problem.total
-
-    @property
-    def _columns(self) -> Sequence[BinnedColumn]:
-        return self.question.problem.columns
+    def _check(self, candidate: Candidate, before: Candidate | None) -> None:
+        check_candidate(candidate, before, self.question.problem.total, self.question.problem.columns)
 
 
 @dataclass(slots=True, eq=False)
@@ -153,11 +129,12 @@ class Run:
         return self.course.candidates
 
 
-def learn_all(learner: Learner, questions: Sequence[Question], plan: LearningPlan) -> tuple[list[Run], Stopped]:
+def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -> tuple[list[Run], Stopped]:
     """Learn every question; says what stopped the learning early."""
     runs: list[Run] = []
     stopped: Stopped = ""
-    together = _together(questions)
+    in_step = _in_step(questions)
+    together = in_step or 1
     for start in range(0, len(questions), together):
         group = questions[start : start + together]
         share = len(group) / (len(questions) - start)
@@ -165,29 +142,24 @@ def learn_all(learner: Learner, questions: Sequence[Question], plan: LearningPla
         until = plan.deadline if share == 1.0 else now + (plan.deadline - now) * share
         if stopped in _AT_ONCE:
             until = -np.inf  # what is left keeps its prior probability
-        found, why = _QuestionGroup(learner, group, replace(plan, deadline=until), _in_step(questions)).learn()
+        found, why = _QuestionGroup(learner, group, replace(plan, deadline=until), in_step > 0).learn()
         runs += found
         stopped = stopped or why
     return runs, stopped
 
 
-def _in_step(questions: Sequence[Question]) -> bool:
-    problem = questions[0].problem
-    in_memory = isinstance(problem.codes, MemoryCodes)
-    return in_memory and len(problem.labels) * max(1, len(problem.columns)) <= _IN_STEP
-
-
-def _together(questions: Sequence[Question]) -> int:
+def _in_step(questions: Sequence[Question]) -> int:
+    """How many questions are learned in step with their first folds; 0: none, as rows are too many or on disk."""
     problem = questions[0].problem
     cells = len(problem.labels) * max(1, len(problem.columns))
-    return max(1, min(len(questions), _IN_STEP // cells)) if _in_step(questions) else 1
+    return min(len(questions), _IN_STEP // cells) if isinstance(problem.codes, MemoryCodes) else 0
 
 
 @dataclass(slots=True, eq=False)
 class _QuestionGroup:
     """Questions that are learned in step."""
 
-    learner: Learner
+    learner: Any
     questions: Sequence[Question]
     plan: LearningPlan
     in_step: bool
@@ -226,14 +198,14 @@ class _QuestionGroup:
 
     def _variants(self, course: LearningCourse) -> Variants | None:
         """What the learner makes of the candidates; its paths are checked when they are made."""
-        variants = self.learner.finish(course.question, tuple(course.candidates))
+        variants: Variants | None = self.learner.finish(course.question, tuple(course.candidates))
         if variants is None:
             return None
-        return replace(variants, paths=[partial(self._path, course, make) for make in variants.paths])
 
-    @staticmethod
-    def _path(course: LearningCourse, make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
-        return course.checked(make())
+        def checked(make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
+            return course.checked(make())
+
+        return replace(variants, paths=[partial(checked, make) for make in variants.paths])
 
     # Candidates ----------------------------------------------------------------------------------------------------
 

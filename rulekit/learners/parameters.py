@@ -63,15 +63,6 @@ def one_of(*words: str) -> Allowed:
     return Allowed(lambda value: isinstance(value, str) and value in words, f"one of {', '.join(map(repr, words))}")
 
 
-def count_or_share() -> Allowed:
-    """None, a whole number from 1 on, or a float above 0 and at most 1."""
-
-    def holds(value: Any) -> bool:
-        return whole(1).holds(value) if is_whole(value) else is_number(value) and 0 < value <= 1
-
-    return Allowed(holds, f"{whole(1).words}, or a share above 0 and at most 1.0", optional=True)
-
-
 def sequence() -> Allowed:
     """None, or a sequence that is no text."""
 
@@ -351,11 +342,16 @@ class RunSettings:
     )
 
 
+def bins(default: int | None) -> Any:
+    """The parameter max_bins: a learner that compares many sets of conditions, or whose cells grow, takes fewer."""
+    return setting(default, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+
+
 @dataclass(frozen=True)
 class Settings(RunSettings, PromiseSettings, LabelSettings, ReadingSettings):
     """What every learner takes."""
 
-    max_bins: Any = setting(255, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(255)
     min_level_rows: float | None = setting(
         None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
     )

@@ -54,7 +54,7 @@ from rulekit.learners.models.giving_points import give_points
 from rulekit.learners.parameters import Parameter, check_parameters, groups_of, parameters_of, within_group
 from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
 from rulekit.learners.promises.starts import under_start, unmerged
-from rulekit.learners.sizes.path import ModelPath, QuestionPath, Wanted, sized, sized_jointly
+from rulekit.learners.sizes.path import ModelPath, QuestionPath, sized, sized_jointly
 from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads
 from rulekit.schema import Schema
@@ -252,10 +252,7 @@ class RuleLearner(ABC):
             give_points(runs, kind, settings.points)
         odds = odds_of(kind, factors[order], totals[order])
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
-        wanted = Wanted(size, parsimony, self.noun, 0 if folds is None else folds.n_folds)
-        path = (
-            sized_jointly(path, runs, wanted, data.table, problem, folds) if several else sized(path, runs[0], wanted)
-        )
+        path = sized_jointly(path, runs, plan, data.table, problem) if several else sized(path, runs[0], plan)
         self.conclude(runs, path)
         graph = path.graph(path.chosen)
         if getattr(settings, "start", None) is not None and not path.frame.limits.hold_for(graph):

@@ -18,7 +18,7 @@ from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.shown.exact_sums import UNIT, ExactWeights, share_of
 from rulekit.tables.table import PART, StoredArrays, Table, absent
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 MOST_BINS = 20
 UNITS_OF_GRIDS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)

@@ -18,23 +18,23 @@ from rulekit.schema import Feature
 from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.builders import Dictionary, TextAllowance
 from rulekit.tables.kinds.classes import alike_notes, class_key, classes_of_keys
-from rulekit.tables.kinds.column_builder import ColumnBuilder, KindChanged
-from rulekit.tables.kinds.inference import assembled
-from rulekit.tables.label_sets import one_label, without_label
+from rulekit.tables.kinds.inference import ColumnBuilder, KindChanged, assembled
 from rulekit.tables.labels import (
     LabelledTable,
     Times,
     check_weight,
     checked_times,
+    one_label,
     parse_cost,
     plain_values,
     unlabelled_note,
+    without_label,
 )
-from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.options import ROW_ORDER, ReadingOptions
 from rulekit.tables.raw.columns import Column, NumberColumn, column_place, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.reading import TableFile, open_table
+from rulekit.tables.row_notes import near_label_notes
 from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
 
 Reading = Callable[[float], object]
@@ -146,7 +146,6 @@ class _LabelledReading:
 
     @property
     def _timed(self) -> tuple[str, ...]:
-        """The column of time, if there is one."""
         return () if self.options.time in (None, ROW_ORDER) else (str(self.options.time),)
 
     def _builder(self, feature: Feature, *, reread: bool) -> ColumnBuilder:

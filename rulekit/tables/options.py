@@ -300,7 +300,6 @@ def form_declared(kind: str) -> str:
 
 
 def _unit_of(kind: str) -> str:
-    """The unit that the example of a declared kind shows."""
     form = form_declared(kind)
     return form_of(base_kind(kind), form).unit if form else ""
 

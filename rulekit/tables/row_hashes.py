@@ -20,9 +20,8 @@ import numpy as np
 
 from rulekit.errors import FormatError
 from rulekit.tables.labels import LabelledTable, canonical_numbers
-from rulekit.tables.mixing import Hashes, hashes_of_words, mixed
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import Hashes, TokenSets, hashes_of_words, mixed
 
 MOST_HASHES = 2048
 _BLOCK = 1 << 13
@@ -142,7 +141,6 @@ def _error(known: RowHashes, sampled: Hashes, n_rows: int) -> float:
 
 
 def _hashes(rows: LabelledTable) -> Iterator[Hashes]:
-    """The hash of each row, block by block."""
     labels = np.array([_key("label", type(_plain(c)).__name__, str(c)) for c in rows.classes], dtype=np.uint64)
     levels = {f.name: _level_keys(f.name, f.levels) for f in rows.table.features if f.kind == "categorical"}
     levels |= {f.name: hashes_of_words(f.levels) for f in rows.table.features if f.kind == "text"}

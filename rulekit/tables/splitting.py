@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""
@@ -151,7 +151,6 @@ def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]
 
 
 def _equal_rows(table: Table) -> npt.NDArray[np.int64]:
-    """The number [n] of each row's set of equal rows."""
     unit = np.zeros(table.n_rows, dtype=np.int64)
     for array in table.arrays:
         known = array.hashes() if isinstance(array, TokenSets) else array

@@ -11,7 +11,7 @@ import errno
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from rulekit.errors import InputError
 from rulekit.schema import FREE, MISSING_CODE, Constraints, Feature
-from rulekit.tables.text.token_sets import TEXT_DTYPE, TokenSets, no_tokens
+from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, no_tokens
 
 Array = npt.NDArray[Any]
 
@@ -70,8 +70,7 @@ class Table:
         object.__setattr__(self, "_places", {feature.name: place for place, feature in enumerate(self.features)})
         if len(self.features) != len(self.arrays):
             raise InputError(f"{len(self.features)} features but {len(self.arrays)} columns", where=self.source)
-        held: Sequence[Any] = self.arrays.columns if isinstance(self.arrays, StoredArrays) else self.arrays
-        for feature, array in zip(self.features, held, strict=True):
+        for feature, array in zip(self.features, held_columns(self.arrays), strict=True):
             if array.dtype != encoded_dtype(feature) or array.shape != (self.n_rows,):
                 what = f"array of {array.dtype}{array.shape}, expected {encoded_dtype(feature)}({self.n_rows},)"
                 raise InputError(what, where=f"column {feature.name!r}")
@@ -99,10 +98,12 @@ class Table:
         ndarray [n]
 
         """
-        try:
-            return self.arrays[self._places[name]]
-        except KeyError:
-            raise InputError(f"no column {name!r}", where=self.source or "table") from None
+        return self.arrays[self._place(name)]
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            raise InputError(f"no column {name!r}", where=self.source or "table")
+        return self._places[name]
 
     def blocks(self, names: tuple[str, ...] | None = None, size: int = PART >> 1) -> Iterator[Table]:
         """Go through the rows in their order.
@@ -119,21 +120,20 @@ class Table:
         Table
 
         """
-        if not isinstance(self.arrays, StoredArrays):
-            if self.n_rows <= size:
-                yield self
-                return
-            for start in range(0, self.n_rows, size):
-                parts = tuple(array[start : start + size] for array in self.arrays)
-                n_rows = min(size, self.n_rows - start)
-                yield Table(self.features, parts, n_rows, self.source, constraints=self.constraints)
+        stored = isinstance(self.arrays, StoredArrays)
+        if not stored and self.n_rows <= size:
+            yield self
             return
-        read = [names is None or feature.name in names for feature in self.features]
+        left_out = {name for name in self.names if stored and names is not None and name not in names}
         for start in range(0, self.n_rows, size):
             rows = min(size, self.n_rows - start)
-            arrays: tuple[Any, ...] = tuple(
-                column.read(start, start + rows) if wanted else missing_cells(feature, rows)
-                for feature, column, wanted in zip(self.features, self.arrays.columns, read, strict=True)
+            arrays = tuple(
+                missing_cells(feature, rows)
+                if feature.name in left_out
+                else column.read(start, start + rows)
+                if isinstance(column, StoredColumn)
+                else column[start : start + rows]
+                for feature, column in zip(self.features, held_columns(self.arrays), strict=True)
             )
             yield Table(self.features, arrays, rows, self.source, constraints=self.constraints)
 
@@ -150,13 +150,9 @@ class Table:
         Table
 
         """
-        arrays: Sequence[Array]
-        if isinstance(self.arrays, StoredArrays):
-            arrays = self.arrays.taken(rows)
-        else:
-            arrays = tuple(array[rows] for array in self.arrays)
-        n_rows = int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows)
-        return Table(self.features, arrays, n_rows, self.source, self.notes, self.merged, self.constraints)
+        own = self.arrays
+        arrays = own.taken(rows) if isinstance(own, StoredArrays) else tuple(array[rows] for array in own)
+        return replace(self, arrays=arrays, n_rows=int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows))
 
     def select(self, names: tuple[str, ...]) -> Table:
         """Take some columns.
@@ -171,21 +167,13 @@ class Table:
         Table
 
         """
-        where = {name: i for i, name in enumerate(self.names)}
-        missing = [name for name in names if name not in where]
-        if missing:
-            raise InputError(f"no column {missing[0]!r}", where=self.source or "table")
-        picked = [where[name] for name in names]
-        return Table(
-            tuple(self.features[i] for i in picked),
-            StoredArrays(tuple(self.arrays.columns[i] for i in picked))
-            if isinstance(self.arrays, StoredArrays)
-            else tuple(self.arrays[i] for i in picked),
-            self.n_rows,
-            self.source,
-            self.notes,
-            {name: count for name, count in self.merged.items() if name in names},
-            self.constraints,
+        picked = [self._place(name) for name in names]
+        columns = tuple(held_columns(self.arrays)[i] for i in picked)
+        return replace(
+            self,
+            features=tuple(self.features[i] for i in picked),
+            arrays=StoredArrays(columns) if isinstance(self.arrays, StoredArrays) else columns,
+            merged={name: count for name, count in self.merged.items() if name in names},
         )
 
 
@@ -298,10 +286,6 @@ class StoredColumn:
         stop = self.n if stop is None else min(stop, self.n)
         return np.fromfile(self.path, self.dtype, max(0, stop - start), offset=start * self.dtype.itemsize)
 
-    def fresh(self) -> Array:
-        """The values [n] in an array that may be changed."""
-        return self.read()
-
     def parts(self, size: int = PART) -> Iterator[Array]:
         """The values in their order, `size` at a time."""
         for start in range(0, self.n, size):
@@ -350,10 +334,6 @@ class HeldColumn:
             self._parts = [np.concatenate([np.zeros(0, self.dtype), *self._parts])]
         return self._parts[0][start:stop]
 
-    def fresh(self) -> Array:
-        """The values [n] in an array that may be changed."""
-        return self.read().copy()
-
     def parts(self) -> Iterator[Array]:
         """The values in their order."""
         yield self.read()
@@ -386,6 +366,11 @@ class StoredArrays(Sequence[Array]):
     def taken(self, rows: Array) -> StoredArrays:
         """The rows of a Boolean mask or of ascending row numbers, in files of their own."""
         return StoredArrays(tuple(column.taken(rows) for column in self.columns))
+
+
+def held_columns(arrays: Sequence[Array]) -> Sequence[Any]:
+    """The columns of a table as they are kept: those on disk are not read."""
+    return arrays.columns if isinstance(arrays, StoredArrays) else arrays
 
 
 EncodedColumn = StoredColumn | HeldColumn | TokenSets

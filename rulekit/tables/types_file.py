@@ -146,7 +146,6 @@ def _options(columns: Mapping[str, Mapping[str, Any]]) -> ReadingOptions:
 
 
 def _checked(entry: object, where: str) -> Mapping[str, Any]:
-    """The declarations of one column; raises InputError."""
     if not isinstance(entry, dict):
         raise InputError("no list of declarations", where=where, fix='write COLUMN = { kind = "numeric" }')
     for key, value in entry.items():

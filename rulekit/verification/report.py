@@ -25,7 +25,7 @@ from rulekit.errors import FormatError
 from rulekit.graph.files.json_values import parse_json
 from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 from rulekit.targets import Outcome
 from rulekit.views import notebook
 

@@ -36,10 +36,3 @@ def choices_of_target(name: str) -> tuple[DeclaredOption, ...]:
         DeclaredOption(item.name, item.default, item.metadata["help"], item.metadata.get("allowed", ()))
         for item in fields(find_target(name).options)
     )
-
-
-def target_names() -> list[str]:
-    """The export targets that are installed; none is loaded."""
-    from rulekit import targets
-
-    return targets.target_names()

@@ -120,7 +120,6 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
 
 
 def _chosen(request: ExplanationRequest, raw: RawTable, n_rows: int) -> list[int]:
-    """The numbers of the rows that are asked for, from 1."""
     for number in request.rows:
         if not 1 <= number <= n_rows:
             fix = f"rows are 1 to {n_rows}; the header is none"

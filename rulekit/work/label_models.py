@@ -27,7 +27,7 @@ from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline
-from rulekit.tables.label_sets import label_counts
+from rulekit.tables.labels import label_counts
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_outputs

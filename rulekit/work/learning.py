@@ -17,7 +17,7 @@ from rulekit.work.choices import OPTIONS, DeclaredOption
 if TYPE_CHECKING:
     from rulekit.learners.sizes.path import ModelPath
     from rulekit.tables.labels import LabelledTable
-    from rulekit.work.start import GivenStart
+    from rulekit.work.kept import GivenStart
 
 
 @dataclass(frozen=True, slots=True)

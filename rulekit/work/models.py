@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
+from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
+from rulekit.graph.language.words import listed, name, number
+from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.graph.variants import resized
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.schema import Feature
 from rulekit.targets import Artifact, find_target
 from rulekit.work.changes.hand_edits import after_simplification
-from rulekit.work.changes.typed_points import inexact_numbers
 from rulekit.work.outputs import check_artifact_ending, check_outputs
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked
     from rulekit.audit.zero_one import Tendency
+    from rulekit.simplification.passes import Applied
 
 _FADING_SECONDS = 2.0
 _FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
@@ -132,18 +139,9 @@ class Simplified:
     """The simplified model, which laws changed what, and the sizes before and after."""
 
     model: RuleGraph
-    changes: tuple[LawApplied, ...]
+    changes: tuple[Applied, ...]
     before: ModelSize
     after: ModelSize
-
-
-@dataclass(frozen=True, slots=True)
-class LawApplied:
-    """A law of simplification, and what it made of which part."""
-
-    law: str
-    before: str
-    after: str
 
 
 def simplify(model: Path, output: Path | None = None) -> Simplified:
@@ -156,8 +154,7 @@ def simplify(model: Path, output: Path | None = None) -> Simplified:
     simpler = after_simplification(graph, simpler)
     if output is not None:
         simpler.save(output)
-    changes = tuple(LawApplied(step.law, str(step.before), str(step.after)) for step in applied)
-    return Simplified(simpler, changes, counts(graph), counts(simpler))
+    return Simplified(simpler, tuple(applied), counts(graph), counts(simpler))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,3 +192,63 @@ def resize(
     if output is not None:
         other.save(output)
     return Resized(other, counts(other))
+
+
+_FINEST = -30  # 2^-30: of numbers down to there sums are exact unless some are very large
+_BITS = 8
+_LARGEST_FACTOR = 10**6
+_MOST_NAMED = 3
+
+
+def inexact_numbers(graph: RuleGraph) -> tuple[str, ...]:
+    """A line for each sum that may be rounded and each moment that is too coarse: why, and what would be exact."""
+    coarse = [name(column) for column in graph.used_features if _is_coarse(graph.schema[column])]
+    found = [
+        f"the moments of {column} are compared in steps of 128 seconds; add float64 to its line" for column in coarse
+    ]
+    for node in topological(graph.decision.roots):
+        if not isinstance(node, Linear | LinearThreshold):
+            continue
+        span = span_of_sum(node)
+        rough = sorted({value for value in _numbers(node) if grid_of(value) < _FINEST})
+        if span is not None and not span.fits() and rough:
+            found.append(_sum_said(node, rough))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_coarse(feature: Feature) -> bool:
+    """Whether a moment is held in float32, whose steps are 128 seconds in this century."""
+    return feature.display == "datetime" and feature.precision == "float32"
+
+
+def _sum_said(node: Linear | LinearThreshold, rough: list[float]) -> str:
+    shown = rough[:_MOST_NAMED]
+    more = f" and {len(rough) - len(shown)} more" * (len(rough) > len(shown))
+    many = len(rough) > 1
+    factor = math.lcm(*(Fraction(Decimal(repr(value))).denominator for value in _numbers(node)))
+    whole = f", or multiply every number of the sum and its threshold by {factor}" if factor <= _LARGEST_FACTOR else ""
+    what = f"{'are' if many else 'is'} no {'multiples' if many else 'multiple'} of a power of two"
+    return (
+        "the sum may be rounded, so that its exports are tested and not always proved: "
+        f"{listed(list(map(number, shown)))}{more} {what}; "
+        f"write {listed([number(on_grid(value)) for value in shown])}{whole}"
+    )
+
+
+def on_grid(value: float) -> float:
+    """The nearest number of eight binary digits behind the first: within a five-hundredth of the value."""
+    if value == 0.0:
+        return value
+    step = 2.0 ** (math.floor(math.log2(abs(value))) - _BITS)
+    return round(value / step) * step
+
+
+def _numbers(node: Linear | LinearThreshold) -> Iterator[float]:
+    """The numbers of a sum as its text has them."""
+    yield node.bias
+    for weight, child in node.terms:
+        yield weight
+        if isinstance(child, Step):
+            yield from (*child.values, child.missing)
+        if isinstance(child, LevelPoints):
+            yield from (*(points for _, points in child.points), child.missing, child.unseen)

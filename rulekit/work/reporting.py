@@ -14,8 +14,7 @@ from rulekit.graph.files.safe_files import decode, read_bounded, write_atomicall
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.work.by_group import groupings
-from rulekit.work.evaluating import labelled_rows
+from rulekit.work.evaluating import groupings, labelled_rows
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
@@ -132,22 +131,19 @@ def _verifications(
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """What files say of artifacts, and what is found of others now, by the names of files."""
     from rulekit.verification.report import parse_report, read_report
-    from rulekit.work.verifying import VerificationRequest, verify
+    from rulekit.work.comparing import VerificationRequest, verify
 
     written: dict[str, Mapping[str, Any]] = {}
     verified: dict[str, Mapping[str, Any]] = {}
     for path in request.verifications:
         written[_free(written, path.name)] = read_report(path).content
     for path in request.artifacts:
-        own = VerificationRequest(request.model, path, request.data, reading=_unlabelled(request.reading))
+        own = VerificationRequest(
+            request.model, path, request.data, reading=replace(request.reading, target=None, weight=None)
+        )
         made = verify(own, deadline)
         verified[_free(written | verified, path.name)] = parse_report(made.to_json()).content
     return written, verified
-
-
-def _unlabelled(reading: ReadingOptions) -> ReadingOptions:
-    """The same reading without labels and weights, which a verification does not ask for."""
-    return replace(reading, target=None, weight=None)
 
 
 def _attached(paths: Sequence[Path], kind: str) -> tuple[tuple[str, Any], ...]:
@@ -162,7 +158,6 @@ def _attached(paths: Sequence[Path], kind: str) -> tuple[tuple[str, Any], ...]:
 
 
 def _free(taken: Mapping[str, Any], name: str) -> str:
-    """A name that no other report has."""
     number, free = 1, name
     while free in taken:
         number += 1

@@ -30,7 +30,7 @@ from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.rule_sets import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
-from rulekit.sampling.walks import mean_of
+from rulekit.sampling import mean_of
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -215,7 +215,6 @@ def _walked(
 
 
 def _picture(found: Sampling, trace: Floats) -> Any:
-    """The log probability along each walk, and the probabilities of the rules."""
     from matplotlib.figure import Figure
 
     shown = found.rules[:8]

@@ -19,7 +19,7 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
-from rulekit.work.changes.expiry import expired_notes
+from rulekit.work.changes.hand_edits import expired_notes
 from rulekit.work.monitoring import glance
 from rulekit.work.outputs import check_outputs
 from rulekit.work.reason_catalogues import without_catalogue

@@ -26,19 +26,19 @@ from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
-from rulekit.tables.row_order import order_note
+from rulekit.tables.row_notes import order_note
 from rulekit.work import learning
-from rulekit.work.changes.kept_overrides import KeptOverrides, read_kept
 from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out
+from rulekit.work.kept import KeptOverrides, read_kept
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
-    from rulekit.work.baselines import TrainingBaselines
-    from rulekit.work.start import GivenStart
+    from rulekit.work.finishing import TrainingBaselines
+    from rulekit.work.kept import GivenStart
 
 MANY_CLASSES = 50
 _LEARNING = 0.85
@@ -82,7 +82,6 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
 
 
 def _decides(model: RuleGraph, figures: Figures) -> bool:
-    """Whether there are rules, and not every row is decided alike."""
     return bool(counts(model).literals) and sum(c.predicted > 0 for c in figures.classes) > 1
 
 
@@ -103,7 +102,7 @@ def _trained(
     started = time.monotonic()
     beside = None
     if measure is not None:
-        from rulekit.work.baselines import TrainingBaselines
+        from rulekit.work.finishing import TrainingBaselines
 
         beside = TrainingBaselines(measure, training, parameters, deadline)
     try:
@@ -139,7 +138,6 @@ def _measured(
     beside: TrainingBaselines | None,
     seconds: float,
 ) -> TrainingResult:
-    """Measure the model and collect the notes for the user."""
     request, learner, start = finish.request, finish.learner, finish.start
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
@@ -210,18 +208,16 @@ def learned(
 
 
 def _left_alone(request: TrainingRequest) -> set[str]:
-    """The names of the learner's parameters that the request leaves as they are."""
     return {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
 
 
 def _write(
     request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: npt.NDArray[Any] | None
 ) -> None:
-    """Write the files that were asked for; picked [n]: which rows were held out."""
     if request.output is not None:
         model.save(request.output)
     if request.held_rows is not None and picked is not None:
-        from rulekit.tables.picked_rows import picked_rows
+        from rulekit.tables.reading import picked_rows
 
         budget = None if request.memory is None else Budget(parse_memory(request.memory))
         write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
@@ -232,7 +228,6 @@ def _write(
 
 
 def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | None]:
-    """The parameters and the start of a request that can be carried out."""
     parameters = dict(request.parameters)
     asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
     asked |= {name: parameters.get(name) for name in (*CONSTRAINTS, "report")}
@@ -249,7 +244,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | Non
         model=request.output,
     )
     if request.held_rows is not None:
-        from rulekit.tables.picked_rows import check_ending
+        from rulekit.tables.reading import check_ending
 
         if request.holdout is None:
             raise InputError("no rows are held out", where="--holdout-out", fix="give --holdout, the share")
@@ -261,7 +256,7 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | Non
         learning.refuse_curve(parameters)
     if request.start is None and request.freeze is None:
         return parameters, None
-    from rulekit.work.start import read_start
+    from rulekit.work.kept import read_start
 
     return parameters, read_start(request.start, request.freeze)
 

@@ -103,7 +103,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.train", "rulekit_cli.failures"])
+@pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.learn", "rulekit_cli.failures"])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_the_command_is_being_read_is_one_line(tmp_path: Path, module: str, sent: int) -> None:
     """In its first moments the command was stopped with a traceback."""

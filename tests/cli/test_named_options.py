@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, assert_refused
-from rulekit_cli.named_options import named
+from rulekit_cli.options import named
 
 import rulekit.targets as targets
 from rulekit.graph.rule_graph import RuleGraph

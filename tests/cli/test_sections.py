@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import typer.main
-from rulekit_cli.main import app_for
-from rulekit_cli.sections import SECTIONS
+from rulekit_cli.main import SECTIONS, app_for
 
 
 def test_every_subcommand_stands_under_one_heading() -> None:

@@ -8,8 +8,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rulekit.sampling.finite_chains import by_average, by_eigenvector, by_inverse, metropolis_matrix
-from rulekit.sampling.walks import Chain, along, evenly, lattice, mean_of
+from rulekit.sampling import (
+    Chain,
+    along,
+    by_average,
+    by_eigenvector,
+    by_inverse,
+    evenly,
+    lattice,
+    mean_of,
+    metropolis_matrix,
+)
 
 WAYS = (by_eigenvector, by_inverse, by_average)
 

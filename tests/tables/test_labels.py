@@ -15,9 +15,9 @@ from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
-from rulekit.tables.near_label import near_label_notes
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
+from rulekit.tables.row_notes import near_label_notes
 
 
 def split(labels: list[object], **options: object) -> LabelledTable:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.row_order import order_note
+from rulekit.tables.row_notes import order_note
 
 
 def rows_of(columns: dict[str, object], y: np.ndarray) -> LabelledTable:

@@ -11,7 +11,7 @@ from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Linear
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.work.changes.typed_points import inexact_numbers, on_grid
+from rulekit.work.models import inexact_numbers, on_grid
 
 CARD = """rulekit rules 1
 column age: numeric

@@ -39,7 +39,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature, Schema
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 NEW = "a level never seen in training"
 _DEEPEST = 3

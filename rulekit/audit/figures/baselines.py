@@ -29,7 +29,7 @@ from rulekit.graph.variants import RARE, macro_f1
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 MOST_FREQUENT, SINGLE_CONDITION = "most frequent class", "best single condition"
 _CELLS = 1 << 19

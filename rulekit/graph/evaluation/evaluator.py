@@ -63,7 +63,7 @@ from rulekit.graph.probability.exponentials import Counted, Exponentials, Tails
 from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode_blocks
 from rulekit.tables.table import Array, Table, absent
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 Values = dict[Node, Array]
 

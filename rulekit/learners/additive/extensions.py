@@ -8,29 +8,22 @@ it, where there is any. The sums are integers, and each gain is computed one ope
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints
+from rulekit.arrays import Floats, Ints
 from rulekit.learners.additive.layout import Block, Layout, Literal, Literals, Penalties
+from rulekit.learners.additive.rows import Values
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 from rulekit.schema import MISSING_CODE
 
 GRADIENT, CURVATURE, WEIGHT = 0, 1, 2
 _SET_PRICE = 5.0
 _SHRINKING = 10.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Sums over all rows as integers [3]: gradient, curvature and weight; units [3]: what each is worth, in rows."""
-
-    everything: Ints
-    units: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,31 +46,32 @@ class Extension:
     sign: int
 
 
-def gain_of(total: Ints, over: Sums, damping: float) -> float:
+def gain_of(total: Ints, over: Values, damping: float) -> float:
     """Twice the decrease of the loss that a rule of these sums [3] promises, the bias adapting itself."""
     gradient, curvature = total[GRADIENT] * over.units[GRADIENT], total[CURVATURE] * over.units[CURVATURE]
-    share = curvature / (over.everything[CURVATURE] * over.units[CURVATURE])
-    away = gradient - over.everything[GRADIENT] * over.units[GRADIENT] * share
+    share = curvature / (over.total[CURVATURE] * over.units[CURVATURE])
+    away = gradient - over.total[GRADIENT] * over.units[GRADIENT] * share
     return float(away * away / (curvature * (1.0 - share) + damping))
 
 
-def extensions(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties, most: int) -> list[Extension]:
+def extensions(layout: Layout, bases: Sequence[Base], over: Values, penalties: Penalties, most: int) -> list[Extension]:
     """The best literals for some bases, best first, at most so many; equal gains are the same rows, and stand once.
 
     Ties go to cuts, then the first option, base, column and code. None where the sums are certain of every row.
     """
-    if over.everything[CURVATURE] == 0:
+    if over.total[CURVATURE] == 0:
         return []
     found = [
         kind(layout, bases, over, penalties)
         for kind, block in ((_cuts, layout.ordered), (_sets, layout.unordered))
         if len(block.places)
     ]
-    flat = np.concatenate([each.judged.values.ravel() for each in found] or [np.zeros(0)])
-    where = np.cumsum([0, *(each.judged.values.size for each in found)])
+    flat = np.concatenate([judged.values.ravel() for judged, _ in found] or [np.zeros(0)])
+    where = np.cumsum([0, *(judged.values.size for judged, _ in found)])
+    best_first = [flat.argmax()] if most == 1 and len(flat) else np.argsort(-flat, kind="stable").tolist()
     taken: list[Extension] = []
     last = np.inf
-    for place in _best_first(flat, most).tolist():
+    for place in best_first:
         value = float(flat[place])
         if value <= 0.0 or len(taken) == most:
             break
@@ -85,78 +79,38 @@ def extensions(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Pen
             continue
         last = value
         kind = int(np.searchsorted(where, place, side="right")) - 1
-        one = found[kind].judged
-        option, base, column = np.unravel_index(place - int(where[kind]), one.values.shape)
-        taken.append(found[kind].extension(layout, int(option), int(base), int(column), value))
+        judged, literal_of = found[kind]
+        at = np.unravel_index(place - int(where[kind]), judged.values.shape)
+        option, base, column = (int(number) for number in at)
+        literal, sign = literal_of(option, base, column), int(judged.signs[at])
+        # a rule on a column that is to keep a promise does so only with a weight of this sign
+        bound = layout.allowed.directions[literal.column] != 0 or layout.allowed.unknown[literal.column] > 0
+        taken.append(Extension(value, base, literal, sign if bound else 0))
     return taken
 
 
-def _best_first(values: Floats, most: int) -> Ints:
-    if most == 1:
-        return np.array([np.argmax(values)] if len(values) else [], dtype=np.int64)
-    return np.argsort(-values, kind="stable")
+_Kind = tuple["BestPartialSums", Callable[[int, int, int], Literal]]
+"""The best literals of some columns, and the one of an option, a base and a column."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cuts:
-    """The best cuts of the ordered columns."""
+def _cuts(layout: Layout, bases: Sequence[Base], over: Values, penalties: Penalties) -> _Kind:
+    block = layout.ordered
+    sums = np.array([base.sums.take(block.places, axis=0) for base in bases])
+    judged = _judged(layout, block, sums, np.zeros(sums.shape[:2]), bases, over, penalties, alone=False)
 
-    judged: BestPartialSums
-
-    def extension(self, layout: Layout, option: int, base: int, column: int, value: float) -> Extension:
-        block, at = layout.ordered, int(self.judged.at[option, base, column])
+    def literal(option: int, base: int, column: int) -> Literal:
         j = int(block.columns[column])
-        first, last = int(layout.first[j]), int(block.places[at] - layout.offsets[j])
+        first, last = int(layout.first[j]), int(block.places[judged.at[option, base, column]] - layout.offsets[j])
         condition = np.zeros(layout.columns[j].n_codes, dtype=bool)
         above = option >= 2
         condition[slice(last + 1, None) if above else slice(first, last + 1)] = True
         condition[:first] = option % 2 == 1
-        sign = int(self.judged.signs[option, base, column])
-        return Extension(value, base, Literal(j, condition, 1 if above else -1), sign if _bound(layout, j) else 0)
+        return Literal(j, condition, 1 if above else -1)
+
+    return judged, literal
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sets:
-    """The best sets of levels of the other columns; order, present [bases, codes]: see `_sets`."""
-
-    judged: BestPartialSums
-    order: Ints
-    present: Bools
-
-    def extension(self, layout: Layout, option: int, base: int, column: int, value: float) -> Extension:
-        block, at = layout.unordered, int(self.judged.at[option, base, column])
-        begin, end = int(block.starts[column]), int(block.starts[column + 1])
-        codes = self.order[base, begin:end] - begin
-        present = self.present[base, begin:end]
-        held = np.zeros(end - begin, dtype=bool)
-        held[codes[: at - begin + 1] if option < 4 else codes[at - begin : at - begin + 1]] = True
-        held &= present
-        if option // 2 % 2:
-            held = present & ~held
-        # The shorter list is written; levels that no row of the rule has are not on it.
-        if 2 * int(held.sum()) > int(present.sum()):
-            held |= ~present
-            held[MISSING_CODE] &= present[MISSING_CODE]
-        j = int(block.columns[column])
-        if layout.allowed.unknown[j]:
-            held[: int(layout.allowed.unknown[j])] = option % 2 == 1
-        sign = int(self.judged.signs[option, base, column])
-        return Extension(value, base, Literal(j, held, 0), sign if _bound(layout, j) else 0)
-
-
-def _bound(layout: Layout, column: int) -> bool:
-    """Whether a rule on a column keeps a promise only with a weight of its sign."""
-    return bool(layout.allowed.directions[column] != 0 or layout.allowed.unknown[column] > 0)
-
-
-def _cuts(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties) -> _Cuts:
-    block = layout.ordered
-    sums = np.array([base.sums.take(block.places, axis=0) for base in bases])
-    prices = np.zeros(sums.shape[:2])
-    return _Cuts(judged(_asked(layout, block, sums, prices, bases, over, penalties, alone=False)))
-
-
-def _sets(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penalties) -> _Sets:
+def _sets(layout: Layout, bases: Sequence[Base], over: Values, penalties: Penalties) -> _Kind:
     """Levels in the order of gradient over curvature, shrunk towards that of the base, and a price for long lists.
 
     A list of s of L levels is one of many: it costs as much as there are ways to choose it, beyond those for one level.
@@ -180,43 +134,26 @@ def _sets(layout: Layout, bases: Sequence[Base], over: Sums, penalties: Penaltie
     levels = size[:, block.starts[1:] - 1][:, within]
     ways = layout.ways[levels] - layout.ways[size] - layout.ways[levels - size] - np.log(np.maximum(levels, 1))
     prices = 2.0 * _SET_PRICE * np.maximum(ways, 0.0)
-    found = judged(_asked(layout, block, ranked, prices, bases, over, penalties, alone=True))
-    return _Sets(found, order, sums[..., WEIGHT] > 0)
+    judged = _judged(layout, block, ranked, prices, bases, over, penalties, alone=True)
 
+    def literal(option: int, base: int, column: int) -> Literal:
+        at, begin, end = int(judged.at[option, base, column]), int(block.starts[column]), int(block.starts[column + 1])
+        codes, seen = order[base, begin:end] - begin, sums[base, begin:end, WEIGHT] > 0
+        held = np.zeros(end - begin, dtype=bool)
+        held[codes[: at - begin + 1] if option < 4 else codes[at - begin : at - begin + 1]] = True
+        held &= seen
+        if option // 2 % 2:
+            held = seen & ~held
+        # The shorter list is written; levels that no row of the rule has are not on it.
+        if 2 * int(held.sum()) > int(seen.sum()):
+            held |= ~seen
+            held[MISSING_CODE] &= seen[MISSING_CODE]
+        j = int(block.columns[column])
+        if layout.allowed.unknown[j]:
+            held[: int(layout.allowed.unknown[j])] = option % 2 == 1
+        return Literal(j, held, 0)
 
-def _asked(
-    layout: Layout,
-    block: Block,
-    sums: Ints,
-    prices: Floats,
-    bases: Sequence[Base],
-    over: Sums,
-    penalties: Penalties,
-    *,
-    alone: bool,
-) -> PartialSums:
-    allowed = layout.allowed
-    barred = np.zeros((len(bases), len(block.columns)), dtype=bool)
-    if len(allowed.apart):
-        for b, base in enumerate(bases):
-            beside = [j for literal in base.literals for j in literal.reads or (literal.column,)]
-            barred[b] = allowed.apart[block.columns][:, beside].any(axis=1)
-    return PartialSums(
-        sums,
-        np.array([base.total for base in bases]),
-        over.everything,
-        over.units,
-        block.starts,
-        penalties.damping,
-        int(np.ceil(penalties.least / over.units[WEIGHT] - 1e-9)),
-        np.array([base.sign for base in bases], dtype=np.int64),
-        allowed.directions[block.columns] if not alone else np.zeros(len(block.columns), dtype=np.int64),
-        allowed.unknown[block.columns] > 0,
-        barred,
-        prices,
-        np.array([2.0 * penalties.per_literal * len(base.literals) for base in bases]),
-        alone,
-    )
+    return judged, literal
 
 
 # The kernel -----------------------------------------------------------------------------------------------------------
@@ -234,38 +171,37 @@ class BestPartialSums(NamedTuple):
     signs: npt.NDArray[np.int8]
 
 
-class PartialSums(NamedTuple):
-    """What is judged.
+def _judged(
+    layout: Layout,
+    block: Block,
+    sums: Ints,
+    prices: Floats,
+    bases: Sequence[Base],
+    over: Values,
+    penalties: Penalties,
+    *,
+    alone: bool,
+) -> BestPartialSums:
+    """The best partial sums; -inf where there is none. Of equals the first code is taken.
 
-    sums [bases, codes, 3], totals [bases, 3], everything [3]: of gradient, curvature and weight over the rows of each
-    base and all rows, as integers; units [3]: what these are worth. starts [columns + 1]: of the codes of each column.
-    damping, least: see Penalties, the latter as an integer. signs [bases]: that a weight must have (0: either).
-    directions [columns]: 1 or -1 where codes after one are to speak for or against. against [columns]: whether what is
-    unknown may stand in literals that speak against only. barred [bases, columns]: which columns may not join.
-    prices [bases, codes]: of the sets up to a code; fixed [bases]: of any literal. alone: whether single codes count.
+    sums [bases, codes, 3]; prices [bases, codes]: of the sets up to a code; alone: whether single codes count.
     """
-
-    sums: Ints
-    totals: Ints
-    everything: Ints
-    units: Floats
-    starts: Ints
-    damping: float
-    least: int
-    signs: Ints
-    directions: Ints
-    against: Bools
-    barred: Bools
-    prices: Floats
-    fixed: Floats
-    alone: bool
-
-
-def judged(asked: PartialSums) -> BestPartialSums:
-    """The best partial sums; -inf where there is none. Of equals the first code is taken."""
-    shape = (OPTIONS, len(asked.sums), len(asked.starts) - 1)
+    allowed = layout.allowed
+    barred = np.zeros((len(bases), len(block.columns)), dtype=bool)  # which columns may not join
+    if len(allowed.apart):
+        for b, base in enumerate(bases):
+            beside = [j for literal in base.literals for j in literal.reads or (literal.column,)]
+            barred[b] = allowed.apart[block.columns][:, beside].any(axis=1)
+    directions = allowed.directions[block.columns] * (not alone)  # codes after one are to speak for (1) or against (-1)
+    against = allowed.unknown[block.columns] > 0  # what is unknown may stand in literals that speak against only
+    signs = np.array([base.sign for base in bases], dtype=np.int64)  # that a weight must have (0: either)
+    fixed = np.array([2.0 * penalties.per_literal * len(base.literals) for base in bases])  # the price of any literal
+    least = int(np.ceil(penalties.least / over.units[WEIGHT] - 1e-9))
+    totals = np.array([base.total for base in bases])
+    shape = (OPTIONS, len(bases), len(block.columns))
     found = BestPartialSums(np.full(shape, -np.inf), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8))
-    _judge(*asked, *found)
+    where = totals, over.total, over.units, block.starts, penalties.damping, least
+    _judge(sums, *where, signs, directions, against, barred, prices, fixed, alone, *found)
     return found
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rulekit.arrays import Bools, Ints
 from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
-from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, Sums, extensions, gain_of
+from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, extensions, gain_of
 from rulekit.learners.additive.layout import Layout, Literals, Penalties, clause_of, with_literal
 from rulekit.learners.additive.rows import (
     RowNumbers,
@@ -98,10 +98,6 @@ class Slopes:
         values = values_of(cells, at, problem.labels, problem.weights, problem.weight_unit)
         return cls(problem, layout, values, n_threads)
 
-    @property
-    def over(self) -> Sums:
-        return Sums(self.values.total, self.values.units)
-
     @cached_property
     def everything(self) -> Base:
         """The rule without any literal."""
@@ -128,10 +124,10 @@ class Slopes:
 
     def best_of(self, rules: Sequence[WeightedRule], penalties: Penalties) -> WeightedRule:
         """The rule of the largest gain among some; the first one where the sums are certain of every row."""
-        if not self.over.everything[CURVATURE]:
+        if not self.values.total[CURVATURE]:
             return rules[0]
         bases = self.bases([Held(rule.literals, rule.rows, rule.sign) for rule in rules])
-        gains = [gain_of(base.total, self.over, penalties.damping) for base in bases]
+        gains = [gain_of(base.total, self.values, penalties.damping) for base in bases]
         return rules[gains.index(max(gains))]
 
     def bases(self, rules: Sequence[Held]) -> list[Base]:
@@ -164,7 +160,7 @@ def best_rule(
         watch.check()
         bases = slopes.bases(kept)
         last = length == penalties.most
-        found = extensions(slopes.layout, bases, slopes.over, penalties, 1 if last and not known else width)
+        found = extensions(slopes.layout, bases, slopes.values, penalties, 1 if last and not known else width)
         if last and best is not None:
             found = [each for each in found if each.value > _BETTER * best.value]
         if not found:
@@ -317,7 +313,7 @@ def _reconsidered(
     without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
     slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
     moved = found.first_last()
-    if not slopes.over.everything[CURVATURE]:
+    if not slopes.values.total[CURVATURE]:
         return moved
     n, literals = len(problem.labels), rule.literals
     shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
@@ -328,12 +324,12 @@ def _reconsidered(
     known = {other.mark for other in found.rules[1:]}
     candidates = [
         (each.value, slopes.extended(each, tried, bases))
-        for each in extensions(layout, bases, slopes.over, penalties, 1)
+        for each in extensions(layout, bases, slopes.values, penalties, 1)
     ]
     for base, own in zip(bases, tried, strict=True):
         if own.literals and own.literals is not literals:
             price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
-            candidates.append((gain_of(base.total, slopes.over, penalties.damping) - price, own))
+            candidates.append((gain_of(base.total, slopes.values, penalties.damping) - price, own))
     rules = [WeightedRule.of(own, value, n) for value, own in candidates]
     if width:
         anew = best_rule(slopes, penalties, watch, width, known)

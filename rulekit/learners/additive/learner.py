@@ -27,6 +27,7 @@ from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.parameters import (
     PointSettings,
     StartSettings,
+    bins,
     number,
     or_automatic,
     setting,
@@ -128,13 +129,11 @@ class AdditiveRulesSettings(PointSettings, StartSettings):
         "auto", or_automatic(whole(1)), "most literals of a rule (auto: the best of 1, 2 and 4 on held-out rows)"
     )
     ridge: Any = setting(
-        "auto",
-        or_automatic(number(0)),
-        "penalty of large weights, in rows (auto: 5, and 0.3 for bold rules)",
+        "auto", or_automatic(number(0)), "penalty of large weights, in rows (auto: 5, and 0.3 for bold rules)"
     )
     beam: int = setting(5, whole(1), "rules that are kept while one more literal is looked for")
     polish: int = setting(2, whole(0), "times that all rules are looked at once more when the last one is found")
-    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(128)
     freeze: Any = setting(
         "all",
         words_or_list("all", "none"),

@@ -183,16 +183,7 @@ class AdditiveRules:
 
     def scores(self, codes: Codes, n_rows: int) -> Floats:
         """The sums [n]."""
-        return self._added(codes, n_rows, {})
-
-    def _added(self, codes: Codes, n_rows: int, known: dict[int, Bools]) -> Floats:
-        """The same; known: the rows of clauses that were looked at already, by which object they are."""
-        total = np.full(n_rows, self.bias)
-        for clause, weight in zip(self.clauses, self.weights, strict=True):
-            if id(clause) not in known:
-                known[id(clause)] = covered(clause, codes, n_rows)
-            total += weight * known[id(clause)]
-        return total
+        return self.terms().totals(codes, n_rows)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
@@ -202,7 +193,13 @@ class AdditiveRules:
     def decide_all(models: Sequence[AdditiveRules], codes: Codes, n_rows: int) -> Iterator[Bools]:
         """What each decides [n]; a clause that several of them have is looked at once."""
         known: dict[int, Bools] = {}
-        return (np.asarray(model._added(codes, n_rows, known) > 0.0) for model in models)
+        for model in models:
+            total = np.full(n_rows, model.bias)
+            for clause, weight in zip(model.clauses, model.weights, strict=True):
+                if id(clause) not in known:
+                    known[id(clause)] = covered(clause, codes, n_rows)
+                total += weight * known[id(clause)]
+            yield total > 0.0
 
     def terms(self) -> Terms:
         """The rules with their weights."""

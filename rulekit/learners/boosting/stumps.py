@@ -23,7 +23,6 @@ from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.codes import Codes, matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
-from rulekit.learners.models.giving_points import totals_of
 from rulekit.learners.sums_of_rows.histograms import count_cells, lead_by_code
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
 from rulekit.schema import FIRST_LEVEL_CODE
@@ -259,7 +258,7 @@ class Boosted(ScoreCard):
     votes: float = 0.0
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
-        return totals_of(self.terms(), codes, n_rows)
+        return self.terms().totals(codes, n_rows)
 
     def shares(self, frame: Frame, rows: Table) -> Floats:
         return share_of_votes(self.score(frame, "").node, rows, self.votes)

@@ -191,8 +191,8 @@ def _sums(
     for first in range(0, len(formula.pattern), block):
         cells = slice(first, first + block)
         u, v = formula.lines(moves, cells)
-        constant += _squares_at_zero(u, formula.counts[cells], problem.weight_unit)
-
+        weights = formula.counts[cells] * problem.weight_unit
+        constant += np.add.reduce(weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2, axis=0)  # cell by cell
         table = fixed_lines(u, v, fixed)
         if kept is not None:
             kept.add_sums(rows, columns, table, first, parts[0])
@@ -221,13 +221,6 @@ def _column_groups(problem: Problem, columns: Ints, width: int, threads: int) ->
     widest = max(problem.columns[column].n_codes for column in columns)
     most = max(1, _CACHED // (8 * widest * width))
     return side_by_side(problem.codes, columns, min(most, -(-len(columns) // threads)))
-
-
-def _squares_at_zero(u: Floats, counts: Ints, unit: float) -> Floats:
-    """Sum of w (y - U)^2 [M] over the cells [C]; added cell by cell."""
-    weights = counts * unit
-    total = weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2
-    return np.asarray(np.add.reduce(total, axis=0))
 
 
 def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:

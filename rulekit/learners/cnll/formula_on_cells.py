@@ -292,13 +292,7 @@ class Formula:
         merged = np.arange(len(self.pattern)) if merged is None else merged
         problem, n_cells = self.problem, len(self.pattern)
         kept, self.counts = split_cells(
-            self.cell,
-            problem.codes[bit.column],
-            bit.condition,
-            merged,
-            n_cells,
-            problem.labels,
-            problem.weights,
+            self.cell, problem.codes[bit.column], bit.condition, merged, n_cells, problem.labels, problem.weights
         )
         self._rows = self._known = None
         at = self.pattern.shape[1] if at is None else at

@@ -32,7 +32,7 @@ from rulekit.learners.data.problem import HOLDS, KNOWN, Problem
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.noisy_formulas import NoisyBit, NoisyFormula, ReadOnceTree
 from rulekit.learners.models.rule_sets import Clause, truths_on_cells
-from rulekit.learners.parameters import StartSettings, number, or_automatic, setting, whole
+from rulekit.learners.parameters import StartSettings, bins, number, or_automatic, setting, whole
 from rulekit.learners.promises.starts import WHERE, rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.logic.prime_implicants import threshold_rule
@@ -119,11 +119,9 @@ class CNLLSettings(StartSettings):
     )
     refit: int = setting(1, whole(0), "sweeps over all strengths after each step")
     backfit: int = setting(3, whole(0), "every so many steps, better conditions for all bits (0: never)")
-    max_bins: Any = setting(64, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(64)
     min_rows: Any = setting(
-        "auto",
-        or_automatic(number(0)),
-        "least weight of rows on either side of a condition (auto: 5, or less)",
+        "auto", or_automatic(number(0)), "least weight of rows on either side of a condition (auto: 5, or less)"
     )
 
 

@@ -105,12 +105,7 @@ def binned_features(table: Table) -> list[tuple[int, Feature]]:
 
 
 def bin_column(
-    feature: Feature,
-    index: int,
-    array: Array,
-    weights: Array,
-    max_bins: int | None,
-    least_level: int = 0,
+    feature: Feature, index: int, array: Array, weights: Array, max_bins: int | None, least_level: int = 0
 ) -> tuple[BinnedColumn, Array]:
     """One encoded column [n], binned by the weights [n] of its values, and its codes [n].
 
@@ -132,11 +127,7 @@ def bin_column(
 
 
 def bin_values(
-    feature: Feature,
-    index: int,
-    values: Array,
-    counts: Floats,
-    max_bins: int | None,
+    feature: Feature, index: int, values: Array, counts: Floats, max_bins: int | None
 ) -> tuple[BinnedColumn, Array]:
     """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
     first = first_of_bins(counts, max_bins)

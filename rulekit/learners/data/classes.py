@@ -14,7 +14,7 @@ import numpy as np
 from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.contract import Able, Kind
+from rulekit.learners.contract import Kind
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.sums_of_rows.histograms import class_totals
 from rulekit.tables.labels import parse_cost
@@ -186,7 +186,7 @@ def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tu
     return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
 
 
-def refuse_columns(learner: Able, data: TrainingData, ranked: bool = False) -> None:
+def refuse_columns(learner: Any, data: TrainingData, ranked: bool = False) -> None:
     """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
     name, can = learner.estimator_name(), learner.abilities
     if len(data.classes) > 2 and ("ranked" if ranked else "several") not in can:

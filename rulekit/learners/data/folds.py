@@ -8,7 +8,7 @@ the folds: rows that stay together count for the class that has most of their we
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from rulekit.errors import InputError
 from rulekit.learners.data.codes import DiskCodes
 from rulekit.learners.data.problem import Problem
 from rulekit.tables.splitting import FEW_KINDS, in_pieces
-from rulekit.tables.table import Store, StoredColumn, Writer
+from rulekit.tables.table import Store, StoredColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,26 +180,17 @@ def folds_on_disk(problem: Problem, n_folds: int, seed: int) -> Array:
 def _dealt(codes: DiskCodes, seed: int) -> list[tuple[StoredColumn, StoredColumn]]:
     store = codes.columns[0].store if codes.columns else Store()
     writers = [(store.writer(np.uint64), store.writer(np.uint32)) for _ in range(1 << _BITS)]
-    for start, h in _hashes(codes, seed):
-        _deal(writers, h, start)
-    return [(hashes.column(), rows.column()) for hashes, rows in writers]
-
-
-def _hashes(codes: DiskCodes, seed: int) -> Iterator[tuple[int, npt.NDArray[np.uint64]]]:
-    for rows, part in codes.parts(codes.n_rows):
-        h = np.full(rows.stop - rows.start, first_hash(seed), dtype=np.uint64)
+    for part, own in codes.parts(codes.n_rows):
+        h = np.full(part.stop - part.start, first_hash(seed), dtype=np.uint64)
         for column in range(len(codes)):
-            mix(h, part[column])
-        yield rows.start, h
-
-
-def _deal(writers: list[tuple[Writer, Writer]], h: npt.NDArray[np.uint64], start: int) -> None:
-    file = (h >> np.uint64(64 - _BITS)).astype(np.uint8)
-    order = np.argsort(file, kind="stable")
-    ends = np.cumsum(np.bincount(file, minlength=len(writers)))
-    for (hashes, rows), low, high in zip(writers, np.concatenate([[0], ends[:-1]]), ends, strict=True):
-        hashes.add(h[order[low:high]])
-        rows.add(order[low:high] + start)
+            mix(h, own[column])
+        file = (h >> np.uint64(64 - _BITS)).astype(np.uint8)
+        order = np.argsort(file, kind="stable")
+        ends = np.cumsum(np.bincount(file, minlength=len(writers)))
+        for (hashes, rows), low, high in zip(writers, np.concatenate([[0], ends[:-1]]), ends, strict=True):
+            hashes.add(h[order[low:high]])
+            rows.add(order[low:high] + part.start)
+    return [(hashes.column(), rows.column()) for hashes, rows in writers]
 
 
 def _are_few_kinds(files: Sequence[tuple[StoredColumn, StoredColumn]]) -> bool:

@@ -45,7 +45,11 @@ class Problem:
     @property
     def positive(self) -> float:
         """The weight of the rows with label 1."""
-        return float((self.weights * (self.labels == 1)).sum()) * self.weight_unit
+        return self.weight_of(self.labels == 1)
+
+    def weight_of(self, rows: Bools) -> float:
+        """The weight of some rows [n]."""
+        return float(self.weights[rows].sum()) * self.weight_unit
 
     @property
     def share(self) -> float:

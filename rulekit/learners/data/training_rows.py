@@ -25,16 +25,14 @@ from rulekit.learners.parameters import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
 from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
-from rulekit.tables.kinds.builders import TextAllowance
-from rulekit.tables.kinds.column_builder import ColumnBuilder
+from rulekit.tables.kinds.builders import KnownWords, TextAllowance
 from rulekit.tables.kinds.encoding import encode
-from rulekit.tables.kinds.inference import assembled
+from rulekit.tables.kinds.inference import ColumnBuilder, assembled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import HeldColumn, Memory, Store, StoredArrays, Table, Writer, arrays_of
-from rulekit.tables.text.vocabulary import KnownWords
 
 READING = tuple(item.name for item in fields(ReadingSettings))
 Callback = Callable[[Mapping[str, Any]], object] | None

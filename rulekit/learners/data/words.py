@@ -24,7 +24,7 @@ from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_codes, with_c
 from rulekit.learners.sums_of_rows.information import gain_of_each_class, word_counts
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import StoredArrays, Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 LEAST_GAIN = 0.005
 MOST_WORDS = 200

@@ -28,7 +28,7 @@ from rulekit.learners.mcmc.posterior import GRID, Clauses, Literals, Posterior, 
 from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.numbers import short_probability, strength_of
-from rulekit.sampling.walks import Below, Chain, Drawn, along, kept
+from rulekit.sampling import Below, Chain, Drawn, along, kept
 from rulekit.schema import Schema
 
 _LONGEST = 3

@@ -18,7 +18,7 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.conditions import condition_node, cut_of
 from rulekit.learners.data.problem import FixedColumn, Problem
 from rulekit.learners.faults import check_codes
-from rulekit.learners.models.rule_sets import Clause, clause_node
+from rulekit.learners.models.rule_sets import Clause, clause_node, covered
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 
@@ -35,6 +35,19 @@ class Terms:
     bias: float
     scale: float = 1.0
     fitted: bool = False
+
+    def totals(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        total = np.full(n_rows, self.bias)
+        for clause, weight in self.rules:
+            total += weight * covered(clause, codes, n_rows)
+        for column, points in self.columns.items():
+            total += points[codes[column]]
+        return total
+
+    def of_columns(self, columns: Sequence[BinnedColumn]) -> list[tuple[float, Node]]:
+        """The terms that give the codes of columns their points."""
+        return [term for column, points in sorted(self.columns.items()) for term in terms_of(columns[column], points)]
 
 
 @runtime_checkable
@@ -77,10 +90,7 @@ class ScoreCard:
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose sum is above 0."""
-        total = np.full(n_rows, self.bias)
-        for column, points in self.points.items():
-            total += points[codes[column]]
-        return np.asarray(total > 0.0)
+        return np.asarray(self.terms().totals(codes, n_rows) > 0.0)
 
     def check(self, columns: Sequence[BinnedColumn]) -> None:
         """Raise LearnerError where a column has not one finite number for each of its codes, or the bias is none."""
@@ -95,9 +105,7 @@ class ScoreCard:
 
     def score(self, frame: Frame, prefix: str) -> Score:
         """The sum of the points of all columns."""
-        terms = [
-            term for column, points in sorted(self.points.items()) for term in terms_of(frame.columns[column], points)
-        ]
+        terms = self.terms().of_columns(frame.columns)
         total = Linear(terms, self.bias)
         scaled = total if (self.scale, self.offset) == (1.0, 0.0) else Linear([(self.scale, total)], self.offset)
         silent = not terms and self.bias <= 0.0

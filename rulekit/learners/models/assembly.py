@@ -180,20 +180,15 @@ def _reported(score: Score, odds: float) -> Node:
     # where one half of the weighted rows is of the rows as they are
     half = odds / (1.0 + odds)
     beside = min(half, 1.0 - half) * _BESIDE
-    return Sided(node, deciding_node(score), _short(half + beside), _short(half - beside))
-
-
-def _short(p: float) -> float:
-    return float(f"{p:.4g}")
+    return Sided(node, deciding_node(score), *(float(f"{p:.4g}") for p in (half + beside, half - beside)))
 
 
 def _reported_of_sets(frame: Frame, scores: Sequence[Score], decided: Sequence[Node]) -> list[Node]:
     """The probability of each class on the side of what is decided; of plain rules alone it is that."""
+    plain = (score.node.family is Family.BOOLEAN and score.probability is None for score in scores)
     return [
-        Probability(rule)
-        if score.node.family is Family.BOOLEAN and score.probability is None
-        else _reported(replace(score, rule=rule, sided=True), odds)
-        for score, rule, odds in zip(scores, decided, frame.odds, strict=True)
+        Probability(rule) if alone else _reported(replace(score, rule=rule, sided=True), odds)
+        for alone, score, rule, odds in zip(plain, scores, decided, frame.odds, strict=True)
     ]
 
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.cells.totals import half_way
-from rulekit.graph.nodes import Above, Linear, Logistic, Node
+from rulekit.graph.nodes import Above, Linear, Logistic
 from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import Summed, Terms, terms_of, terms_of_rules
+from rulekit.learners.models.additive import Summed, Terms, terms_of_rules
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.integer_points import Links, Parts, Whole, calibrated, smoothed_counts, whole_points
 from rulekit.learners.models.rule_sets import covered
@@ -257,7 +257,7 @@ class Pointed:
 
     def totals(self, codes: Codes, n_rows: int) -> Floats:
         """The sums [n]."""
-        return totals_of(self.points, codes, n_rows)
+        return self.points.totals(codes, n_rows)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
         """The rows [n] whose total is above the threshold."""
@@ -266,24 +266,11 @@ class Pointed:
     def score(self, frame: Frame, prefix: str) -> Score:
         """The total, the rule that decides by it, and the probability that is reported."""
         rules, constant = terms_of_rules(self.points.rules, frame.columns)
-        columns: list[tuple[float, Node]] = [
-            term for j, points in sorted(self.points.columns.items()) for term in terms_of(frame.columns[j], points)
-        ]
         # Where a threshold decides, it takes the constant; sums that compete need it.
         competes = frame.kind == "several"
-        total = Linear([*rules, *columns], self.points.bias + constant * competes)
+        total = Linear([*rules, *self.points.of_columns(frame.columns)], self.points.bias + constant * competes)
         constant *= not competes
         asked = frame.kind != "several" and not frame.unreported
         threshold = half_way(total, frame.schema, self.threshold - constant) if asked else self.threshold
         linked = Logistic(Linear([(self.scale, total)], self.offset + self.scale * constant))
         return Score(total, rule=Above(total, threshold), probability=linked)
-
-
-def totals_of(terms: Terms, codes: Codes, n_rows: int) -> Floats:
-    """The sums [n]."""
-    total = np.full(n_rows, terms.bias)
-    for clause, weight in terms.rules:
-        total += weight * covered(clause, codes, n_rows)
-    for column, points in terms.columns.items():
-        total += points[codes[column]]
-    return total

@@ -82,15 +82,12 @@ def _shortened(counts: Floats, totals: Floats, at: Links, moves: tuple[Floats, F
     for _ in range(_HALVINGS):
         tried = _measured(counts, totals, at.scale - share * moves[0], at.offset - share * moves[1])
         better = (found.loss == at.loss) & (tried.loss < at.loss)
-        found = Links(*(np.where(better, new, old) for new, old in zip(_fields(tried), _fields(found), strict=True)))
+        pairs = (tried.scale, found.scale), (tried.offset, found.offset), (tried.loss, found.loss)
+        found = Links(*(np.where(better, new, old) for new, old in pairs))
         if bool((found.loss < at.loss).all()):
             break
         share *= 0.5
     return found
-
-
-def _fields(links: Links) -> tuple[Floats, Floats, Floats]:
-    return links.scale, links.offset, links.loss
 
 
 def _measured(counts: Floats, totals: Floats, scale: Floats, offset: Floats) -> Links:

@@ -30,7 +30,7 @@ from rulekit.learners.noisy_or.model import (
     of_cut,
     share_of,
 )
-from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
+from rulekit.learners.parameters import SizeSettings, bins, number, one_of, setting, whole
 from rulekit.learners.promises.constraints import Allowed
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.histograms import exact_sum
@@ -53,7 +53,7 @@ class CausesSettings(SizeSettings):
         "auto: the better on held-out rows, of ranked classes or",
     )
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
-    max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(10)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.graph.rules import columns_of
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import FixedColumn
-from rulekit.learners.models.rule_sets import Clause
 from rulekit.names import label_text, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, Constraints, Feature, Schema
 from rulekit.tables.table import Table
@@ -184,25 +183,6 @@ class Allowed:
         taken = np.zeros(len(self.usable), dtype=bool)
         taken[list(columns)] = True
         return taken | self.apart[:, list(columns)].any(axis=1) if len(self.apart) else taken
-
-    def relaxed(self, clause: Clause) -> Clause:
-        """An allowed clause near a clause: conditions are widened in their direction, or left out."""
-        if self.free:
-            return clause
-        found: Clause = {}
-        for column, condition in clause.items():
-            own = self._condition(column, condition)
-            if own is not None and self.usable[column] and not self.taken_by(list(found))[column]:
-                found[column] = own
-        return found
-
-    def _condition(self, column: int, condition: Bools) -> Bools | None:
-        own, unknown, direction = condition.copy(), int(self.unknown[column]), int(self.directions[column])
-        own[:unknown] = False
-        held = np.flatnonzero(own[1:]) + 1
-        if direction and len(held):
-            own[slice(held[0], None) if direction > 0 else slice(max(1, unknown), held[-1] + 1)] = True
-        return own if own.any() and not own[max(1, unknown) :].all() else None
 
 
 def all_allowed(n_columns: int) -> Allowed:

@@ -37,11 +37,6 @@ def condition_literals(column: BinnedColumn, condition: Bools) -> int:
     return 2 if condition[1:].any() else 1
 
 
-def clause_literals(clause: Clause, columns: Sequence[BinnedColumn]) -> int:
-    """The literals of a clause."""
-    return sum(condition_literals(columns[column], condition) for column, condition in clause.items())
-
-
 def level_price(column: BinnedColumn) -> float:
     """What each level of a list but the first costs its reader, in literals; nothing where levels are few."""
     return 0.0 if column.ordered or column.n_codes - FIRST_LEVEL_CODE <= _FEW_LEVELS else _LEVEL_PRICE

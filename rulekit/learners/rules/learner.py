@@ -17,7 +17,7 @@ from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
 from rulekit.learners.learning import Run
 from rulekit.learners.models.rule_sets import clause_node
-from rulekit.learners.parameters import StartSettings, one_of, setting, whole
+from rulekit.learners.parameters import StartSettings, bins, one_of, setting, whole
 from rulekit.learners.promises.constraints import Allowed, refuse_broken, required_of
 from rulekit.learners.promises.starts import rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
@@ -45,7 +45,7 @@ class RulesSettings(StartSettings):
     n_folds: Any = setting(
         None, whole(2, optional=True), "folds of that cross-validation (None: ten up to 1,000 rows, five of more)"
     )
-    max_bins: Any = setting(128, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(128)
 
 
 class PlainRules(RuleLearner):

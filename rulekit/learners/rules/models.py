@@ -71,10 +71,7 @@ class Cards:
         if found is None:
             settings = replace(self.settings, max_rules=_GUIDES, rule_length=2, ridge=5.0)
             seen = problem.take(np.flatnonzero(problem.weights)) if not problem.weights.all() else problem
-            terms, n = self._learned(question, seen, settings), len(problem.labels)
-            scores = np.full(n, terms.bias)
-            for rule, weight in terms.rules:
-                scores += weight * covered(rule, problem.codes, n)
+            scores = self._learned(question, seen, settings).totals(problem.codes, len(problem.labels))
             found = np.asarray(1.0 / (1.0 + np.exp(-scores)))
             self.guided[:] = [*self.guided[-1:], (problem, found)]  # a path is learned in step with its first fold
         return found
@@ -85,7 +82,8 @@ class Cards:
         Most rows have no points of a column, and neither has what no row has: a missing value, an unseen level.
         """
         problem = question.problem
-        columns = [j for j in columns if _has_few_levels(problem.columns[j])]
+        few = [each.ordered or each.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS for each in problem.columns]
+        columns = [j for j in columns if few[j]]
         rows = evenly_spread(len(problem.labels), _LOOKED_AT)
         part, most = problem if rows is None else problem.take(rows), len(columns)
         held = [codes_of(covered(rule, part.codes, len(part.labels))) for rule in rules]
@@ -128,10 +126,6 @@ class Cards:
         return Terms((), {}, float(np.log(share / (1.0 - share))))
 
 
-def _has_few_levels(column: BinnedColumn) -> bool:
-    return column.ordered or column.n_codes - FIRST_LEVEL_CODE <= _MOST_LEVELS
-
-
 def _rule_column(k: int, monotone: Literal[0, 1]) -> BinnedColumn:
     return BinnedColumn(Feature(f"rule {k + 1}", "boolean", monotone=monotone), -1, 3, NO_BOUNDS, NO_BOUNDS)
 
@@ -160,9 +154,8 @@ class Rates:
         n = len(problem.labels)
 
         def rate(rows: Bools) -> float:
-            held = float(problem.weights[rows].sum()) * problem.weight_unit
-            right = float(problem.weights[rows & (problem.labels == 1)].sum()) * problem.weight_unit
-            return (right + _ROWS * problem.share) / (held + _ROWS)
+            right = problem.weight_of(rows & (problem.labels == 1))
+            return (right + _ROWS * problem.share) / (problem.weight_of(rows) + _ROWS)
 
         return cls(
             rules,
@@ -208,10 +201,9 @@ class DecidingRules:
 
 def candidate_of(problem: Problem, rules: Rules, kept: int = 0, place: int = 0) -> Candidate:
     """The candidate of some rules, of which the first `kept` were given; place: of its class among several."""
-    holds, unit = covered_by_some(rules, problem.codes, len(problem.labels)), problem.weight_unit
-    held = float(problem.weights[holds].sum()) * unit
-    right = float(problem.weights[holds & (problem.labels == 1)].sum()) * unit
-    error = held - right + problem.positive - right
+    holds = covered_by_some(rules, problem.codes, len(problem.labels))
+    right = problem.weight_of(holds & (problem.labels == 1))
+    error = problem.weight_of(holds) - right + problem.positive - right
     cost = COST_OF_A_LITERAL * sum(clause_price(clause, problem.columns) for clause in rules)
     model = DecidingRules(rules, place, stays=kept > 0)
     return Candidate(len(rules), error, error, model, bool(rules) and len(rules) == kept, cost)

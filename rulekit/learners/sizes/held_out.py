@@ -142,9 +142,7 @@ def fold_of(
     loss = None if variants is None else variants.loss
     of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
 
-    def measured(
-        make: Callable[[], Sequence[Candidate]] | None,
-    ) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
+    def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
         if make is None:
             return (), np.zeros((2, 0)), np.zeros(0), np.zeros(0)
         path = make()
@@ -239,7 +237,7 @@ def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem,
     found = np.zeros((2, places))
     if not path:
         missed = 0 if training.share > 0.5 else 1
-        found[missed] = float(held.weights[held.labels == missed].sum()) * held.weight_unit
+        found[missed] = held.weight_of(held.labels == missed)
         return found
     wrong = [(0, 0)] * len(path)
     for rows, codes in held.codes.parts(len(held.labels)):

@@ -23,9 +23,8 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
-from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.learning import Run
+from rulekit.learners.learning import LearningPlan, Run
 from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
 from rulekit.learners.promises.constraints import unproved
 from rulekit.learners.promises.starts import clauses_of
@@ -233,19 +232,6 @@ MOST_ROWS = 12
 _EVERY = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What was asked for: a size (None: as held-out errors say), and how much a smaller model may be worse.
-
-    parsimony: in standard errors of the difference; noun: what sizes are counted in; folds: how many were asked for.
-    """
-
-    size: int | None
-    parsimony: float
-    noun: str
-    folds: int = 0
-
-
 def row_sizes(longest: int) -> tuple[int, ...]:
     """At most twelve sizes up to the longest: every one up to eight, then ever fewer."""
     few = min(longest, _EVERY)
@@ -256,7 +242,7 @@ def row_sizes(longest: int) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
+def sized(path: ModelPath, run: Run, plan: LearningPlan) -> ModelPath:
     """The path of one question with its rows, of which one is the model."""
     curve, chosen = run.curve, path.within_limits([run.chosen])
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
@@ -270,11 +256,11 @@ def sized(path: ModelPath, run: Run, wanted: Wanted) -> ModelPath:
     lowered = chosen != (run.chosen,)
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, least))
     nothing, enough = run.chosen == 0 < run.longest, run.all_stay
-    return _with_words(path, curve, wanted, checked=run.checked, nothing=nothing, lowered=lowered, enough=enough)
+    return _with_words(path, curve, plan, checked=run.checked, nothing=nothing, lowered=lowered, enough=enough)
 
 
 def sized_jointly(
-    path: ModelPath, runs: Sequence[Run], wanted: Wanted, table: Table, problem: Problem, folds: Folds | None
+    path: ModelPath, runs: Sequence[Run], plan: LearningPlan, table: Table, problem: Problem
 ) -> ModelPath:
     """The path of several questions with its rows, measured as whole models, of which one is the model.
 
@@ -282,23 +268,23 @@ def sized_jointly(
     class indices.
     """
     longest = max(run.longest for run in runs)
-    rows = path.rows_of({*row_sizes(longest), *(() if wanted.size is None else (wanted.size,))})
+    rows = path.rows_of({*row_sizes(longest), *(() if plan.size is None else (plan.size,))})
     known = min((run.curve.wrong.shape[1] for run in runs if run.curve is not None and run.curve.cut), default=longest)
     measured = {size: places for size, places in rows.items() if size <= known}
     curve = None
-    if folds is not None and folds.dealt is not None:
-        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, folds.dealt)
+    if plan.folds is not None and plan.folds.dealt is not None:
+        curve = joint_curve(path.frame, runs, list(measured.values()), table, problem, plan.folds.dealt)
     smallest, checked, nothing = None, False, False
     chosen = list(rows.values())[-1] if rows else tuple(0 for _ in runs)
     if curve is not None:
         places = list(measured.values())
         smallest = places[curve.best(1.0) - 1]
-        if wanted.size is None:
+        if plan.size is None:
             all_stay = all(run.all_stay for run in runs)
-            place = curve.taken(len(places), wanted.parsimony, all_stay=all_stay, jointly=True)
+            place = curve.taken(len(places), plan.parsimony, all_stay=all_stay, jointly=True)
             chosen = places[place - 1] if place else tuple(0 for _ in runs)
             checked, nothing = not all_stay or chosen != places[-1], not place
-    if wanted.size is not None:
+    if plan.size is not None:
         chosen = path.within_limits([run.chosen for run in runs])
     errors = {}
     if curve is not None:
@@ -306,7 +292,7 @@ def sized_jointly(
             size: (float(curve.error[n]), curve.at(n + 1)[1], curve.f1_at(n + 1)) for n, size in enumerate(measured)
         }
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
-    return _with_words(path, curve, wanted, checked=checked, nothing=nothing, lowered=False, enough=True)
+    return _with_words(path, curve, plan, checked=checked, nothing=nothing, lowered=False, enough=True)
 
 
 def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> int | None:
@@ -314,28 +300,36 @@ def _size_of(rows: dict[int, tuple[int, ...]], places: Iterable[int] | None) -> 
 
 
 def _with_words(
-    path: ModelPath, curve: Curve | None, wanted: Wanted, *, checked: bool, nothing: bool, lowered: bool, enough: bool
+    path: ModelPath,
+    curve: Curve | None,
+    plan: LearningPlan,
+    *,
+    checked: bool,
+    nothing: bool,
+    lowered: bool,
+    enough: bool,
 ) -> ModelPath:
     """The path with what decided its size, in words; enough: by a loss, the units that help."""
     folds = 0 if curve is None else curve.folds
+    n_folds = 0 if plan.folds is None else plan.folds.n_folds
     by = f"{folds}-fold cross-validation" if folds > 1 else "one held-out fold"
-    if 1 < folds < wanted.folds:
-        by = f"{folds} of {wanted.folds} folds"
+    if 1 < folds < n_folds:
+        by = f"{folds} of {n_folds} folds"
     if not path.rows:
         why = "no rule was found"
-    elif wanted.size is not None:
-        why = f"size {wanted.size} was asked for"
-        if path.size != wanted.size:
+    elif plan.size is not None:
+        why = f"size {plan.size} was asked for"
+        if path.size != plan.size:
             why += f", the largest that was found is {path.size}"
     elif nothing:
         better = "the share of the class" if curve is not None and curve.lost is not None else "the most frequent class"
         why = f"no rule: by {by} rules do no better than {better}"
     elif curve is None and path.errors:
-        why = f"fewest {wanted.noun}s that err no more on rows which the learner held out"
+        why = f"fewest {path.noun}s that err no more on rows which the learner held out"
     elif not checked:
-        why = f"all {wanted.noun}s that were found"
-        why += ", without a check on held-out rows" if wanted.folds and not path.errors else ""
-    elif curve is not None and curve.lost is not None and not wanted.parsimony:
+        why = f"all {path.noun}s that were found"
+        why += ", without a check on held-out rows" if n_folds and not path.errors else ""
+    elif curve is not None and curve.lost is not None and not plan.parsimony:
         why = f"least log loss by {by}"
         if enough and len(path.paths) > 1:
             why = f"larger sizes make no fewer errors on held-out rows, and hardly less log loss ({by})"
@@ -345,10 +339,10 @@ def _with_words(
             why = f"larger sizes hardly fit the training rows better, or have more log loss on held-out rows ({known})"
         elif curve.errors_first:
             why = f"fewest errors, and of as many the least log loss, by {by}"
-    elif curve is not None and curve.rare and not wanted.parsimony:
+    elif curve is not None and curve.rare and not plan.parsimony:
         why = f"largest macro F1 where the error is near the least ({by})"
-    elif wanted.parsimony:
-        why = f"the smallest that is not worse than the best by {wanted.parsimony:g} standard errors ({by})"
+    elif plan.parsimony:
+        why = f"the smallest that is not worse than the best by {plan.parsimony:g} standard errors ({by})"
     elif curve is not None and curve.by_error:
         why = f"least error by {by}, and of two that are alike the smaller"
     else:

@@ -1,11 +1,10 @@
-"""Counting: weights as integers, and histograms over (code, cell, label).
+"""Counting: weights as integers, and their sums over cells, labels and codes.
 
 Every statistic of a learner is an integer sum over rows (row weights are quantised once to int64 multiples of
 a power of two), so it is additive over blocks of rows and the same for any number of threads and without numba.
 Whatever is computed from the sums in floating point is computed one operation at a time in one fixed order.
 
-Shapes: n rows; `codes` [n] of one binned column (0 is missing); `keys` [n] = 2 * cell + label; a histogram is a list
-of entries (code, key, weight), sorted by code and then by key.
+Shapes: n rows; `codes` [n] of one binned column (0 is missing); `keys` [n] = 2 * cell + label.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -245,85 +244,3 @@ def _lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: An
         while j < k:
             leads[starts[j] + np.uint32(matrix[i, j])] += value
             j += 1
-
-
-# Histograms -----------------------------------------------------------------------------------------------------------
-
-
-class Histogram(NamedTuple):
-    """Weights by (code, key): entries sorted by code, then key; `starts` [n_codes + 1] delimits the codes."""
-
-    keys: Ints
-    weights: Ints
-    starts: Ints
-
-
-def count(codes: npt.NDArray[Any], grouped: Grouped, weights: Ints, n_codes: int) -> Histogram:
-    """The histogram of one column over the keys by which its rows are grouped."""
-    each = int(weights[0]) if len(weights) and weights.strides == (0,) else 0
-    weights = weights[:1].copy() if each else weights
-    counts = _count_entries(codes, grouped.rows, grouped.starts, weights, each, n_codes)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    keys, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
-    _fill_entries(codes, grouped.rows, grouped.starts, weights, each, starts, keys, values)
-    return Histogram(keys, values, starts)
-
-
-def count_dense(matrix: npt.NDArray[Any], columns: Ints, rows: Rows, n_codes: int, n_keys: int) -> list[Histogram]:
-    """The histograms of some columns of a matrix, counted as the rows come."""
-    equal = rows.weights.strides == (0,)
-    weights = rows.weights[:1].copy() if equal else rows.weights
-    counts = np.zeros(len(columns) * n_codes * n_keys, dtype=np.uint32 if equal else np.int64)
-    _count_dense(matrix, columns, rows.cell, rows.labels, weights, equal, n_codes, n_keys, counts)
-    each = int(weights[0]) if equal else 1
-    return [dense_histogram(flat, n_codes, n_keys, each) for flat in counts.reshape(len(columns), -1)]
-
-
-def dense_histogram(counts: npt.NDArray[Any], n_codes: int, n_keys: int, each: int) -> Histogram:
-    """The entries of counts [n_codes * n_keys], each of which weighs so much."""
-    where = np.flatnonzero(counts)
-    starts = np.searchsorted(where, np.arange(n_codes + 1) * n_keys)
-    return Histogram(where % n_keys, counts[where].astype(np.int64) * each, starts)
-
-
-@compiled
-def _count_dense(
-    matrix: Any, columns: Any, cell: Any, labels: Any, weights: Any, equal: bool, n_codes: int, n_keys: int, counts: Any
-) -> None:
-    n_columns = len(columns)
-    for i in range(len(cell)):
-        key = 2 * np.int64(cell[i]) + np.int64(labels[i])
-        w = 1 if equal else weights[i]
-        for j in range(n_columns):
-            counts[(j * n_codes + np.int64(matrix[i, columns[j]])) * n_keys + key] += w
-
-
-@compiled
-def _count_entries(codes: Any, rows: Any, starts: Any, weights: Any, each: int, n_codes: int) -> Any:
-    counts, last = np.zeros(n_codes, dtype=np.int64), np.full(n_codes, -1, dtype=np.int64)
-    for key in range(len(starts) - 1):
-        for i in range(starts[key], starts[key + 1]):
-            code = codes[rows[i]]
-            if (each > 0 or weights[rows[i]] > 0) and last[code] != key:
-                last[code] = key
-                counts[code] += 1
-    return counts
-
-
-@compiled
-def _fill_entries(
-    codes: Any, rows: Any, starts: Any, weights: Any, each: int, code_starts: Any, keys: Any, values: Any
-) -> None:
-    place = code_starts[:-1] - 1
-    last = np.full(len(place), -1, dtype=np.int64)
-    for key in range(len(starts) - 1):
-        for i in range(starts[key], starts[key + 1]):
-            code = codes[rows[i]]
-            w = each if each > 0 else weights[rows[i]]
-            if w > 0:
-                if last[code] != key:
-                    last[code] = key
-                    place[code] += 1
-                    keys[place[code]] = key
-                    values[place[code]] = 0
-                values[place[code]] += w

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rulekit.arrays import Array, Floats
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 
 def information_gain(counts: Array) -> Floats:

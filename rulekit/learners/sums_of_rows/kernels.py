@@ -101,12 +101,9 @@ def _is_kept(kernel: Callable[..., Any]) -> bool:
     source, line = Path(kernel.__code__.co_filename), kernel.__code__.co_firstlineno
     folder = f"{source.parent.name}_{hashlib.sha1(str(source.parent).encode()).hexdigest()}"
     name = f"{source.stem}.{kernel.__qualname__}-{line}.py{sys.version_info.major}{sys.version_info.minor}"
-    written = (_time_of(str(index)) for index in (_kept_folder() / folder).glob(f"{name}*.nbi"))
+    kept = Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba") / folder
+    written = (_time_of(str(index)) for index in kept.glob(f"{name}*.nbi"))
     return max(written, default=0.0) > _time_of(str(source))
-
-
-def _kept_folder() -> Path:
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or cache_folder() / "numba")
 
 
 @contextmanager
@@ -204,19 +201,14 @@ def _watch_compiler() -> None:
             kernel = happening.data["dispatcher"]
             if not self.logged and kernel.py_func.__module__.startswith("rulekit."):
                 self.logged = True
-                _log_compiling(kept=kernel.stats.cache_path is not None)
+                often = "in each run: no folder can be written to keep it in"
+                often = often if kernel.stats.cache_path is None else "once"
+                _LOG.warning("compiling for this machine, which takes seconds, %s", often)
 
         def on_end(self, happening: Any) -> None:
             pass
 
     event.register("numba:compile", Watch())
-
-
-def _log_compiling(*, kept: bool) -> None:
-    _LOG.warning(
-        "compiling for this machine, which takes seconds, %s",
-        "once" if kept else "in each run: no folder can be written to keep it in",
-    )
 
 
 def cache_folder() -> Path:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.schema import Display, Feature, Precision
-from rulekit.tables.kinds.conversion import blank_numbers
+from rulekit.tables.kinds.encoding import blank_numbers
 from rulekit.tables.kinds.forms import is_currency
 from rulekit.tables.raw.columns import (
     BLANKS,
@@ -160,7 +160,7 @@ def are_sentences(keys: list[str], counts: Counts) -> bool:
     """Whether texts are free text: at least 20, half of them distinct, of six words or more on average."""
     import polars as pl
 
-    from rulekit.tables.text.token_sets import tokenised
+    from rulekit.tables.token_sets import tokenised
 
     rows = int(counts.sum())
     if rows < FEWEST_TEXTS or 2 * len(keys) < rows or sum(map(len, keys)) < 2 * MEAN_WORDS * len(keys):

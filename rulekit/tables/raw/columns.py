@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -319,9 +320,8 @@ def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
     if column.missing is not None:
         values[column.missing] = np.nan
     for token in tokens:
-        number = _number(token)
-        if number is not None:
-            values[values == number] = np.nan
+        with suppress(ValueError):
+            values[values == float(token)] = np.nan
     return values
 
 
@@ -363,7 +363,7 @@ def large_integer(text: str, where: str) -> InputError:
 def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], Codes]:
     """The distinct keys of a column (sorted; text as it stands) and per row the index of its key, -1 for missing."""
     if isinstance(column, LevelColumn):
-        return _factorize_levels(column, tokens)
+        return _drop_tokens(list(column.levels), column.codes, tokens)
     if isinstance(column, NumberColumn):
         return _factorize_numbers(column, tokens)
     if isinstance(column, TokenColumn):
@@ -459,10 +459,6 @@ def _factorize_numbers(column: NumberColumn, tokens: tuple[str, ...]) -> tuple[l
     return _drop_tokens(keys, codes, tokens)
 
 
-def _factorize_levels(column: LevelColumn, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
-    return _drop_tokens(list(column.levels), column.codes, tokens)
-
-
 def _drop_tokens(keys: list[str], codes: Codes, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
     gone = {canonical_key(token) for token in tokens} | set(tokens)
     if not gone.intersection(keys):
@@ -475,10 +471,3 @@ def _drop_tokens(keys: list[str], codes: Codes, tokens: tuple[str, ...]) -> tupl
 
 def _is_integer(key: str) -> bool:
     return key.isascii() and key.removeprefix("-").isdigit() and len(key) < 400
-
-
-def _number(token: str) -> float | None:
-    try:
-        return float(token)
-    except ValueError:
-        return None

@@ -315,7 +315,6 @@ class OddRows:
 
 
 def _check_signs(options: ReadingOptions, source: str) -> None:
-    """Raises InputError for a delimiter or decimal sign that is none."""
     sign = options.delimiter
     if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in _ASCII):
         raise InputError(f"delimiter {sign!r}", where=source, fix="give one character")

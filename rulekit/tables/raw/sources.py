@@ -35,7 +35,7 @@ from rulekit.tables.raw.columns import (
     place,
 )
 from rulekit.tables.table import Array, Table
-from rulekit.tables.text.token_sets import TokenSets, token_sets
+from rulekit.tables.token_sets import TokenSets, token_sets
 
 WORDS = "words"
 """What the column of a sparse matrix is called."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import Column, NumberColumn, RawTable, TextColumn, TokenColumn
 from rulekit.tables.raw.sources import WORDS
-from rulekit.tables.text.token_sets import token_sets
+from rulekit.tables.token_sets import token_sets
 
 if TYPE_CHECKING:
     import polars as pl

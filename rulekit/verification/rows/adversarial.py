@@ -44,7 +44,7 @@ from rulekit.schema import Feature
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import TokenColumn, texts_of_sets
 from rulekit.tables.table import Table
-from rulekit.tables.text.token_sets import TokenSets
+from rulekit.tables.token_sets import TokenSets
 from rulekit.verification.rows.boundaries import Pool, pool_of, thresholds_of, words_met
 
 Mask = npt.NDArray[np.bool_]

@@ -35,11 +35,9 @@ from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
-from rulekit.work.changes.refitting import formulas_reported
-from rulekit.work.changes.strengths import bits_of, refitted_bits, replaced
-from rulekit.work.changes.typed_points import inexact_numbers
+from rulekit.work.changes.refitting import bits_of, formulas_reported, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.models import disagrees
+from rulekit.work.models import disagrees, inexact_numbers
 from rulekit.work.outputs import check_outputs
 
 

@@ -1,11 +1,14 @@
-"""Edits by hand that go on to be known where a model becomes another one."""
+"""What a person left in a model: edits that go on to be known where it becomes another one, expired overrides."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.hand_made import hand_made
@@ -45,3 +48,18 @@ def after_simplification(before: RuleGraph, after: RuleGraph) -> RuleGraph:
     if not notes:
         return after
     return after.with_(provenance={**after.provenance, "edits": [*after.provenance.get("edits", ()), *notes]})
+
+
+def today() -> str:
+    """The ISO date of the clock, in UTC; no decision depends on it."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def expired_notes(overrides: Sequence[Override], day: str | None = None) -> tuple[str, ...]:
+    """A line for each override that was meant to end before a day, by default today; it goes on to decide."""
+    now = day or today()
+    return tuple(
+        f"override {each.id} expired on {each.expires} and still decides; rulekit override --remove {each.id} ends it"
+        for each in overrides
+        if each.expired(now)
+    )

@@ -31,7 +31,7 @@ from rulekit.shown.promises import promises
 from rulekit.shown.sections import signature
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.changes.editing import ChangedRow, Unchanged, changed_rows, changed_rules, prove_unchanged
-from rulekit.work.changes.expiry import expired_notes, today
+from rulekit.work.changes.hand_edits import expired_notes, today
 from rulekit.work.outputs import check_outputs
 
 WHERE = "override"

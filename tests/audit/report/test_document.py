@@ -103,7 +103,7 @@ def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Pa
 
 def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path) -> None:
     """Anybody can write such a file."""
-    from rulekit.work.verifying import VerificationRequest, verify
+    from rulekit.work.comparing import VerificationRequest, verify
 
     graph = rulekit.load(loans().model)
     rulekit.export(graph, tmp_path / "model.py", to="python")
@@ -118,7 +118,7 @@ def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path
 
 
 def test_a_verification_of_another_model_is_named(tmp_path: Path) -> None:
-    from rulekit.work.verifying import VerificationRequest, verify
+    from rulekit.work.comparing import VerificationRequest, verify
 
     other = LEARNED[next(iter(LEARNED))]()
     other.save(tmp_path / "other.json")

@@ -19,10 +19,10 @@ from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.additive import learner
 from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
-from rulekit.learners.additive.extensions import Base, Sums, extensions
+from rulekit.learners.additive.extensions import Base, extensions
 from rulekit.learners.additive.growth import grown, polished
 from rulekit.learners.additive.layout import Layout, Penalties
-from rulekit.learners.additive.rows import mark, mask_of, rows_of
+from rulekit.learners.additive.rows import Values, mark, mask_of, rows_of
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
@@ -58,13 +58,13 @@ def test_no_literal_has_a_larger_gain(data: st.DataObject) -> None:
     sums = np.zeros((layout.size, 3), dtype=np.int64)
     for j in range(2):
         np.add.at(sums, layout.offsets[j] + problem.codes[j], values)
-    over = Sums(values.sum(axis=0), np.ones(3))
-    found = extensions(layout, [Base((), sums, over.everything)], over, PLAIN, 1)
+    over = Values(values, values.sum(axis=0), np.ones(3))
+    found = extensions(layout, [Base((), sums, over.total)], over, PLAIN, 1)
 
     def gain(rows: np.ndarray) -> float:
         inside = values[rows].sum(axis=0)
-        share = inside[1] / over.everything[1]
-        away = inside[0] - over.everything[0] * share
+        share = inside[1] / over.total[1]
+        away = inside[0] - over.total[0] * share
         return float(away * away / (inside[1] * (1 - share) + PLAIN.damping))
 
     sides = [(number > 0) & (number <= cut) for cut in range(6)]

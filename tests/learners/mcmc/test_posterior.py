@@ -12,7 +12,7 @@ import pytest
 
 from rulekit.learners.mcmc.learner import KINDS, MCMCClassifier, RuleMoves
 from rulekit.learners.mcmc.posterior import Clauses, Literals, Posterior, RowBits, WalkedRules, bits_of
-from rulekit.sampling.walks import Chain, Drawn, acceptance
+from rulekit.sampling import Chain, Drawn, acceptance
 
 GRIDS = {"bernoulli": (0.0,), "noisy-logical": (0.1, 0.5, 0.9)}
 

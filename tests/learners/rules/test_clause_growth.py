@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rulekit import RulesClassifier
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.models.rule_sets import covered
-from rulekit.learners.rules.clause_search import ClauseSearch, clause_literals, purest_cover
+from rulekit.learners.rules.clause_search import ClauseSearch, purest_cover
 from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.tables.kinds.inference import infer
 
@@ -81,10 +81,10 @@ def test_it_is_within_its_limits_and_each_clause_is_worth_it(seed: int, most: in
     search = searched(data, lines(data) ^ (rng.random(120) < 0.2))
     clauses = purest_cover(search, most, float(room), 0.0, 16)
     assert len(clauses) <= most
-    assert sum(clause_literals(clause, search.columns) for clause in clauses) <= room
+    assert search.literals(clauses) <= room
     free = np.ones(120, dtype=bool)
     for clause in clauses:
-        assert search.value(clause, free) + search.price(clause) > search.cost * clause_literals(clause, search.columns)
+        assert search.value(clause, free) + search.price(clause) > search.cost * search.literals([clause])
         free &= ~covered(clause, search.codes, 120)
 
 
@@ -92,7 +92,7 @@ def test_a_cover_that_is_not_worth_enough_is_given_up() -> None:
     data = levels(300, 0)
     search = searched(data, np.random.default_rng(1).random(300) < 0.4)
     clauses = purest_cover(search, 20, np.inf, 0.0, 16)
-    literals = sum(clause_literals(clause, search.columns) for clause in clauses)
+    literals = search.literals(clauses)
     worth = float(search.gain[some_of(search, clauses)].sum()) - search.cost * literals
     assert worth > 0.0
     assert purest_cover(search, 20, np.inf, worth + 1.0, 16) == []

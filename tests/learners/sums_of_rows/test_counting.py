@@ -8,20 +8,12 @@ from cnll_cases import grow, quantise, random_problem, with_numba
 
 from rulekit.learners.cnll.best_step import SearchSettings
 from rulekit.learners.cnll.growth import GrowthSettings
-from rulekit.learners.sums_of_rows import histograms as counting
 from rulekit.learners.sums_of_rows import kernels
-from rulekit.learners.sums_of_rows.histograms import count, group_rows
+from rulekit.learners.sums_of_rows.histograms import count_cells
 
 
 def random_rows(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return rng.integers(0, 7, n).astype(np.uint8), rng.integers(0, 10, n), rng.integers(1, 2**20, n)
-
-
-def dense(histogram: counting.Histogram, n_codes: int, n_keys: int) -> np.ndarray:
-    result = np.zeros((n_codes, n_keys), dtype=np.int64)
-    code = np.repeat(np.arange(n_codes), np.diff(histogram.starts))
-    result[code, histogram.keys] = histogram.weights
-    return result
+    return rng.integers(0, 7, n).astype(np.int32), rng.integers(0, 2, n), rng.integers(1, 2**20, n)
 
 
 def test_whole_weights_stay_whole() -> None:
@@ -43,26 +35,22 @@ def test_fractions_keep_forty_bits() -> None:
     assert quantised.sum() < 2**53
 
 
-def counted(codes: np.ndarray, keys: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    grouped = group_rows((keys // 2).astype(np.int32), (keys % 2).astype(np.uint8), 5)
-    return dense(count(codes, grouped, weights, 7), 7, 10)
-
-
 def test_blocks_add_up() -> None:
-    codes, keys, weights = random_rows(np.random.default_rng(1), 500)
-    whole = counted(codes, keys, weights)
-    assert np.array_equal(whole, sum(counted(codes[b], keys[b], weights[b]) for b in np.array_split(range(500), 3)))
+    cell, labels, weights = random_rows(np.random.default_rng(1), 500)
+    blocks = np.array_split(range(500), 3)
+    whole = count_cells(cell, labels, weights, 7)
+    assert np.array_equal(whole, sum(count_cells(cell[b], labels[b], weights[b], 7) for b in blocks))
 
 
 def test_compiled_and_numpy_counts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    codes, keys, weights = random_rows(np.random.default_rng(2), 300)
+    cell, labels, weights = random_rows(np.random.default_rng(2), 300)
     weights[::7] = 0
     for given in (weights, np.broadcast_to(np.int64(3), weights.shape)):
-        expected = np.zeros((7, 10), dtype=np.int64)
-        np.add.at(expected, (codes, keys), given)
+        expected = np.zeros((7, 2), dtype=np.int64)
+        np.add.at(expected, (cell, labels), given)
         for off in ("0", "1"):
             monkeypatch.setenv("RULEKIT_NO_NUMBA", off)
-            assert np.array_equal(counted(codes, keys, given), expected)
+            assert np.array_equal(count_cells(cell, labels, given, 7), expected)
 
 
 @with_numba

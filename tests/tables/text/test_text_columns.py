@@ -73,7 +73,7 @@ def test_words_are_no_category() -> None:
 def test_a_text_is_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words were looked at together: 60 cells of a megabyte took 1.2 GB."""
     whole = infer({"body": SENTENCES})
-    monkeypatch.setattr("rulekit.tables.text.vocabulary._PIECE", 100)
-    monkeypatch.setattr("rulekit.tables.text.token_sets._PIECE", 10)
-    monkeypatch.setattr("rulekit.tables.mixing._PIECE", 7)
+    monkeypatch.setattr("rulekit.tables.kinds.builders._PIECE", 100)
+    monkeypatch.setattr("rulekit.tables.token_sets._PIECE", 10)
+    monkeypatch.setattr("rulekit.tables.token_sets._PIECE", 7)
     assert data_hash(infer({"body": SENTENCES})) == data_hash(whole)

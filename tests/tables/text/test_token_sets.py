@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.tables.text.token_sets import TokenSets, joined, sets_of_texts, token_sets
+from rulekit.tables.token_sets import TokenSets, joined, sets_of_texts, token_sets
 
 SIZE = 6
 ROWS = st.lists(st.one_of(st.none(), st.sets(st.integers(0, SIZE - 1))), max_size=12)

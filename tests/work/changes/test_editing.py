@@ -29,8 +29,7 @@ from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.verification.rows.adversarial import adversarial_rows
 from rulekit.work.changes.editing import edit, edit_of
-from rulekit.work.changes.refitting import refit, refitted_to
-from rulekit.work.changes.strengths import refitted_bits
+from rulekit.work.changes.refitting import refit, refitted_bits, refitted_to
 from rulekit.work.training import TrainingRequest, train
 
 N = 900

@@ -44,7 +44,7 @@ from rulekit.learners.papers.noisy_or.counted import (
     weight_by_code,
 )
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
-from rulekit.learners.parameters import SizeSettings, number, setting, whole
+from rulekit.learners.parameters import SizeSettings, bins, number, setting, whole
 from rulekit.numbers import probability_of
 
 TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
@@ -256,7 +256,7 @@ class CountSettings(SizeSettings):
     )
     lam: float = setting(2.0, number(0), "prior against causes: as many rows more on which each cause did not act")
     threshold: Aim = AIM
-    max_bins: Any = setting(10, whole(2, optional=True), "bins of a numeric column (None: one for each value)")
+    max_bins: Any = bins(10)
 
 
 class NoisyCounts(TunedNoisyOrs):

@@ -1,4 +1,7 @@
-"""The Metropolis-Hastings walk (J. Kun, Markov Chain Monte Carlo Without all the Bullshit, 2015), and means along it.
+"""Markov chain Monte Carlo: random walks that visit each state as often as its probability says.
+
+The Metropolis-Hastings walk (J. Kun, Markov Chain Monte Carlo Without all the Bullshit, 2015), means along it, and
+Markov chains on finite, strongly connected graphs with their stationary vector in the source's three ways.
 
 A walk draws a neighbour of its state, and goes there with probability min(1, p(there) q(back) / (p(here) q(there)))
 where q is the probability of drawing it; else it stays. So every pair of states is left and entered equally often, and
@@ -176,3 +179,41 @@ def mean_of(values: Floats) -> Mean:
     sums = np.minimum.accumulate(pairs[: ends[0] if len(ends) else None]).sum()
     effective = halves.size / max(2.0 * float(sums) - 1.0, 1.0 / math.log10(halves.size))
     return Mean(float(values.mean()), math.sqrt(whole / effective), effective, math.sqrt(whole / within))
+
+
+_DOUBLINGS = 60
+
+
+def metropolis_matrix(log_probabilities: Floats, neighbours: Sequence[Sequence[int]], most: int) -> Floats:
+    """The matrix of the walk that draws each neighbour with probability 1 / most, and else stays."""
+    matrix = np.zeros((len(neighbours), len(neighbours)))
+    for i, around in enumerate(neighbours):
+        for j in around:
+            matrix[j, i] = acceptance(float(log_probabilities[i]), float(log_probabilities[j])) / most
+    return np.asarray(matrix + np.diag(1.0 - matrix.sum(axis=0)))
+
+
+def by_eigenvector(matrix: Floats) -> Floats:
+    """The eigenvector of eigenvalue 1."""
+    values, vectors = np.linalg.eig(matrix)
+    vector = np.real(vectors[:, np.argmin(np.abs(values - 1.0))])
+    return np.asarray(vector / vector.sum())
+
+
+def by_inverse(matrix: Floats) -> Floats:
+    """The last column of the inverse of A - I without its first row, above a row of ones."""
+    rows = [(matrix - np.eye(len(matrix)))[1:], np.ones((1, len(matrix)))]
+    return np.asarray(np.linalg.inv(np.concatenate(rows))[:, -1])
+
+
+def by_average(matrix: Floats) -> Floats:
+    """The long-term average from the first state, which an even cycle has, too.
+
+    The mean of 2 t steps is that of t steps and of the t after them, so that 60 products make 2^60 steps.
+    """
+    mean, power = np.eye(len(matrix))[0], matrix
+    for _ in range(_DOUBLINGS):
+        mean = (mean + power @ mean) / 2.0
+        power = power @ power
+        power /= power.sum(axis=0)  # else roundings grow with the steps
+    return np.asarray(mean)

@@ -1,0 +1,436 @@
+"""rulekit describe, try, train and resize: from a table to a model, and to another size of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rulekit.names import label_text, printable
+from rulekit.shown.lines import wrapped
+from rulekit_cli import options
+from rulekit_cli.console import aligned, log, notes, result, result_json, width
+
+if TYPE_CHECKING:
+    from rulekit.audit.figures.label_figures import LabelFigures, LabelRates
+    from rulekit.work.describing import ColumnDescription
+    from rulekit.work.label_models import LabelEvaluation
+    from rulekit.work.training import TrainingRequest, TrainingResult
+    from rulekit.work.trying import Trial, Tried
+
+MOST_COLUMNS = 40
+LONGEST_NAME = 24
+
+
+@options.reads_text
+def describe(
+    data: options.Data,
+    types_out: Annotated[
+        Path | None,
+        typer.Option("--types-out", metavar="FILE", help="Write the types of the columns, to be edited, for --types."),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every column and every level, however many there are.")] = False,
+    types_file: options.TypesFile = None,
+    ignore: options.Ignore = None,
+    types: options.Types = None,
+    units: options.Units = None,
+    roles: options.Roles = None,
+    unseen: options.Unseen = None,
+    missing: options.Missing = None,
+    precision: options.Precision = None,
+    text_file: options.TextFile = options.DETECTED,
+    json_: options.Json = False,
+) -> None:
+    """Describe every column of a table.
+
+    Its kind, how many different values it has, how many cells are missing, its range or its levels with the rows of
+    each, and what it looks like: ordered, dates, an id, constant, many levels. These guesses are only said.
+
+    --types-out writes a file of types with one line a column. Edit it, and give it to train, describe or evaluate with
+    --types.
+
+    \b
+    Examples:
+      rulekit describe loans.csv
+      rulekit describe loans.csv --types-out types.toml
+      rulekit train loans.csv --target default --types types.toml -o model.json
+    """
+    given = locals()
+    from rulekit.work.describing import describe as look
+
+    found = look(data, options.reading(given), types_out)
+    n_rows = found.summary.n_rows
+    if json_:
+        result_json({"rows": n_rows, "columns": [column.as_dict(n_rows) for column in found.columns]})
+    else:
+        notes(found.notes)
+        result(found.summary.headline(), hanging="  ")
+        shown = found.columns if all_ or len(found.columns) <= MOST_COLUMNS + 1 else found.columns[:MOST_COLUMNS]
+        result(*_columns_table(shown, n_rows, all_levels=all_))
+        if len(shown) < len(found.columns):
+            result(f"and {len(found.columns) - len(shown):,} more columns; --all shows them")
+    if types_out is not None:
+        log(f"wrote {types_out}   next: edit it, then rulekit train {data} --types {types_out} --target COL")
+
+
+def _columns_table(columns: tuple[ColumnDescription, ...], n_rows: int, *, all_levels: bool) -> list[str]:
+    """One line a column, and more below it where its values or what it looks like do not fit."""
+    names = [column.feature.name for column in columns]
+    cells = [
+        ["" if len(name) > LONGEST_NAME else name, column.kind, str(column.n_values), _share(column.missing, n_rows)]
+        for name, column in zip(names, columns, strict=True)
+    ]
+    head, *lines = aligned([["column", "kind", "values", "missing"], *cells], left=2)
+    margin = len(head) + 2
+    found = [f"{head}  what it holds"]
+    for name, line, column in zip(names, lines, columns, strict=True):
+        texts = wrapped(column.values(all_levels), width() - margin)
+        texts += [] if column.hint is None else wrapped(str(column.hint), width() - margin)
+        found += [name] if len(name) > LONGEST_NAME else []
+        found += [f"{line:{margin}}{texts[0] if texts else ''}", *(" " * margin + text for text in texts[1:])]
+    return found
+
+
+def _share(missing: int, n_rows: int) -> str:
+    if not missing:
+        return "-"
+    return f"{100 * missing / n_rows:.1f} %" if missing >= n_rows / 1000 else "< .1 %"
+
+
+_OWN = {"learners", "folds", "time_limit", "json_", "quiet"}
+_COLUMNS = {
+    **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("macro F1", 2)},
+    **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1)},
+    **{"stability": ("stability", 2), "seconds": ("seconds", 1)},
+}
+_FEWEST = 4  # columns that are shown however narrow the terminal is
+
+
+@options.reads_text
+def try_(
+    context: typer.Context,
+    data: options.Data,
+    target: options.Target,
+    learners: Annotated[options.Texts, typer.Option("--learners", metavar="A,B", help="These, not all.")] = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, metavar="N", help="Folds, the same for all learners.")] = 5,
+    time_limit: Annotated[float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="In all.")] = 180.0,
+    positive: options.Positive = None,
+    label_separator: options.LabelSeparator = None,
+    columns: options.Columns = options.DETECTED,
+    missing_target: options.MissingTarget = "error",
+    text_file: options.TextFile = options.DETECTED,
+    seed: options.Seed = 0,
+    json_: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare all learners on the same folds of a table: error, size, time, and whether rules come back.
+
+    It trains each learner on each fold, and measures it on the rows left out. Ctrl-C and --time-limit keep what is
+    done. Nothing is written, and no learner is chosen for you.
+
+    \b
+    Examples:
+      rulekit try loans.csv --target default
+      rulekit try loans.csv --target default --learners cnll,additive --folds 10 --time-limit 60
+    """
+    given = locals()
+    from rulekit.work.training import TrainingRequest
+    from rulekit.work.trying import BASELINES, trial
+    from rulekit_cli.progress import bounded, shown_progress
+
+    promised = options.declared(columns)
+    request = TrainingRequest(data, options.reading(given), parameters=promised, time_limit=time_limit, seed=seed)
+    with shown_progress(quiet, time_limit) as progress:
+        tried = trial(request, options.several(learners), folds, progress, bounded)
+    measured = [line for line in tried.lines if line.folds and line.name not in BASELINES]
+    name = max(measured, key=lambda line: line.default).name
+    words = ["rulekit", "train", str(data), *_spelled(context), "--learner", name, "-o", "model.json"]
+    if json_:
+        result_json({**asdict(tried), "train": words})
+        return
+    result(*_trial_table(tried))
+    result(*_below(tried), hanging="  ")
+    if not quiet:
+        log(f"to take a line, train its learner on all rows; for {name}:")
+        print(printable(shlex.join(words)), file=sys.stderr)
+
+
+def _spelled(context: typer.Context) -> Iterator[str]:
+    """The options that were given, but for those of this command alone, as words of a command line."""
+    for option in context.command.params:
+        name, source = str(option.name), context.get_parameter_source(str(option.name))
+        if option.param_type_name == "option" and name not in _OWN and source and source.name == "COMMANDLINE":
+            value = context.params[name]
+            for each in value if isinstance(value, list) else [value]:
+                yield from [option.opts[0]] if each is True else [option.opts[0], str(each)]
+
+
+def _trial_table(tried: Trial) -> list[str]:
+    """A line for each learner and baseline that was measured; figures that have no room are left out."""
+    lines = [line for line in tried.lines if line.folds]
+    shown = [name for name in _COLUMNS if any(name in line.figures for line in lines)]
+    while True:
+        cells = [[line.name + " *" * line.default, *(_cell(line, name) for name in shown)] for line in lines]
+        table = aligned([["", *(_COLUMNS[name][0] for name in shown)], *cells])
+        if max(map(len, table)) <= width() or len(shown) < _FEWEST:
+            return table
+        shown.remove("literals" if "literals" in shown else shown[-1])
+
+
+def _cell(line: Tried, name: str) -> str:
+    value, deviation = line.figures.get(name), line.figures.get("standard_error")
+    if value is None or name != "error":
+        return "-" if value is None else f"{value:.{_COLUMNS[name][1]}f}"
+    return f"{100 * value:.1f}" + (" " * 4 if deviation is None else f"±{100 * deviation:.1f}")
+
+
+def _below(tried: Trial) -> Iterator[str]:
+    """What could not be measured, or not in full; then what the columns mean."""
+    yield from tried.notes
+    for line in tried.lines:
+        said = [line.why] * bool(line.why)
+        said += [f"measured on {line.folds} of {tried.folds} folds"] * (0 < line.folds < tried.folds)
+        said += [f"cut short by the time in {line.cut} of its trainings; --time-limit gives more"] * bool(line.cut)
+        if said:
+            yield f"{line.name}: {'; '.join(said)}"
+    if tried.stopped:
+        yield f"stopped early ({tried.stopped}): what was done is shown"
+    yield f"error: of {tried.rows:,} rows, each held out in one of {tried.folds} folds, with its standard error"
+    yield "rules, literals, columns: means of the models; stability: the share of rules that two of them have in common"
+    if any(line.default for line in tried.lines):
+        yield "* rulekit train takes this learner where none is named"
+
+
+@options.reads_text
+def train(
+    data: options.Data,
+    target: options.Target,
+    output: options.ModelOutput,
+    learner: options.Learner = "rules",
+    positive: options.Positive = None,
+    label_separator: options.LabelSeparator = None,
+    report: options.Reported = None,
+    param: options.Param = None,
+    smallest: options.Smallest = False,
+    size: options.Size = None,
+    no_baselines: options.NoBaselines = False,
+    curves: options.Curves = None,
+    start: options.Start = None,
+    freeze: options.Freeze = None,
+    overrides: options.Overrides = None,
+    date: options.Date = None,
+    columns: options.Columns = options.DETECTED,
+    test: options.Test = None,
+    holdout: options.Holdout = None,
+    held_rows: options.HeldRows = None,
+    missing_target: options.MissingTarget = "error",
+    text_file: options.TextFile = options.DETECTED,
+    time_limit: options.TimeLimit = None,
+    memory: options.Memory = None,
+    no_simplify: options.NoSimplify = False,
+    seed: options.Seed = 0,
+    json_: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn a rule model and write it as JSON.
+
+    Ctrl-C and --time-limit keep the best model so far, marked as such.
+
+    \b
+    Examples:
+      rulekit train loans.csv --target default --holdout 0.25 --holdout-out held.csv -o model.json
+      rulekit train adult.csv --target income --positive ">50K" --type zip=categorical --missing "?" -o income.json
+      rulekit train pumps.csv --target failed --time date --holdout 0.25 -o model.json
+      rulekit train big.parquet --target y --memory 500MB -o model.json
+      rulekit train news.csv --target topics --label-separator ";" -o topics
+      rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
+      rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
+      rulekit train big.parquet --target y --param max_rules=4 --param stopping=none --time-limit 60 -o model.json
+    """
+    given: dict[str, Any] = locals()  # the options by name, as TrainingRequest and ReadingOptions name them
+    from rulekit.work.learning import parse_parameters
+    from rulekit.work.training import TrainingRequest
+    from rulekit.work.training import train as learn
+    from rulekit_cli.learn import train_each_label
+    from rulekit_cli.progress import bounded, shown_progress
+
+    given |= {
+        "reading": options.reading(given),
+        "parameters": {**parse_parameters(learner, param or []), **options.declared(columns, report)},
+        "simplified": not no_simplify,
+        "baselines": not (no_baselines or quiet),
+        "curves": tuple(curves or ()),
+    }
+    request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
+    if label_separator is not None and positive is None:
+        train_each_label(request, json=json_, quiet=quiet)
+        return
+    with shown_progress(quiet, time_limit) as progress, bounded(time_limit, progress) as told:
+        result = learn(request, told)
+    shown_report(request, result, json=json_, quiet=quiet)
+
+
+def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
+    """Size and figures beside those of the majority class, for a person or for a machine."""
+    from rulekit.audit.ladder_lines import ladder_lines
+
+    figures, size, model = trained.figures, trained.size, trained.model
+    if not quiet:
+        log(f"{request.learner}   {trained.chosen}   {trained.seconds:.1f} s")
+        notes(trained.notes)
+    if json:
+        result_json(
+            {
+                **_ladder_json(trained),
+                "model": str(request.output),
+                "measured_on": trained.measured_on,
+                **figures.as_dict(),
+                "rules": size.rules,
+                "literals": size.literals,
+                "units": model.provenance.get("units"),
+                "stopped": model.provenance.get("stopped"),
+                "digest": model.digest,
+            }
+        )
+        return
+    two = len(model.classes) == 2
+    f1 = figures.classes[1].f1 if two else figures.macro_f1
+    name = "" if request.output is None else request.output.name
+    cells = [name, str(size.rules), str(size.literals), f"{figures.accuracy:.3f} ± {figures.accuracy_error:.3f}"]
+    cells += [f"{f1:.2f}", "-" if figures.auc is None else f"{figures.auc:.3f}"]
+    header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC"]
+    result(*aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]))
+    _say_measured(request, trained)
+    if trained.cost is not None:
+        result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
+    if not quiet and model.ladder is not None:
+        result(*ladder_lines(model.ladder, trained.baselines, width()))
+    if not quiet:
+        notes(trained.ways_out)
+        log(f"wrote {request.output}   next: rulekit show {request.output}")
+
+
+def _say_measured(request: TrainingRequest, trained: TrainingResult) -> None:
+    by_weight = ", by their weight" if request.reading.weight is not None else ""
+    result(f"measured on {trained.measured_on}{by_weight}", hanging="  ")
+
+
+def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
+    ladder, compared = trained.model.ladder, trained.baselines
+    found: dict[str, Any] = {}
+    if ladder is not None:
+        names = ("size", "rules", "literals", "error", "standard_error", "macro_f1")
+        rows = [{name: getattr(rung, name) for name in names} for rung in ladder.rungs]
+        found["ladder"] = {"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why, "rows": rows}
+    if compared is not None:
+        found["baselines"] = {**asdict(compared), "models": [asdict(model) for model in compared.models]}
+    return found
+
+
+def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> None:
+    """Train a model for each label of a column, and print a line of each."""
+    from rulekit.work.label_models import train_labels
+    from rulekit_cli.progress import shown_progress
+
+    started = list[str]()
+
+    def begun(label: str, models: int) -> None:
+        started.append(label)
+        if not quiet:
+            log(f"{label_text(label)}   model {len(started)} of {models}")
+
+    with shown_progress(True, request.time_limit) as progress:
+        found = train_labels(request, progress, begun)
+    if json:
+        result_json(
+            {
+                label: {**trained.figures.as_dict(), **asdict(trained.size), "digest": trained.model.digest}
+                for label, trained in found.trained.items()
+            }
+        )
+        return
+    figures = [_figures_of(label, trained) for label, trained in found.trained.items()]
+    sizes = [[str(trained.size.rules), str(trained.size.literals)] for trained in found.trained.values()]
+    result(*_label_table(figures, sizes))
+    _say_measured(request, next(iter(found.trained.values())))
+    if not quiet:
+        notes(found.notes)
+        log(f"wrote {request.output}   next: rulekit evaluate {request.output} test.csv --curve curve.png")
+
+
+def _figures_of(label: str, trained: TrainingResult) -> LabelFigures:
+    from rulekit.audit.figures.label_figures import LabelFigures
+
+    positive = trained.figures.classes[1]
+    right = trained.figures.confusion[1][1]
+    return LabelFigures(label, positive.support, positive.predicted, right, trained.figures.accuracy)
+
+
+def evaluate_each_label(found: LabelEvaluation, *, json: bool) -> None:
+    """Print a line of each label, the averages, and where precision equals recall."""
+    if json:
+        result_json(found.as_dict())
+        return
+    notes(found.notes)
+    result(*_label_table(found.figures))
+    point = found.curve.break_even
+    result(f"precision and recall break even at {point.rate:.3f}, each label given above {point.threshold:.3f}")
+
+
+def _label_table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]] = ()) -> list[str]:
+    """A line of each label and of the averages; sizes: rules and literals of each model."""
+    from rulekit.audit.figures.label_figures import macro_average, micro_average
+
+    header = ["label", *(["rules", "literals"] if sizes else []), "rows", "predicted", "precision", "recall", "F1"]
+    body = [
+        [
+            label_text(each.label),
+            *(sizes[k] if sizes else ()),
+            f"{each.support:.12g}",
+            f"{each.predicted:.12g}",
+            *_rates(each.rates),
+        ]
+        for k, each in enumerate(figures)
+    ]
+    blank = ["-"] * (len(header) - 4)
+    averages = [["macro average", *blank, *_rates(macro_average(figures))]]
+    averages += [["micro average", *blank, *_rates(micro_average(figures))]]
+    return aligned([header, *body, *averages])
+
+
+def _rates(rates: LabelRates) -> list[str]:
+    return [f"{rates.precision:.3f}", f"{rates.recall:.3f}", f"{rates.f1:.3f}"]
+
+
+def resize(
+    model: options.Model,
+    rules: Annotated[
+        int | None, typer.Option("--rules", min=0, metavar="N", help="The largest row with at most N rules a class.")
+    ] = None,
+    size: Annotated[int | None, typer.Option("--size", min=0, metavar="N", help="The row of size N.")] = None,
+    smallest: Annotated[
+        bool, typer.Option("--smallest", help="The smallest row within one standard error of the best.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The model file to write (.json).")] = None,
+) -> None:
+    """Take another size from the ladder that training left in the model file.
+
+    \b
+    Examples:
+      rulekit resize model.json --rules 3 -o small.json
+      rulekit resize model.json --size 5
+      rulekit resize model.json --smallest -o small.json
+    """
+    from rulekit.audit.ladder_lines import ladder_lines
+    from rulekit.work.models import resize
+
+    other = resize(model, rules=rules, size=size, smallest=smallest, output=output)
+    if other.model.ladder is not None:
+        result(*ladder_lines(other.model.ladder, None, width()))
+    if output is not None:
+        log(f"wrote {output}: {other.size}")

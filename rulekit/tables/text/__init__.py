@@ -1,1 +1,0 @@
-"""Columns of text: the tokens of each row as sets, in compressed sparse rows."""
