@@ -12,7 +12,7 @@ from report_models import LOANS, loans
 
 import rulekit
 from rulekit.audit.guarantees.bounds import WEIGHTED, BoundedError, ErrorBounds, bounds_of
-from rulekit.audit.report.layouts.markdown_layout import markdown
+from rulekit.audit.report.layouts import markdown
 from rulekit.work.evaluating import error_bounds
 from rulekit.work.reporting import ReportRequest, report
 
