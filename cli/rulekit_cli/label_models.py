@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from rulekit.audit.figures.label_figures import LabelFigures, LabelRates, macro_average, micro_average
+from rulekit.audit.figures.curves import LabelFigures, LabelRates, macro_average, micro_average
 from rulekit.names import label_text
 from rulekit_cli.console import aligned, log, notes, result, result_json
 

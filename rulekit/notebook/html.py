@@ -18,7 +18,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.names import printable
 from rulekit.shown.outline import legend
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def test_without_hashes_of_training_rows_it_says_that_it_does_not_know(tmp_path:
 
 
 def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:
-    from rulekit.audit.figures.kept_figures import kept_figures
+    from rulekit.audit.figures.metrics import kept_figures
 
     graph = rulekit.load(loans().model)
     for note in (3, [], [[1]], [[1, 2], [3, -4]], [[1, 2], [3, "4"]], {"rows": 1}):

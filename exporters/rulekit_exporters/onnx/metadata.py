@@ -18,7 +18,7 @@ from rulekit.graph.files.file_format import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.labels import label_texts
 from rulekit_exporters.onnx.options import FIRED, OnnxOptions

@@ -21,7 +21,7 @@ from rulekit.program.expressions import Expression
 from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts, reached
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit.shown.view import show
 from rulekit_exporters.python.functions import body_of, function, functions, reader
 from rulekit_exporters.python.names import TAKEN, collection, filled, literal

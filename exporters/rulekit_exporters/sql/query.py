@@ -23,7 +23,7 @@ from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases
 from rulekit.program.spelling import CHOICE, LOW, MIDDLE, SUM, Spelling
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.totals import comment_lines
+from rulekit.shown.score_cards import comment_lines
 from rulekit.targets import option
 from rulekit_exporters.sql.cells import TABLE, CellReading
 from rulekit_exporters.sql.dialects import DIALECTS, SqlDialect, quoted

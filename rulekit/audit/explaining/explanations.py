@@ -21,7 +21,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
 from rulekit.search.moves import ANY
 from rulekit.search.nearest import NearestChange
-from rulekit.shown.score_cards.row_points import has_scores, row_scores
+from rulekit.shown.score_cards import has_scores, row_scores
 from rulekit.tables.table import Table
 
 SEARCHING = 0.6  # of a limit of time for many rows

@@ -11,7 +11,7 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import CONTRARY, rules_of
 from rulekit.graph.traversal import fold
 from rulekit.names import label_text, printable
-from rulekit.shown.score_cards.row_points import has_scores
+from rulekit.shown.score_cards import has_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[st
     `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
     there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
     """
-    from rulekit.shown.score_cards.row_points import total_names
+    from rulekit.shown.score_cards import total_names
 
     columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
     if has_conditions(graph):
@@ -101,7 +101,7 @@ def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[st
 
 def explanation_names(graph: RuleGraph) -> list[str]:
     """The columns of `explanation_columns`."""
-    from rulekit.shown.score_cards.row_points import total_names
+    from rulekit.shown.score_cards import total_names
 
     sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
     return ["rules", *["conditions"] * has_conditions(graph), *sums]

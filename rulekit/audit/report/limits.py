@@ -10,8 +10,8 @@ import numpy as np
 
 from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import SMALL, Parity
-from rulekit.audit.figures.kept_figures import kept_figures
-from rulekit.audit.figures.operating import calibration
+from rulekit.audit.figures.intervals import calibration
+from rulekit.audit.figures.metrics import kept_figures
 from rulekit.audit.report.blocks import Block, Cell, Facts, Heading, Items, ReportSection, Text, Tone, table
 from rulekit.audit.report.evidence import foreign, of_this_model
 from rulekit.audit.report.measured_sections import happened_where_reported
@@ -23,7 +23,7 @@ from rulekit.graph.language.readable import counted, listed
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.rules import counts
 from rulekit.schema import UNSEEN_CODE
-from rulekit.shown.hand_made import edits_of, is_learned
+from rulekit.shown.rule_rows import edits_of, is_learned
 from rulekit.shown.table_figures import training_of
 
 _FEW_OF_CLASS = 100

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, compared_text, parity
-from rulekit.audit.figures.intervals import exact_bounds
-from rulekit.audit.figures.kept_figures import kept_figures
-from rulekit.audit.figures.metrics import Figures, figures
-from rulekit.audit.figures.operating import Calibration, OperatingPoint, calibration, operating_points
+from rulekit.audit.figures.intervals import Calibration, OperatingPoint, calibration, exact_bounds, operating_points
+from rulekit.audit.figures.metrics import Figures, figures, kept_figures
 from rulekit.audit.guarantees.bounds import bound_lines, bounds_of
 from rulekit.audit.report.blocks import (
     Block,

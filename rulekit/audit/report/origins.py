@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from rulekit.audit.figures.kept_figures import kept_baselines
+from rulekit.audit.figures.metrics import kept_baselines
 from rulekit.audit.report.blocks import (
     Block,
     Cell,
@@ -28,7 +28,7 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import name, quoted
 from rulekit.names import printable
 from rulekit.shown.boosting_rounds import WORDS, rounds_tables
-from rulekit.shown.hand_made import edits_of, is_learned
+from rulekit.shown.rule_rows import edits_of, is_learned
 from rulekit.shown.sections import sections
 
 NOT_SAID = "not stated"

@@ -39,10 +39,9 @@ from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import counts, rules_of
 from rulekit.names import label_text
 from rulekit.schema import Feature
-from rulekit.shown.hand_made import marks_of
 from rulekit.shown.outline import legend
-from rulekit.shown.score_cards.rule_rows import SEVERAL, Row
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.rule_rows import SEVERAL, Row, marks_of
+from rulekit.shown.score_cards import total_table
 from rulekit.shown.sections import Section, closing, links, reported
 from rulekit.shown.table_figures import tables_of
 from rulekit.targets import find_target

@@ -14,7 +14,7 @@ from rulekit.cells.totals import attainable_totals
 from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.calibration import Links, calibrated
 from rulekit.learners.models.integer_points import Parts, by_total, whole_points
-from rulekit.shown.score_cards.totals import score_table, total_of
+from rulekit.shown.score_cards import score_table, total_of
 from rulekit.synthetic import loans
 from rulekit.verification.guarantee import guarantee
 

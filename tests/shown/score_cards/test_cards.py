@@ -17,7 +17,7 @@ from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards.cards import card_of
+from rulekit.shown.score_cards import card_of
 from rulekit.shown.sections import reported, sections
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.inference import infer
