@@ -13,7 +13,7 @@ from rulekit.views import answered_by
 
 if TYPE_CHECKING:
     from rulekit.audit.differences.compared import compare
-    from rulekit.audit.drift.monitoring import monitor
+    from rulekit.audit.drift.comparing import monitor
     from rulekit.audit.explaining.explanations import explain
     from rulekit.graph.files.model_files import export, load
     from rulekit.graph.rule_graph import RuleGraph
@@ -39,7 +39,7 @@ _LAZY = {
     "compare": "rulekit.audit.differences.compared",
     "explain": "rulekit.audit.explaining.explanations",
     "export": "rulekit.graph.files.model_files",
-    "monitor": "rulekit.audit.drift.monitoring",
+    "monitor": "rulekit.audit.drift.comparing",
     "plot_boundary": "rulekit.notebook.boundaries",
     "plot_calibration": "rulekit.notebook.pictures",
     "plot_ladder": "rulekit.notebook.pictures",

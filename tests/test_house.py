@@ -353,9 +353,9 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
         "rulekit/verification/parity.schema.json",
         "rulekit/conformance/rules/nodes.rules",
         "rulekit/notebook/templates/parts.html",
-        "rulekit/audit/report/layouts/templates/report.html",
-        "rulekit/audit/report/layouts/templates/style.css",
-        "rulekit/audit/report/scoring/form.js",
+        "rulekit/audit/report/templates/report.html",
+        "rulekit/audit/report/templates/style.css",
+        "rulekit/audit/report/form.js",
         "rulekit_exporters/javascript/runtime.mjs",
         "rulekit_cli/loans.csv",
     ):

@@ -17,7 +17,7 @@ from rulekit_cli import options
 from rulekit_cli.console import aligned, log, notes, result, result_json, width
 
 if TYPE_CHECKING:
-    from rulekit.audit.figures.label_figures import LabelFigures, LabelRates
+    from rulekit.audit.figures.curves import LabelFigures, LabelRates
     from rulekit.work.describing import ColumnDescription
     from rulekit.work.label_models import LabelEvaluation
     from rulekit.work.training import TrainingRequest, TrainingResult
@@ -364,7 +364,7 @@ def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> No
 
 
 def _figures_of(label: str, trained: TrainingResult) -> LabelFigures:
-    from rulekit.audit.figures.label_figures import LabelFigures
+    from rulekit.audit.figures.curves import LabelFigures
 
     positive = trained.figures.classes[1]
     right = trained.figures.confusion[1][1]
@@ -384,7 +384,7 @@ def evaluate_each_label(found: LabelEvaluation, *, json: bool) -> None:
 
 def _label_table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]] = ()) -> list[str]:
     """A line of each label and of the averages; sizes: rules and literals of each model."""
-    from rulekit.audit.figures.label_figures import macro_average, micro_average
+    from rulekit.audit.figures.curves import macro_average, micro_average
 
     header = ["label", *(["rules", "literals"] if sizes else []), "rows", "predicted", "precision", "recall", "F1"]
     body = [

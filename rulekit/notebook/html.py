@@ -17,7 +17,7 @@ from rulekit.graph.rules import counts
 from rulekit.graph.variants import added_rules
 from rulekit.names import printable
 from rulekit.shown.outline import legend
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 if TYPE_CHECKING:

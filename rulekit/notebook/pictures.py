@@ -14,14 +14,14 @@ import numpy as np
 
 from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import draw_curve
+from rulekit.audit.figures.intervals import calibration, operating_points
 from rulekit.audit.figures.metrics import area_under_curve
-from rulekit.audit.figures.operating import calibration, operating_points
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit.notebook.axes import (
+from rulekit.notebook.boundaries import (
     COLOURS,
     finished,
     labelled_rows,
@@ -30,7 +30,7 @@ from rulekit.notebook.axes import (
     new_panels,
     plain_text,
 )
-from rulekit.shown.score_cards.rule_rows import Row
+from rulekit.shown.rule_rows import Row
 from rulekit.shown.sections import sections
 
 if TYPE_CHECKING:

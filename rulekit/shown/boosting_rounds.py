@@ -13,7 +13,7 @@ from rulekit.graph.decisions import Median
 from rulekit.graph.language.words import counted, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.lines import wrapped
-from rulekit.shown.score_cards.totals import TotalTable, table_lines
+from rulekit.shown.score_cards import TotalTable, table_lines
 
 WORDS = (
     "edge: how much better than guessing a round is; Z: by what it changes the sum of the weights; bound: the product "

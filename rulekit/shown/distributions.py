@@ -7,16 +7,17 @@ are of all rows, added up exactly. A cut lies half-way between two values, so th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Ints
+from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.dates import is_dated
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.shown.exact_sums import UNIT, ExactWeights, share_of
 from rulekit.tables.table import PART, StoredArrays, Table, absent
 from rulekit.tables.token_sets import TokenSets
 
@@ -41,7 +42,8 @@ class Distributions:
         """The entry of a column as a model knows it: of a text the words that the model names."""
         key = (feature.name, feature.levels)
         if key not in self._known:
-            self._known[key] = self._entry(feature)
+            describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
+            self._known[key] = describe(feature)
         return self._known[key]
 
     @property
@@ -50,10 +52,6 @@ class Distributions:
         if self._total is None:
             self._total = self._weights(slice(0, self.table.n_rows)).total()
         return self._total
-
-    def _entry(self, feature: Feature) -> dict[str, Any]:
-        describe = {"categorical": self._levels, "text": self._words}.get(feature.kind, self._numbers)
-        return describe(feature)
 
     def _weights(self, rows: slice) -> ExactWeights:
         n_rows = rows.stop - rows.start
@@ -110,7 +108,8 @@ class Distributions:
         cuts = cuts_of(ordered, feature)
         found = {"missing": share, "low": low, "high": high, **_spread(ordered, low, high), "cuts": cuts}
         found["shares"] = [round(share_of(part, self.total) or 0.0, 6) for part in self._bins(feature.name, cuts)]
-        grid = {} if feature.kind == "boolean" or is_dated(feature) else grid_of(_thinned(ordered))
+        some = ordered[:: -(-len(ordered) // _GRID_ROWS) or 1]
+        grid = {} if feature.kind == "boolean" or is_dated(feature) else grid_of(some)
         return found | ({"grid": grid} if grid else {})
 
     def _bins(self, name: str, cuts: list[float]) -> list[int]:
@@ -184,10 +183,6 @@ def bin_codes(values: Array, cuts: Array) -> Ints:
     return codes
 
 
-def _thinned(ordered: Array) -> Array:
-    return ordered[:: -(-len(ordered) // _GRID_ROWS) or 1]
-
-
 def grid_of(values: Array) -> dict[str, float]:
     """By unit (1000, 100, ... 0.001) the share of the values that are multiples of it, up to the first that all are."""
     found: dict[str, float] = {}
@@ -204,3 +199,74 @@ def on_grid(values: Array, unit: float) -> Bools:
     """Which values [n] are multiples of a unit, but for the roundings of float32."""
     multiples = np.asarray(values, dtype=np.float64) / unit
     return np.asarray(np.abs(multiples - np.rint(multiples)) <= 2e-7 * np.abs(multiples) + 1e-9)
+
+
+# Exact sums ----------------------------------------------------------------------------------------------------------
+
+UNIT = 1 << 1074
+"""How many units of 2^-1074, in which sums are counted, are 1."""
+
+_LOW_BITS = 26
+_MOST = 1 << 25
+
+
+class ExactWeights:
+    """Weights [n] >= 0 of some rows, or None where each is 1, that can be added up exactly.
+
+    A double is an integer times a power of two. Its halves are added per exponent as doubles, in which sums of so few
+    small integers are exact, and the rest is arithmetic of Python's integers, in units of the smallest double.
+    """
+
+    def __init__(self, weights: Floats | None, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self._parts: list[tuple[slice, Any, Any, Any]] | None = None
+        if weights is None:
+            return
+        self._parts = []
+        for start in range(0, n_rows, _MOST):
+            rows = slice(start, min(start + _MOST, n_rows))
+            mantissa, exponent = np.frexp(weights[rows])
+            whole = np.ldexp(mantissa, 53).astype(np.int64)
+            high, low = whole >> _LOW_BITS, whole & ((1 << _LOW_BITS) - 1)
+            self._parts.append((rows, exponent.astype(np.int64), high.astype(np.float64), low.astype(np.float64)))
+
+    def by(self, codes: Array, n_codes: int) -> list[int]:
+        """The sum of the weights of the rows of each code [n] below n_codes, in units of 2^-1074."""
+        if self._parts is None:
+            return [int(count) * UNIT for count in np.bincount(codes, minlength=n_codes)]
+        sums = [0] * n_codes
+        for rows, exponent, high, low in self._parts:
+            first = int(exponent.min())
+            width = int(exponent.max()) - first + 1
+            where = codes[rows].astype(np.int64) * width + (exponent - first)
+            for values, shift in ((high, _LOW_BITS), (low, 0)):
+                found = np.bincount(where, values, n_codes * width)
+                for at in np.flatnonzero(found).tolist():
+                    # The smallest doubles have fewer bits, so that the shift is never to the right of the unit.
+                    power = at % width + first - 53 + shift + 1074
+                    whole = int(found[at])
+                    sums[at // width] += whole << power if power >= 0 else whole >> -power
+        return sums
+
+    def of(self, truth: Bools) -> int:
+        """The sum of the weights of the rows where `truth` [n] holds, in units of 2^-1074."""
+        return int(np.count_nonzero(truth)) * UNIT if self._parts is None else self.by(truth, 2)[1]
+
+    def total(self) -> int:
+        """The sum of all weights, in units of 2^-1074."""
+        if self._parts is None:
+            return self.n_rows * UNIT
+        return self.by(np.zeros(self.n_rows, dtype=np.uint8), 1)[0]
+
+
+def rounded(total: int) -> float:
+    """A sum in units of 2^-1074 as the nearest double."""
+    try:
+        return float(Fraction(total, UNIT))
+    except OverflowError:
+        return math.inf
+
+
+def share_of(part: int, total: int) -> float | None:
+    """The share of a sum, both in units of 2^-1074; None of nothing."""
+    return rounded(part) / rounded(total) if total else None

@@ -43,10 +43,9 @@ from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, conjuncts, inner_sum, rules_of, rules_of_parts
 from rulekit.schema import Schema
-from rulekit.shown.hand_made import HandEdit, hand_made
 from rulekit.shown.outline import Words
-from rulekit.shown.score_cards.cards import card_of
-from rulekit.shown.score_cards.rule_rows import Row, card_rows, rule_row
+from rulekit.shown.rule_rows import HandEdit, Row, card_rows, hand_made, rule_row
+from rulekit.shown.score_cards import card_of
 
 MOST_COLUMNS = 4
 
@@ -76,11 +75,8 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
         first = graph.decision.parts[0].class_index
         rows = _marked(tuple(rule_row(rule, words) for rule in by_class.get(first, [])), made)
         labels = ", ".join(map(quoted, graph.classes))
-        target = name(graph.schema.target)
-        return (
-            *first_of_all,
-            Section(f"{target} is the median of how many of these hold, as one of {labels}", rows),
-        )
+        heading = f"{name(graph.schema.target)} is the median of how many of these hold, as one of {labels}"
+        return (*first_of_all, Section(heading, rows))
     found = first_of_all
     scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
@@ -399,12 +395,9 @@ def links(graph: RuleGraph) -> str:
 def _follows(node: Node, scores: Sequence[Node]) -> bool:
     """Whether a reported probability is a function of the sums that decide."""
     if isinstance(node, Rescaled | Difference):
-        return all(_follows(child, scores) or _is_certain(child) for child in node.children)
+        certain = (isinstance(child, Probability) and child.formula is TRUE for child in node.children)
+        return all(sure or _follows(child, scores) for sure, child in zip(certain, node.children, strict=True))
     return isinstance(node, Logistic) and _scaled(node.linear, scores)[0] in scores
-
-
-def _is_certain(node: Node) -> bool:
-    return isinstance(node, Probability) and node.formula is TRUE
 
 
 def _scaled(node: Node, scores: Sequence[Node]) -> tuple[Node, float, float]:

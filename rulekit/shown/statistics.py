@@ -17,9 +17,8 @@ from rulekit.cells.totals import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of
-from rulekit.shown.distributions import Distributions
-from rulekit.shown.exact_sums import UNIT, ExactWeights, share_of
-from rulekit.shown.score_cards.totals import total_of
+from rulekit.shown.distributions import UNIT, Distributions, ExactWeights, share_of
+from rulekit.shown.score_cards import total_of
 from rulekit.tables.table import Table
 
 _TOGETHER = 1 << 15  # rows of which it is held what each rule says

@@ -7,6 +7,7 @@ a model shows them. What is malformed is taken for not told.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -168,11 +169,8 @@ class KnownTable:
 def known_of(graph: RuleGraph) -> KnownTable | None:
     """The distributions of the training rows; None where nothing is said of rows and columns."""
     block = graph.statistics
-    rows, size, together = (
-        count(block.get("rows")),
-        number(block.get("effective_rows")),
-        number(block.get("rows_together")),
-    )
+    rows, size = count(block.get("rows")), number(block.get("effective_rows"))
+    together = number(block.get("rows_together"))
     if not rows or not isinstance(block.get("columns"), Mapping):
         return None
     together = together if together is not None and 1.0 <= together <= rows else 1.0
@@ -206,7 +204,7 @@ def _known(feature: Feature, column: ColumnFigures) -> KnownColumn | None:
     missing = column.missing
     if missing is None:
         return None
-    if feature.kind == "numeric" or feature.kind == "boolean":
+    if feature.kind in ("numeric", "boolean"):
         return _known_numbers(column, missing)
     told = mapping(column.entry.get("levels" if feature.kind == "categorical" else "words"))
     of_levels = _array(shares([told.get(level) for level in feature.levels]))
@@ -226,14 +224,8 @@ def _known_numbers(column: ColumnFigures, missing: float) -> KnownNumbers | None
         return None
     grid = {}
     for text, value in mapping(column.entry.get("grid", {})).items():
-        unit, part = _number_of_text(text), share(value)
-        if part is not None and unit is not None and unit > 0.0:
-            grid[unit] = part
+        with suppress(TypeError, ValueError):
+            unit, part = number(float(text)), share(value)
+            if part is not None and unit is not None and unit > 0.0:
+                grid[unit] = part
     return KnownNumbers(missing, *column.range, cuts, parts / parts.sum(), grid)
-
-
-def _number_of_text(value: object) -> float | None:
-    try:
-        return number(float(value)) if isinstance(value, str) else None
-    except ValueError:
-        return None

@@ -12,8 +12,8 @@ from rulekit.shown.boosting_rounds import rounds_lines
 from rulekit.shown.lines import wrapped
 from rulekit.shown.outline import Line, legend
 from rulekit.shown.promises import promises
-from rulekit.shown.score_cards.rule_rows import Row
-from rulekit.shown.score_cards.totals import table_lines, total_table
+from rulekit.shown.rule_rows import Row
+from rulekit.shown.score_cards import table_lines, total_table
 from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
 
 NARROWEST = 40

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
-from rulekit.audit.figures.curves import check_curve
-from rulekit.audit.figures.label_figures import (
+from rulekit.audit.figures.curves import (
     Judged,
     LabelFigures,
     ThresholdCurve,
+    check_curve,
     macro_average,
     micro_average,
     threshold_curve,

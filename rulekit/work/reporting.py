@@ -90,10 +90,10 @@ def content(made: Document, path: Path) -> str:
 
         return json_text(made)
     if ending == ".md":
-        from rulekit.audit.report.layouts.markdown_layout import markdown
+        from rulekit.audit.report.layouts import markdown
 
         return markdown(made)
-    from rulekit.audit.report.layouts.html_layout import html
+    from rulekit.audit.report.layouts import html
 
     return html(made)
 

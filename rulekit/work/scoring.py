@@ -113,7 +113,7 @@ def score(request: ScoringRequest) -> Scores:
     test = ""
     if request.explain or request.catalogue is not None:
         from rulekit.audit.explaining.explanations import explain, explanation_columns, meanings_of, reason_column
-        from rulekit.shown.score_cards.row_points import threshold_words
+        from rulekit.shown.score_cards import threshold_words
 
         explained = explain(graph, table, _asked(request, graph))
         if request.explain:
@@ -132,7 +132,7 @@ def score(request: ScoringRequest) -> Scores:
 def _asked(request: ScoringRequest, graph: RuleGraph) -> ExplainOptions:
     """What is asked of each row; the nearest change of a model that is no sum takes longer than its prediction."""
     from rulekit.audit.explaining.explanations import ExplainOptions
-    from rulekit.shown.score_cards.row_points import has_scores
+    from rulekit.shown.score_cards import has_scores
     from rulekit.work.reason_catalogues import catalogue_for
 
     asked = ExplainOptions(changes=request.explain and has_scores(graph), sentences=False)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.audit.figures.kept_figures import with_kept_figures
-from rulekit.audit.figures.metrics import Figures
+from rulekit.audit.figures.metrics import Figures, with_kept_figures
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted
 from rulekit.graph.files.safe_files import write_atomically

@@ -12,7 +12,7 @@ from report_models import LOANS, loans
 
 import rulekit
 from rulekit.audit.guarantees.bounds import WEIGHTED, BoundedError, ErrorBounds, bounds_of
-from rulekit.audit.report.layouts.markdown_layout import markdown
+from rulekit.audit.report.layouts import markdown
 from rulekit.work.evaluating import error_bounds
 from rulekit.work.reporting import ReportRequest, report
 
@@ -76,7 +76,7 @@ def test_without_hashes_of_training_rows_it_says_that_it_does_not_know(tmp_path:
 
 
 def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:
-    from rulekit.audit.figures.kept_figures import kept_figures
+    from rulekit.audit.figures.metrics import kept_figures
 
     graph = rulekit.load(loans().model)
     for note in (3, [], [[1]], [[1, 2], [3, -4]], [[1, 2], [3, "4"]], {"rows": 1}):

@@ -12,7 +12,7 @@ from command_line import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.audit.figures.label_figures import LabelFigures, macro_average, micro_average, threshold_curve
+from rulekit.audit.figures.curves import LabelFigures, macro_average, micro_average, threshold_curve
 
 SMALL = ("--param", "max_rules=3")
 

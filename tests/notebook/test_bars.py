@@ -48,7 +48,7 @@ def test_a_notebook_has_one_bar_and_no_bar_at_the_end(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1)))
     display = SimpleNamespace(HTML=lambda text: text, display=lambda text, display_id: shown.append(text) or handle)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    monkeypatch.setattr("rulekit.notebook.bars._EVERY", 0.0)
+    monkeypatch.setattr("rulekit.notebook.display._EVERY", 0.0)
     X, y = loan_rows(100)
     labels = np.where(_rich(X), "<b>rich</b>", y)
     RulesClassifier(2, n_folds=2, verbose=1).fit(X, labels)

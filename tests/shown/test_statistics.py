@@ -14,7 +14,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown import statistics
-from rulekit.shown.score_cards.totals import score_table
+from rulekit.shown.score_cards import score_table
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.table import Table
 

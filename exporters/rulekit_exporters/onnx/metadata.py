@@ -20,7 +20,7 @@ from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit_exporters.onnx import FIRED, LABEL, PROBABILITIES, OnnxOptions
 from rulekit_exporters.onnx.builder import Port
 from rulekit_exporters.onnx.inputs import InputPlan

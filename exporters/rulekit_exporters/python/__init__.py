@@ -22,7 +22,7 @@ from rulekit.program.lower import firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts, reached
 from rulekit.program.spelling import Expression
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.totals import total_table
+from rulekit.shown.score_cards import total_table
 from rulekit.shown.view import show
 from rulekit.targets import option
 from rulekit.verification.proof.respelling import text_target

@@ -33,7 +33,7 @@ from rulekit.program.spelling import (
     surrounded,
 )
 from rulekit.schema import Feature
-from rulekit.shown.score_cards.totals import comment_lines
+from rulekit.shown.score_cards import comment_lines
 from rulekit.targets import option
 from rulekit_exporters.sql.cells import TABLE, CellReading
 from rulekit_exporters.sql.dialects import DIALECTS, SqlDialect, quoted

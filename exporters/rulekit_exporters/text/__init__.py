@@ -18,8 +18,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.shown.lines import wrapped
 from rulekit.shown.promises import promises
-from rulekit.shown.score_cards.rule_rows import Row
-from rulekit.shown.score_cards.totals import table_lines, total_table
+from rulekit.shown.rule_rows import Row
+from rulekit.shown.score_cards import table_lines, total_table
 from rulekit.shown.sections import closing, missing_note, reported, sections
 from rulekit.shown.view import outlined, show
 from rulekit.tables.table import Table

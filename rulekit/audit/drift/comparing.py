@@ -8,22 +8,25 @@ at RATE; so that a table of millions of rows does not alarm for a trifle, a chan
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array
-from rulekit.audit.drift.counted import RuleCounts
+from rulekit.arrays import Array, Ints
 from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
-from rulekit.audit.drift.observed import ColumnOfToday, RowsOfToday, rows_of, seen
+from rulekit.audit.drift.observed import ColumnOfToday, NewLevels, RowsOfToday, RuleCounts, new_levels, rows_of, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
-from rulekit.graph.evaluation.evaluator import decide
+from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
+from rulekit.tables.kinds.classes import class_key
+from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
 LEAST_ROWS = 20
@@ -54,7 +57,7 @@ def compare(
     weight: Array | None = None,
     y: Array | None = None,
     labels: Array | None = None,
-    new: Mapping[str, Mapping[str, int]] | None = None,
+    new: NewLevels | None = None,
     most: int | None = None,
 ) -> Drift | None:
     """How the rows of a table differ from those that trained a model; None where the model says nothing of these.
@@ -66,26 +69,67 @@ def compare(
     known = known_of(graph)
     if known is None or not table.n_rows:
         return None
-    rows = rows_of(
-        table, labels, lambda part: decide(graph, part), weight=weight, y=y, new=new, most=most, together=known.together
-    )
+    rows = rows_of(graph, table, known.together, weight, y, labels, new, most)
     columns = {name: seen(rows, graph.schema[name], column) for name, column in known.columns.items()}
-    drifts = {name: _column(name, known, columns[name], rows) for name in known.columns}
+    drifts = {name: _column(name, known, column, rows) for name, column in columns.items()}
     rules, classes = tuple(_rules(graph, known, rows)), tuple(_classes(graph, known, rows))
     few = table.n_rows < LEAST_ROWS
     tests: list[_Test] = []
     if few:
-        alarms = {name: _facts(known, name, columns[name], rows) for name in known.columns}
+        alarms = {name: _facts(known, name, column, rows) for name, column in columns.items()}
     else:
         for name, column in columns.items():
             tests += _column_tests(graph.schema[name], known, column, drifts[name], rows)
-        tests += [*_rule_tests(rules, known, rows.size), *_class_tests(classes, known, rows.size)]
-        found = _found(tests)
+        rules, classes, found = _judged(rules, classes, tests, known, rows.size)
         alarms = {name: frozenset(kind for kind in _OF_COLUMNS if (kind, name) in found) for name in columns}
-        rules, classes = _marked(rules, classes, found)
     changes = changes_of(graph.schema, known, columns, alarms, rows) if any(alarms.values()) else {}
     done = tuple(replace(drift, changes=changes.get(name, ())) for name, drift in drifts.items())
     return Drift(table.n_rows, known.rows, done, rules, classes, few, len(tests))
+
+
+def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
+    """Compare rows with those that trained the model.
+
+    Parameters
+    ----------
+    graph : RuleGraph
+        The model.
+    data : array [n, d], frame, mapping of columns, sequence of mappings or Table
+        The rows; only the columns that the model reads must be there, in any order where they have names.
+    y : array [n] or None
+        Their labels.
+
+    Returns
+    -------
+    Drift
+        What changed, by column, rule and class (rulekit.audit.drift.findings); print it, or take `as_dict()`.
+
+    Raises
+    ------
+    InputError
+        Where the model has no statistics of the rows that trained it.
+
+    """
+    if isinstance(data, Table):  # new levels have no names any more
+        table, new = graph.table(data), None
+    else:
+        raw = raw_table(data)
+        table = encode_columns(raw, graph.schema, graph.used_features)
+        new = new_levels(raw, table, graph.schema, graph.used_features)
+    drift = compare(graph, table, y=None if y is None else _indices(graph, y, table.n_rows), new=new)
+    if drift is None:
+        raise InputError("the model does not say what trained it", fix="count its statistics on the training rows")
+    return drift
+
+
+def _indices(graph: RuleGraph, y: Any, n_rows: int) -> Ints:
+    place = {class_key(label): k for k, label in enumerate(graph.classes)}
+    cells = np.asarray(y).tolist()
+    strange = next((cell for cell in cells if class_key(cell) not in place), None)
+    if strange is not None or len(cells) != n_rows:
+        what = f"{len(cells)} labels for {n_rows} rows" if strange is None else f"{strange!r} is no class of the model"
+        raise InputError(what, where="y", fix=f"classes are {', '.join(map(repr, graph.classes[:8]))}")
+    return np.array([place[class_key(cell)] for cell in cells], dtype=np.int64)
 
 
 def compare_counts(graph: RuleGraph, counted: RuleCounts) -> Drift | None:
@@ -104,24 +148,32 @@ def compare_counts(graph: RuleGraph, counted: RuleCounts) -> Drift | None:
         pairs = zip(graph.classes, known.predicted.tolist(), counted.classes, strict=True)
         classes = tuple(ClassDrift(label, "predicted", then, count / counted.rows) for label, then, count in pairs)
     few = counted.rows < LEAST_ROWS
-    size = counted.rows / known.together
-    tests = [] if few else [*_rule_tests(rules, known, size), *_class_tests(classes, known, size)]
-    rules, classes = _marked(rules, classes, _found(tests))
+    tests: list[_Test] = []
+    if not few:
+        rules, classes, _ = _judged(rules, classes, tests, known, counted.rows / known.together)
     return Drift(counted.rows, known.rows, (), rules, classes, few, len(tests))
 
 
-def _found(tests: Sequence[_Test]) -> frozenset[tuple[str, str]]:
-    """The kinds and names of the differences that are none by chance, and of some size."""
+def _judged(
+    rules: tuple[RuleDrift, ...], classes: tuple[ClassDrift, ...], tests: list[_Test], known: KnownTable, size: float
+) -> tuple[tuple[RuleDrift, ...], tuple[ClassDrift, ...], frozenset[tuple[str, str]]]:
+    """Rules and classes, which say whether they changed, and the kinds and names of all differences of some size that
+    are none by chance; tests: those of columns, to which those of rules and classes are added.
+    """
+    for rule in rules:
+        chance = share_test(rule.now * size, size, rule.then * known.size, known.size)
+        tests.append(_Test("rule", rule.id, chance, matters(rule.then, rule.now)))
+    for of in dict.fromkeys(part.of for part in classes):
+        parts = [part for part in classes if part.of == of]
+        now = np.array([part.now for part in parts]) * size
+        then = np.array([part.then for part in parts]) * known.size
+        tests.append(_Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts))))
     holds = rejected([test.chance for test in tests], RATE)
-    return frozenset((test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters)
-
-
-def _marked(
-    rules: tuple[RuleDrift, ...], classes: tuple[ClassDrift, ...], found: frozenset[tuple[str, str]]
-) -> tuple[tuple[RuleDrift, ...], tuple[ClassDrift, ...]]:
+    found = frozenset((test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters)
     return (
         tuple(replace(rule, changed=("rule", rule.id) in found) for rule in rules),
         tuple(replace(part, changed=("class", part.of) in found and _much(part)) for part in classes),
+        found,
     )
 
 
@@ -139,29 +191,25 @@ def _much(part: ClassDrift) -> bool:
 
 
 def _column(name: str, known: KnownTable, column: ColumnOfToday, rows: RowsOfToday) -> ColumnDrift:
-    then = known.columns[name]
-    return ColumnDrift(
-        name,
-        then.missing,
-        column.missing / rows.size,
-        dict(column.new),
-        column.unseen,
-        column.below,
-        column.above,
-        _index(known, name, column, rows),
-    )
+    shares = known.columns[name].missing, column.missing / rows.size
+    rows_outside = column.unseen, column.below, column.above
+    return ColumnDrift(name, *shares, dict(column.new), *rows_outside, _index(known, name, column, rows))
 
 
 def _index(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> float:
     """The stability index; of a text the largest of its words'."""
     then = known.columns[name]
     if isinstance(then, KnownTexts):
-        pairs = [(then.wordless, column.wordless), *zip(then.shares, column.counts, strict=True)]
-        halves = [
-            (np.array([now, rows.size - now]), known.size * np.array([share, 1.0 - share])) for share, now in pairs
-        ]
-        return max(stability_index(now, before) for now, before in halves)
+        return max(
+            stability_index(np.array([now, rows.size - now]), known.size * np.array([share, 1.0 - share]))
+            for share, now in _words(then, column)
+        )
     return stability_index(*_counts(known, name, column)) if column.n > 0.0 else 0.0
+
+
+def _words(then: KnownTexts, column: ColumnOfToday) -> list[tuple[float, float]]:
+    """Of texts without a word, and of those with each word, the share in training and how many there are today."""
+    return [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
 
 
 def _counts(known: KnownTable, name: str, column: ColumnOfToday) -> tuple[Array, Array]:
@@ -207,19 +255,21 @@ def _column_tests(
     chance = share_test(column.missing, rows.size, then.missing * known.size, known.size)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
     if isinstance(then, KnownTexts):
-        yield from _word_tests(name, known, then, column, rows)
+        for share, count in _words(then, column):
+            chance = share_test(count, rows.size, share * known.size, known.size)
+            yield _Test("words", name, chance, matters(share, count / rows.size))
         return
     now, before = _counts(known, name, column)
     chance = homogeneity(now, before, in_order=isinstance(then, KnownNumbers))
     yield _Test("distribution", name, chance, drift.psi >= LEAST_PSI)
     if isinstance(then, KnownLevels):
         total = known.size + rows.size
-        yield _Test("new levels", name, _chance_of_new(column, before, total, rows), column.unseen_share >= LEAST_SHARE)
+        chance = _chance_of_new(column, before, total, rows)
+        yield _Test("new levels", name, chance, column.unseen_share >= LEAST_SHARE)
         gone = [all_in_one(round(n), known.size, total) for n, own in zip(before, now, strict=True) if n and not own]
         missed = [share for share, own in zip(then.shares, now, strict=False) if share and not own]
-        yield _Test(
-            "gone", name, min(1.0, len(then.levels) * min(gone, default=1.0)), max(missed, default=0.0) >= _GONE_SHARE
-        )
+        chance = min(1.0, len(then.levels) * min(gone, default=1.0))
+        yield _Test("gone", name, chance, max(missed, default=0.0) >= _GONE_SHARE)
         return
     for beyond, far in ((column.below, column.far_below), (column.above, column.far_above)):
         chance = _chance_beyond(beyond, far, known, rows)
@@ -260,39 +310,12 @@ def _chance_of_new(column: ColumnOfToday, before: Array, total: float, rows: Row
     return min(1.0, 2.0 * min(many, frequent))
 
 
-def _word_tests(
-    name: str, known: KnownTable, then: KnownTexts, column: ColumnOfToday, rows: RowsOfToday
-) -> Iterator[_Test]:
-    pairs = [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
-    for share, now in pairs:
-        chance = share_test(now, rows.size, share * known.size, known.size)
-        yield _Test("words", name, chance, matters(share, now / rows.size))
-
-
-def _rule_tests(rules: tuple[RuleDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
-    for rule in rules:
-        chance = share_test(rule.now * size, size, rule.then * known.size, known.size)
-        yield _Test("rule", rule.id, chance, matters(rule.then, rule.now))
-
-
-def _class_tests(classes: tuple[ClassDrift, ...], known: KnownTable, size: float) -> Iterator[_Test]:
-    for of in ("predicted", "actual"):
-        parts = [part for part in classes if part.of == of]
-        if parts:
-            now = np.array([part.now for part in parts]) * size
-            then = np.array([part.then for part in parts]) * known.size
-            yield _Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts)))
-
-
 def _facts(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> Alarms:
     """What is odd about a few rows, each by itself."""
-    then, found = known.columns[name], set[str]()
-    if column.unseen:
-        found.add("new levels")
-    if column.missing and not then.missing:
-        found.add("missing")
-    if isinstance(then, KnownNumbers) and (column.below or column.above):
-        sides = ((column.below, column.far_below), (column.above, column.far_above))
-        if min(_chance_beyond(*side, known, rows) for side in sides) <= _RARE:
-            found.add("out of range")
-    return frozenset(found)
+    sides = ((column.below, column.far_below), (column.above, column.far_above))
+    odd = {
+        "new levels": column.unseen,
+        "missing": column.missing and not known.columns[name].missing,
+        "out of range": min(_chance_beyond(*side, known, rows) for side in sides) <= _RARE,
+    }
+    return frozenset(kind for kind, holds in odd.items() if holds)

@@ -67,6 +67,9 @@ class ClassDrift:
     changed: bool = False
 
 
+_KEYS = {"label": "class"}
+
+
 @dataclass(frozen=True, slots=True)
 class Drift:
     """Rows beside those that trained a model. few: so few rows that only single facts are told."""
@@ -82,7 +85,7 @@ class Drift:
     @property
     def alike(self) -> bool:
         """Whether nothing was found."""
-        return not any(True for _ in self.found())
+        return not any(self.found())
 
     def found(self) -> Iterator[tuple[str, str]]:
         """What changed, as pairs of "column", "rule" or "class" and a name."""
@@ -103,13 +106,9 @@ class Drift:
             "false_alarm_rate": RATE,
             "few_rows": self.few,
             "tests": self.tests,
-            "columns": [
-                {**asdict(column), "changes": [asdict(change) for change in column.changes]} for column in self.columns
-            ],
-            "rules": [{("class" if key == "label" else key): v for key, v in asdict(r).items()} for r in self.rules],
-            "classes": [
-                {("class" if key == "label" else key): v for key, v in asdict(part).items()} for part in self.classes
-            ],
+            "columns": [{**asdict(each), "changes": list(map(asdict, each.changes))} for each in self.columns],
+            "rules": [{_KEYS.get(key, key): v for key, v in asdict(each).items()} for each in self.rules],
+            "classes": [{_KEYS.get(key, key): v for key, v in asdict(each).items()} for each in self.classes],
         }
 
 
@@ -127,12 +126,8 @@ def drift_lines(drift: Drift) -> Iterator[Said]:
     for column in sorted(drift.columns, key=lambda column: -max((c.size for c in column.changes), default=0.0)):
         for k, change in enumerate(column.changes):
             yield "column" if k == 0 else "", f"{name(column.name)}: {change.text}" if k == 0 else f"  {change.text}"
-    for rule in drift.rules:
-        if rule.changed:
-            yield "rule", _of_rule(rule)
-    for part in drift.classes:
-        if part.changed:
-            yield "class", _of_class(part)
+    yield from (("rule", _of_rule(rule)) for rule in drift.rules if rule.changed)
+    yield from (("class", _of_class(part)) for part in drift.classes if part.changed)
 
 
 def drift_line(drift: Drift, command: str) -> str:
@@ -165,7 +160,7 @@ def column_rows(drift: Drift) -> list[list[str]]:
     rows = [["column", "missing then", "now", "new rows", "below", "above", "PSI", ""]]
     for column in drift.columns:
         cells = [percent(column.missing_then), percent(column.missing_now)]
-        counts = [_count(n) for n in (column.new_rows, column.below, column.above)]
+        counts = [str(n or "-") for n in (column.new_rows, column.below, column.above)]
         rows.append([name(column.name), *cells, *counts, f"{column.psi:.2f}", "*" if column.changes else ""])
     return rows
 
@@ -173,13 +168,7 @@ def column_rows(drift: Drift) -> list[list[str]]:
 def rule_rows(drift: Drift) -> list[list[str]]:
     """The table of rules and classes: the share of the rows of each, then and now."""
     rows = [["rule", "for", "then", "now", ""]]
-    for rule in drift.rules:
-        shares = [percent(rule.then), percent(rule.now)]
-        rows.append([rule.id, quoted(rule.label), *shares, "*" if rule.changed else ""])
-    for part in drift.classes:
-        rows.append([part.of, quoted(part.label), percent(part.then), percent(part.now), "*" if part.changed else ""])
+    known = [(rule.id, rule) for rule in drift.rules] + [(part.of, part) for part in drift.classes]
+    for title, each in known:
+        rows.append([title, quoted(each.label), percent(each.then), percent(each.now), "*" if each.changed else ""])
     return rows
-
-
-def _count(n: int) -> str:
-    return str(n) if n else "-"

@@ -1,21 +1,37 @@
-"""What the rows of today hold, counted as the model file counted the training rows."""
+"""What the rows of today hold, counted as the model file counted the training rows.
+
+Or as an artifact counted its rules where the rows are: SQL as CSV, Python as JSON.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Array, Floats
-from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
+from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import rules_of
+from rulekit.names import label_text
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.shown.distributions import bin_codes, bin_counts
 from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTexts
+from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.table import Table, absent
 
 MOST_VALUES = 1 << 15
 """Of so many values, evenly taken, changes are named."""
+
+
+NewLevels = Mapping[str, Mapping[str, int]]
+"""By column how many rows have each level that training never saw, the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +49,7 @@ class RowsOfToday:
     size: float
     labels: Array
     y: Array | None = None
-    new: Mapping[str, Mapping[str, int]] | None = None
+    new: NewLevels | None = None
 
     def sums(self, codes: Array, n_codes: int) -> Floats:
         """The rows of each code [n] below n_codes, in rows of equal weight."""
@@ -43,17 +59,16 @@ class RowsOfToday:
 
 
 def rows_of(
+    graph: RuleGraph,
     table: Table,
-    labels: Array | None,
-    decide: Any,
-    *,
+    together: float,
     weight: Array | None = None,
     y: Array | None = None,
-    new: Mapping[str, Mapping[str, int]] | None = None,
+    labels: Array | None = None,
+    new: NewLevels | None = None,
     most: int | None = None,
-    together: float = 1.0,
 ) -> RowsOfToday:
-    """Rows of which about `most`, evenly taken, are counted; decide(table) labels them where `labels` is None.
+    """Rows of which about `most`, evenly taken, are counted; the model labels them where `labels` is None.
 
     together: how many rows say as much as one, as equal ones came together.
     """
@@ -63,10 +78,13 @@ def rows_of(
         picked = np.arange(0, table.n_rows, stride)
         counted = table.take(picked)
         weight, y, labels = (None if part is None else part[picked] for part in (weight, y, labels))
-    weights = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight, dtype=np.float64)
-    scaled = None if weights is None else weights / weights.max()
-    size = float(counted.n_rows) if scaled is None else float(scaled.sum() ** 2 / (scaled**2).sum())
-    return RowsOfToday(table, counted, scaled, size / together, decide(counted) if labels is None else labels, y, new)
+    scaled = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight, dtype=np.float64)
+    size = float(counted.n_rows)
+    if scaled is not None:
+        scaled = scaled / scaled.max()
+        size = float(scaled.sum() ** 2 / (scaled**2).sum())
+    decided = decide(graph, counted) if labels is None else labels
+    return RowsOfToday(table, counted, scaled, size / together, decided, y, new)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,3 +177,85 @@ def _words(rows: RowsOfToday, feature: Feature, known: KnownTexts) -> ColumnOfTo
     wordless = float(rows.sums((~some).astype(np.int64), 2)[1])
     counts = [float(rows.sums(sets.contains([number]).astype(np.int64), 2)[1]) for number in numbers]
     return ColumnOfToday(missing, np.array(counts), rows.size, wordless=wordless)
+
+
+def new_levels(raw: RawTable, table: Table, schema: Schema, used: tuple[str, ...]) -> NewLevels:
+    """What the rows of a raw table that was encoded as `table` hold beside the levels of the schema."""
+    found = {}
+    by_name = {column.name: column for column in raw.columns}
+    for name in used:
+        feature = schema[name]
+        code = MISSING_CODE if feature.unseen == "missing" else UNSEEN_CODE
+        rows = np.flatnonzero(table.array(name) == code) if feature.kind == "categorical" else np.array([], dtype=int)
+        if len(rows):
+            column = raw.columns[schema.positions[name]] if raw.positional else by_name[name]
+            keys, index = factorize(take_column(column, rows), feature.missing_tokens)
+            counts = np.bincount(index[index >= 0], minlength=len(keys)).tolist()
+            named = sorted(zip(keys, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
+            found[name] = {key: count for key, count in named if count}
+    return {name: levels for name, levels in found.items() if levels}
+
+
+# Counts of an artifact -----------------------------------------------------------------------------------------------
+
+_FIX = "give what count_rules of a Python export returns, as JSON, or the result of a query with --counts, as CSV"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """So many rows, by id on how many each rule fired, and for how many each class [K] was decided; None: not known."""
+
+    rows: int
+    rules: Mapping[str, int]
+    classes: tuple[int, ...] | None = None
+
+
+def read_counts(text: str, graph: RuleGraph, where: str) -> RuleCounts:
+    """The counts of a JSON or CSV text; raises InputError where it is neither, or of other rules than the model's."""
+    entries = list(_of_json(text, where) if text.lstrip().startswith("{") else _of_csv(text, where))
+    rules = {name: count for what, name, count in entries if what == "rule"}
+    classes = {name: count for what, name, count in entries if what == "class"}
+    totals = [count for what, _, count in entries if what == "rows"]
+    ids, labels = {rule.id for rule in rules_of(graph)}, [label_text(label) for label in graph.classes]
+    strange = [name for name in rules if name not in ids] or [name for name in classes if name not in labels]
+    if strange:
+        raise InputError(
+            f"{strange[0]!r} is no rule or class of the model", where=where, fix="count with its own export"
+        )
+    rows = totals[0] if totals else sum(classes.values())
+    if rows < 1 or any(count > rows for count in (*rules.values(), *classes.values())):
+        raise InputError("the number of rows is missing, or too small for the counts", where=where, fix=_FIX)
+    complete = set(classes) == set(labels) and sum(classes.values()) == rows
+    return RuleCounts(rows, rules, tuple(classes[label] for label in labels) if complete else None)
+
+
+def _of_json(text: str, where: str) -> Iterable[tuple[str, str, int]]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise InputError("this is no JSON", where=where, fix=_FIX) from None
+    yield "rows", "", _count(found.get("rows"), where)
+    for what, key in (("rule", "rules"), ("class", "classes")):
+        part = found.get(key, {})
+        if not isinstance(part, Mapping):
+            raise InputError(f"{key!r} is no object", where=where, fix=_FIX)
+        for name, count in part.items():
+            yield what, str(name), _count(count, where)
+
+
+def _of_csv(text: str, where: str) -> Iterable[tuple[str, str, int]]:
+    reader = csv.DictReader(io.StringIO(text))
+    if not {"what", "name", "count"} <= set(reader.fieldnames or ()):
+        raise InputError("there are no columns what, name and count", where=where, fix=_FIX)
+    for row in reader:
+        yield str(row["what"]), str(row["name"] or ""), _count(row["count"], where)
+
+
+def _count(value: Any, where: str) -> int:
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = -1
+    if count < 0 or isinstance(value, bool):
+        raise InputError(f"{value!r} is no count", where=where, fix=_FIX)
+    return count

@@ -28,7 +28,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.search.moves import ANY, Wishes
 from rulekit.search.nearest import NearestChange
-from rulekit.shown.score_cards.row_points import has_scores, row_scores
+from rulekit.shown.score_cards import has_scores, row_scores
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[st
     `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
     there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
     """
-    from rulekit.shown.score_cards.row_points import total_names
+    from rulekit.shown.score_cards import total_names
 
     columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
     if has_conditions(graph):
@@ -303,7 +303,7 @@ def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[st
 
 def explanation_names(graph: RuleGraph) -> list[str]:
     """The columns of `explanation_columns`."""
-    from rulekit.shown.score_cards.row_points import total_names
+    from rulekit.shown.score_cards import total_names
 
     sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
     return ["rules", *["conditions"] * has_conditions(graph), *sums]

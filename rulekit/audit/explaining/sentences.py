@@ -21,8 +21,7 @@ from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import column_title, printable
 from rulekit.search.nearest import ColumnChange, NearestChange
-from rulekit.shown.score_cards.cards import Card, card_of
-from rulekit.shown.score_cards.row_points import has_scores, sum_of, threshold_words
+from rulekit.shown.score_cards import Card, card_of, has_scores, sum_of, threshold_words
 from rulekit.tables.table import Array, Table
 
 MOST_RULES = 2

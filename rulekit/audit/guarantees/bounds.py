@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.figures.intervals import exact_bounds
-from rulekit.audit.figures.kept_figures import kept_figures
+from rulekit.audit.figures.metrics import kept_figures
 from rulekit.audit.guarantees.description import code_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.errors import InputError

@@ -5,7 +5,7 @@ Texts are plain: a layout escapes them. Nothing here is written in the words of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,14 +31,14 @@ class Heading:
 class Items:
     """A list of sentences."""
 
-    items: tuple[str, ...]
+    items: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Names and what they are; code: the values stand in type of one width, such as digests."""
 
-    pairs: tuple[tuple[str, str], ...]
+    pairs: Sequence[tuple[str, str]]
     code: frozenset[str] = frozenset()
 
 
@@ -61,11 +61,11 @@ class Cell:
     """
 
     text: str = ""
-    lines: tuple[tuple[int, str], ...] = ()
-    marks: tuple[str, ...] = ()
+    lines: Sequence[tuple[int, str]] = ()
+    marks: Sequence[str] = ()
     bar: ShareBar | None = None
     tone: Tone = "plain"
-    links: tuple[tuple[str, str], ...] = ()
+    links: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,9 @@ class ScoringForm:
     code: str
 
 
+Line = tuple[str | Cell, ...]
+"""A row of a table, of texts and cells."""
+
 Block = Text | Heading | Items | Facts | ReportTable | Picture | ScoringForm
 
 
@@ -112,18 +115,16 @@ class ReportSection:
 
     id: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def cells(*texts: str | Cell) -> tuple[Cell, ...]:
-    """A row of a table."""
-    return tuple(text if isinstance(text, Cell) else Cell(text) for text in texts)
-
-
-def columns(*titles: str | TableColumn) -> tuple[TableColumn, ...]:
-    """The columns of a table; a title that ends in `#` is one of numbers, `|` one of bars without a title."""
-    return tuple(map(_column, titles))
+def table(
+    title: str, columns: Iterable[str | TableColumn], rows: Iterable[Sequence[str | Cell]], below: str = ""
+) -> ReportTable:
+    """A table of texts and cells; a column that ends in `#` is one of numbers, `|` is one of bars without a title."""
+    cells = (tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
+    return ReportTable(title, tuple(map(_column, columns)), tuple(cells), below)
 
 
 def _column(title: str | TableColumn) -> TableColumn:

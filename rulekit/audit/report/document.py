@@ -10,18 +10,18 @@ from typing import Any
 
 from rulekit.audit.checks.checking import check_model
 from rulekit.audit.report.blocks import ReportSection
-from rulekit.audit.report.scoring.row_form import score_section
-from rulekit.audit.report.sections.attached import KINDS, attached_section
-from rulekit.audit.report.sections.column_table import columns_section
-from rulekit.audit.report.sections.coverage import coverage_section
-from rulekit.audit.report.sections.group_tables import groups_section, parities_of
-from rulekit.audit.report.sections.limits import limits_of, limits_section, summary_section
-from rulekit.audit.report.sections.missing_inputs import missing_section
-from rulekit.audit.report.sections.origins import history_section, sizes_section
-from rulekit.audit.report.sections.performance import bounds_section, performance_section
-from rulekit.audit.report.sections.proofs import checks_section, verification_section
-from rulekit.audit.report.sections.purpose import annex_section, purpose_section
-from rulekit.audit.report.sections.rule_tables import probability_section, rule_entries, rules_section
+from rulekit.audit.report.column_sections import columns_section, missing_section
+from rulekit.audit.report.evidence import KINDS, attached_section, checks_section, verification_section
+from rulekit.audit.report.limits import limits_of, limits_section, summary_section
+from rulekit.audit.report.measured_sections import bounds_section, groups_section, parities_of, performance_section
+from rulekit.audit.report.origins import annex_section, history_section, purpose_section, sizes_section
+from rulekit.audit.report.rule_sections import (
+    coverage_section,
+    probability_section,
+    rule_entries,
+    rules_section,
+    score_section,
+)
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.words import name
 from rulekit.limits import NO_LIMIT, Deadline

@@ -11,7 +11,7 @@ from rulekit.graph.nodes import Hidden, Node
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.hand_made import hand_made
+from rulekit.shown.rule_rows import hand_made
 
 
 def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:

@@ -11,8 +11,8 @@ import pytest
 
 from rulekit import monitor
 from rulekit.audit.drift.comparing import LEAST_ROWS, compare, compare_counts
-from rulekit.audit.drift.counted import read_counts
 from rulekit.audit.drift.findings import RATE, Drift, drift_line, drift_lines
+from rulekit.audit.drift.observed import read_counts
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, IsTrue, Or

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import rulekit
-from rulekit.audit.figures.kept_figures import kept_baselines, kept_figures
+from rulekit.audit.figures.metrics import kept_baselines, kept_figures
 from rulekit.graph.variants import resized
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, TrainingResult, train

@@ -13,8 +13,7 @@ from report_models import loans
 
 import rulekit
 from rulekit.audit.report.document import Document, json_text
-from rulekit.audit.report.layouts.html_layout import html
-from rulekit.audit.report.layouts.markdown_layout import markdown
+from rulekit.audit.report.layouts import html, markdown
 from rulekit.conformance.models import FAMILY, LEARNED, NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
@@ -216,9 +215,9 @@ def test_groups_need_rows_and_a_column_that_is_there() -> None:
 
 
 def test_without_matplotlib_there_are_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rulekit.audit.report.sections import performance
+    from rulekit.audit.report import measured_sections
 
-    monkeypatch.setattr(performance, "pictures_can_be_drawn", lambda: False)
+    monkeypatch.setattr(measured_sections, "pictures_can_be_drawn", lambda: False)
     found = made()
     assert "Without matplotlib" in texts(found, "performance")
     assert '**Operating characteristic of "yes"**' in texts(found, "performance")

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 import rulekit
-from rulekit.audit.report.layouts.html_layout import html, json_in_page
-from rulekit.audit.report.layouts.markdown_layout import escaped, markdown
+from rulekit.audit.report.layouts import escaped, html, json_in_page, markdown
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph

@@ -73,7 +73,7 @@ def effective(weights: np.ndarray) -> float:
 def made(request: pytest.FixtureRequest) -> tuple[Trained, dict[str, Any], str]:
     trained = loans(request.param)
     asked = ReportRequest(trained.model, trained.held, by=("purpose",), reading=trained.reading)
-    from rulekit.audit.report.layouts.markdown_layout import markdown
+    from rulekit.audit.report.layouts import markdown
 
     found = report(asked).document
     return trained, found.data, markdown(found)

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from rulekit.audit.report import scoring
-from rulekit.audit.report.scoring.row_form import row_form
+from rulekit.audit import report
+from rulekit.audit.report.rule_sections import row_form
 from rulekit.conformance.models import LEARNED
 from rulekit.errors import InputError
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rules import rules_of
 from rulekit.targets import find_target
 
-FORM = Path(scoring.__file__).with_name("form.js")
+FORM = Path(report.__file__).with_name("form.js")
 # A document that has each element that is asked for, and of an element what the form uses.
 DOCUMENT = """
 const made = {};

@@ -9,7 +9,7 @@ import pytest
 
 from rulekit.audit import report
 
-STYLE = (Path(report.__file__).parent / "layouts" / "templates" / "style.css").read_text()
+STYLE = (Path(report.__file__).parent / "templates" / "style.css").read_text()
 TEXTS = [
     *((ink, paper) for ink in ("ink", "quiet", "accent", "good", "bad") for paper in ("paper", "raised")),
     ("note", "note-paper"),

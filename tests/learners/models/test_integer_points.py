@@ -13,7 +13,7 @@ from rulekit.audit.threshold import with_threshold
 from rulekit.cells.totals import attainable_totals
 from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.integer_points import Links, Parts, by_total, calibrated, whole_points
-from rulekit.shown.score_cards.totals import score_table, total_of
+from rulekit.shown.score_cards import score_table, total_of
 from rulekit.synthetic import loans
 from rulekit.verification.proof.prove import guarantee
 

@@ -12,12 +12,12 @@ from rulekit_exporters.text import show
 
 from rulekit import explain
 from rulekit.audit.report.blocks import ReportTable
-from rulekit.audit.report.sections.rule_tables import probability_section
+from rulekit.audit.report.rule_sections import probability_section
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards.cards import card_of
+from rulekit.shown.score_cards import card_of
 from rulekit.shown.sections import reported, sections
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.inference import infer

@@ -14,7 +14,7 @@ from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.shown.hand_made import hand_made
+from rulekit.shown.rule_rows import hand_made
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.editing import edit
 from rulekit.work.changes.overrides import OverrideRequest, Written, listed_overrides, override, read_written

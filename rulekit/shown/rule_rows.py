@@ -1,18 +1,26 @@
-"""The rules of a model as rows for a reader: single ones, and the lines of a score card."""
+"""The rules of a model as rows for a reader, single ones and lines of a score card, and which of them a person wrote.
+
+An edit (`rulekit import --base`, `rulekit override`) is a note with author, date and reason, and the ids of the rules
+that it added and removed. The id of a rule is the beginning of a digest, as long as its model needs it: ids of which
+one begins with the other are the same rule.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from rulekit.graph.files.json_values import entries
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.wordings import ForPeople
 from rulekit.graph.language.words import chance, grouped, lone_value, name
 from rulekit.graph.leaves import column_of, levels_of_leaf
 from rulekit.graph.nodes import TRUE, Among, And, Compare, Contains, Family, Hidden, IsTrue, Missing, Node, Not
-from rulekit.graph.rules import INHIBITS, Rule
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, rules_of
 from rulekit.shown.outline import ALWAYS, Line, Words, conditions_of, outline
-from rulekit.shown.score_cards.cards import Card, Entry
+from rulekit.shown.score_cards import UNSEEN, Card, Entry, is_unseen
 
 
 def value_words(node: Node, words: Words) -> str | None:
@@ -41,14 +49,6 @@ def value_words(node: Node, words: Words) -> str | None:
         text, column = words.text(node).strip("()"), f"{name(leaf.feature)} "
         return text.removeprefix(column) if text.startswith(column) else None
     return None
-
-
-UNSEEN = "a level never seen"
-
-
-def is_unseen(node: Node) -> bool:
-    """Whether a condition holds for levels that training never saw, and nothing else."""
-    return isinstance(node, Among) and not node.levels and node.unseen and not node.missing
 
 
 def interval_words(lower: Compare, upper: Compare, words: Words) -> str:
@@ -143,22 +143,19 @@ def card_rows(
         title = name(group.column) if group.column else SEVERAL
         under = _under(group.entries, words) if group.column else {}
         for entry in group.entries:
-            rule = rules.get(entry.node)
-            row = rule_row(rule or _line(entry, k), words, figures.get((k, rule.id), ()) if rule else ())
+            rule = rules.get(entry.node) or Rule("", k, entry.node, 1, connective="sum")
+            row = rule_row(rule, words, figures.get((k, rule.id), ()))
             short = under.get(entry.node)
             own = row.conditions if short is None else (short,)
             rows.append(replace(row, weight=entry.points, group=title, under=own))
     return tuple(rows)
 
 
-def _line(entry: Entry, k: int) -> Rule:
-    return Rule("", k, entry.node, 1, connective="sum")
-
-
 def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     """How lines on one column read below its name; of two long sets that share all levels one is the rest."""
     found = {entry.node: text for entry in entries if (text := value_words(entry.node, words)) is not None}
-    sets = sorted({entry.node for entry in entries if isinstance(entry.node, Among)}, key=_size_of_set)
+    distinct = {entry.node for entry in entries if isinstance(entry.node, Among)}
+    sets = sorted(distinct, key=lambda node: (len(node.levels), node.levels))
     if len(sets) == 2 and words.most_levels is not None and len(sets[1].levels) > words.most_levels:
         shorter, longer = map(levels_of_leaf, sets)
         if set(words.schema[sets[1].feature].levels) - set(longer) == set(shorter):
@@ -167,5 +164,65 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
     return found
 
 
-def _size_of_set(node: Among) -> tuple[int, tuple[str, ...]]:
-    return len(node.levels), node.levels
+# Rules that a person wrote -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HandEdit:
+    """Who wrote or changed a rule, when and why; "" where that was not told."""
+
+    author: str = ""
+    date: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """`changed by hand by A. Auditor on 2026-11-25: policy 7`."""
+        by = f" by {self.author}" if self.author else ""
+        on = f" on {self.date}" if self.date else ""
+        return f"changed by hand{by}{on}{f': {self.reason}' if self.reason else ''}"
+
+
+def hand_made(graph: RuleGraph) -> dict[str, HandEdit]:
+    """By id the rules of a model that a person wrote or changed; overrides, which say so themselves, are none."""
+    made: dict[str, HandEdit] = {}
+    for note in edits_of(graph):
+        if note.get("override"):
+            continue
+        for gone in _ids(note, "removed"):
+            made = {name: edit for name, edit in made.items() if not same_rule(name, gone)}
+        said = {key: str(note.get(key) or "") for key in ("author", "date", "reason")}
+        made |= dict.fromkeys(_ids(note, "added"), HandEdit(**said))
+    return {
+        rule.id: edit
+        for rule in (rules_of(graph) if made else ())
+        for edit in [edit for name, edit in made.items() if same_rule(name, rule.id)][:1]
+        if rule.connective != OVERRIDES
+    }
+
+
+def same_rule(one: str, other: str) -> bool:
+    """Whether two ids, of rules of two models, are those of one rule."""
+    return one.startswith(other) or other.startswith(one)
+
+
+def _ids(note: Mapping[str, Any], key: str) -> list[str]:
+    ids = note.get(key)
+    return [name for name in ids if isinstance(name, str) and name] if isinstance(ids, list | tuple) else []
+
+
+def edits_of(graph: RuleGraph) -> list[Mapping[str, Any]]:
+    """The edits that the provenance of a model lists, the first one first."""
+    return entries(graph.provenance.get("edits"))
+
+
+def is_learned(graph: RuleGraph) -> bool:
+    """Whether the provenance says which learner made the model: a rule text that was imported has none."""
+    return isinstance(graph.provenance.get("learner"), str)
+
+
+def marks_of(graph: RuleGraph) -> dict[str, tuple[str, ...]]:
+    """By id of a rule the words that mark it."""
+    if not is_learned(graph):
+        return {rule.id: ("no record of learning",) for rule in rules_of(graph)}
+    marks = dict.fromkeys(hand_made(graph), "edited by hand") | {each.id: "override" for each in graph.overrides}
+    return {rule: (mark,) for rule, mark in marks.items()}

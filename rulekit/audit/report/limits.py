@@ -10,38 +10,29 @@ import numpy as np
 
 from rulekit.audit.checks.checking import Checked
 from rulekit.audit.figures.groups import SMALL, Parity
-from rulekit.audit.figures.kept_figures import kept_figures
-from rulekit.audit.figures.operating import calibration
-from rulekit.audit.report.blocks import (
-    Block,
-    Cell,
-    Facts,
-    Heading,
-    Items,
-    ReportSection,
-    ReportTable,
-    Text,
-    Tone,
-    cells,
-    columns,
-)
-from rulekit.audit.report.sections.attached import of_this_model
-from rulekit.audit.report.sections.performance import happened_where_reported
-from rulekit.audit.report.sections.proofs import foreign
-from rulekit.audit.report.sections.rule_tables import FEW_ROWS, RuleEntry
+from rulekit.audit.figures.intervals import calibration
+from rulekit.audit.figures.metrics import kept_figures
+from rulekit.audit.report.blocks import Block, Cell, Facts, Heading, Items, ReportSection, Text, Tone, table
+from rulekit.audit.report.evidence import foreign, of_this_model
+from rulekit.audit.report.measured_sections import happened_where_reported
+from rulekit.audit.report.rule_sections import FEW_ROWS, RuleEntry
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import bounded_share, number_text, rows_text, share_text
 from rulekit.graph.language.words import counted, listed, name, quoted
 from rulekit.graph.rules import counts
 from rulekit.graph.variants import RARE
 from rulekit.schema import UNSEEN_CODE
-from rulekit.shown.hand_made import edits_of, is_learned
+from rulekit.shown.rule_rows import edits_of, is_learned
 from rulekit.shown.table_figures import training_of
 
 _FEW_OF_CLASS = 100
 _MISCALIBRATED = 0.05
 _MOST_NAMED = 8
 _MANY_STRANGE = 0.01
+_ELSEWHERE = (
+    "Outside the ranges and levels of the training table (section Columns) a rule decides all the same, though nothing "
+    "was learned of such rows."
+)
 
 ALWAYS = (
     "The rules say what went together in the training table. They do not say why: a change of an input need not change "
@@ -79,10 +70,10 @@ def limits_of(
 def limits_section(limits: Sequence[ModelLimit]) -> ReportSection:
     """The limits as a table, then what holds of every model."""
     tones: dict[bool, Tone] = {True: "bad", False: "plain"}
-    lines = tuple(cells(Cell(limit.kind, tone=tones[limit.serious]), limit.text) for limit in limits)
-    blocks: list[Block] = [ReportTable("", columns("of", "limit"), lines)] if lines else []
-    blocks += [Text(text) for text in ALWAYS]
-    return ReportSection("limits", "Limits", tuple(blocks), {"limits": [asdict(limit) for limit in limits]})
+    lines = [(Cell(limit.kind, tone=tones[limit.serious]), limit.text) for limit in limits]
+    blocks: list[Block] = [table("", ("of", "limit"), lines)] if lines else []
+    blocks += map(Text, ALWAYS)
+    return ReportSection("limits", "Limits", blocks, {"limits": [asdict(limit) for limit in limits]})
 
 
 def _of_figures(subject: Subject) -> Iterator[ModelLimit]:
@@ -94,12 +85,12 @@ def _of_figures(subject: Subject) -> Iterator[ModelLimit]:
         elif "training rows" in kept.measured_on:
             yield ModelLimit("figures", f"The figures are of {kept.measured_on}.", True)
         return
-    if rows.flatter:
-        known = rows.overlap
-        many = known is None or known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
-        yield ModelLimit("figures", f"Some of the rows equal training rows: {known}.", many)
-    elif rows.overlap is None:
+    known = rows.overlap
+    if known is None:
         yield ModelLimit("figures", "It is not known whether these rows equal training rows.", True)
+    elif known.seen:
+        many = known.seen > _MANY_STRANGE * known.sampled  # few equal others by chance
+        yield ModelLimit("figures", f"Some of the rows equal training rows: {known}.", many)
     if subject.graph.probability:
         happened, reported, what = happened_where_reported(subject, rows)
         error = calibration(happened, reported, rows.weight).error
@@ -112,60 +103,44 @@ def _of_figures(subject: Subject) -> Iterator[ModelLimit]:
 
 def _of_rows(subject: Subject) -> Iterator[ModelLimit]:
     """Where the rows that were given are not like those of training, and what the model does elsewhere."""
-    yield ModelLimit(
-        "rows",
-        "Outside the ranges and levels of the training table (section Columns) a rule decides all the same, though "
-        "nothing was learned of such rows.",
-    )
-    if subject.rows is None:
+    yield ModelLimit("rows", _ELSEWHERE)
+    graph, rows = subject.graph, subject.rows
+    if rows is None:
         return
-    training = training_of(subject.graph).columns
-    table = subject.rows.rows.table
-    beyond, many = [], False
-    for column in subject.graph.used_features:
-        if column not in training or subject.graph.schema[column].kind == "text":
-            continue
-        array = table.array(column)
-        if subject.graph.schema[column].kind == "categorical":
-            strange = int((array == UNSEEN_CODE).sum())
-        else:
-            known = training[column].range
-            if known is None:
-                continue
+    strange = {}
+    for column, known in training_of(graph).columns.items():
+        kind = graph.schema[column].kind if column in graph.used_features else "text"
+        if kind == "categorical":
+            strange[column] = int((rows.rows.table.array(column) == UNSEEN_CODE).sum())
+        elif kind != "text" and known.range is not None:
+            array, (low, high) = rows.rows.table.array(column), known.range
             with np.errstate(invalid="ignore"):
-                strange = int(((array < known[0]) | (array > known[1])).sum())
-        if strange:
-            beyond.append(f"{name(column)} ({counted(strange, 'row')})")
-            many = many or strange > _MANY_STRANGE * table.n_rows
+                strange[column] = int(((array < low) | (array > high)).sum())
+    beyond = [f"{name(c)} ({counted(strange[c], 'row')})" for c in graph.used_features if strange.get(c)]
     if beyond:
-        said = f"Values that training never saw stand in {_named(beyond)} of {subject.rows.name}."
-        yield ModelLimit("rows", said, many)
+        said = f"Values that training never saw stand in {_named(beyond)} of {rows.name}."
+        yield ModelLimit("rows", said, max(strange.values()) > _MANY_STRANGE * len(rows))
 
 
 def _of_classes(subject: Subject) -> Iterator[ModelLimit]:
-    rows, kept = subject.rows, kept_figures(subject.graph)
+    rows, kept, classes = subject.rows, kept_figures(subject.graph), subject.graph.classes
+    support = counts = np.array([] if kept is None else [each.support for each in kept.figures.classes])
     if rows is not None:
-        support = np.bincount(rows.y, rows.mass, len(subject.graph.classes))
-        counts = np.bincount(rows.y, minlength=len(subject.graph.classes))
-    elif kept is not None:
-        support = np.array([each.support for each in kept.figures.classes])
-        counts = support
-    else:
-        return
-    for label, mass, n in zip(subject.graph.classes, support, counts, strict=True):
+        support, counts = np.bincount(rows.y, rows.mass, len(classes)), np.bincount(rows.y, minlength=len(classes))
+    for label, mass, n in zip(classes, support, counts, strict=False):
         if mass < RARE * support.sum() or n < _FEW_OF_CLASS:
             share = share_text(float(mass / support.sum())) if support.sum() else "none"
-            yield ModelLimit(
-                "classes", f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain."
-            )
+            said = f"{quoted(label)} is rare: {rows_text(n)} rows, {share}; its rates are uncertain."
+            yield ModelLimit("classes", said)
 
 
 def _of_rules(rules: Sequence[RuleEntry]) -> Iterator[ModelLimit]:
-    few = []
-    for entry in rules:
-        for figure in entry.figures[:1]:
-            if figure.covered < FEW_ROWS:
-                few.append(f"{entry.id} ({counted(figure.covered, 'row')} of {figure.table})")
+    few = [
+        f"{entry.id} ({counted(figure.covered, 'row')} of {figure.table})"
+        for entry in rules
+        for figure in entry.figures[:1]
+        if figure.covered < FEW_ROWS
+    ]
     if few:
         yield ModelLimit("rules", f"Rules that rest on fewer than {FEW_ROWS} rows: {_named(few)}.")
 
@@ -194,13 +169,11 @@ def _of_proofs(subject: Subject, checked: Checked) -> Iterator[ModelLimit]:
         elif content.get("ok") is not True:
             yield ModelLimit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)
         elif content.get("proof") != "proved":
-            yield ModelLimit(
-                "artifacts", f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}."
-            )
+            said = f"{file}: equality was tested on rows, not proved: {content.get('proof_reason')}."
+            yield ModelLimit("artifacts", said)
         elif file not in subject.verified:
-            yield ModelLimit(
-                "artifacts", f"{file} was written elsewhere, and what it says of an artifact was not repeated."
-            )
+            said = f"{file} was written elsewhere, and what it says of an artifact was not repeated."
+            yield ModelLimit("artifacts", said)
 
 
 def _of_attachments(subject: Subject) -> Iterator[ModelLimit]:
@@ -221,9 +194,8 @@ def _of_hands(subject: Subject) -> Iterator[ModelLimit]:
         yield ModelLimit("history", "Nothing is known of how the rules came about.", True)
     unproved = sum(edit.get("rest_proved") is not True for edit in edits_of(graph))
     if unproved:
-        yield ModelLimit(
-            "history", f"{counted(unproved, 'edit')} may change more than the rules that were edited.", True
-        )
+        said = f"{counted(unproved, 'edit')} may change more than the rules that were edited."
+        yield ModelLimit("history", said, True)
     expired = [each.id for each in graph.overrides if date and each.expires and each.expires < date]
     if expired:
         yield ModelLimit("history", f"Overrides that had expired on {date}: {_named(expired)}.", True)
@@ -254,23 +226,16 @@ def summary_section(
         majority = share_text(measured["majority_class_accuracy"])
         pairs.append(("accuracy", f"{said}; the most frequent class alone {majority}"))
         pairs.append(("area under the curve", number_text(measured["auc"], 3)))
-    pairs.append(("promises", _promises(checked)))
-    pairs.append(("artifacts", _artifacts(subject)))
+    pairs += [("promises", _promises(checked)), ("artifacts", _artifacts(subject))]
     if groups:
         worst = max(groups, key=lambda found: found.spread["selection rate"] or 0.0)
-        spread = worst.spread["selection rate"]
+        spread, by = worst.spread["selection rate"], ", ".join(dict.fromkeys(name(found.column) for found in groups))
         most = "" if spread is None else f"{100 * spread:.1f} points (by {name(worst.column)})"
-        said = f"; selection rates differ by at most {most}" if most else ""
-        columns = list(dict.fromkeys(name(found.column) for found in groups))
-        pairs.append(("groups", f"by {', '.join(columns)}{said}"))
+        pairs.append(("groups", f"by {by}" + (f"; selection rates differ by at most {most}" if most else "")))
     serious = [limit.text for limit in limits if limit.serious]
-    blocks: list[Block] = [Facts(tuple(pairs))]
-    if serious:
-        blocks += [Heading("To know before anything else"), Items(tuple(serious))]
-    else:
-        blocks.append(_nothing_serious(subject, checked))
-    data = {"facts": dict(pairs), "to_know": serious}
-    return ReportSection("summary", "In short", tuple(blocks), data)
+    known = [Heading("To know before anything else"), Items(serious)]
+    blocks = [Facts(pairs), *(known if serious else [_nothing_serious(subject, checked)])]
+    return ReportSection("summary", "In short", blocks, {"facts": dict(pairs), "to_know": serious})
 
 
 def _nothing_serious(subject: Subject, checked: Checked) -> Text:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from rulekit.audit.figures.operating import Calibration, OperatingPoint
+from rulekit.audit.figures.intervals import Calibration, OperatingPoint
 
 NO_PICTURES = "Without matplotlib there are tables in the place of pictures: pip install 'rulekit-portable[plot]'."
 

@@ -1,1 +1,0 @@
-"""The layouts of a report: HTML, JSON, Markdown."""

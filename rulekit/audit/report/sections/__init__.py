@@ -1,1 +1,0 @@
-"""The sections of a report as data and blocks, a module each."""

@@ -1,1 +1,0 @@
-"""Score cards: points of rules and columns, and their totals."""
