@@ -71,11 +71,7 @@ SAMPLES = (
         ("--target", "urgent", "--holdout", "0.25", "--learner", "noisy-or-paper", "--type", "ticket=text"),
         onnx=("--input", "ids"),
     ),
-    Sample(
-        "networks",
-        ("--target", "incident", "--holdout", "0.25", "--learner", "gramression"),
-        ending="jsonl",
-    ),
+    Sample("networks", ("--target", "incident", "--holdout", "0.25", "--learner", "gramression"), ending="jsonl"),
     Sample("pumps", ("--target", "stopped", "--holdout", "0.25", "--learner", "ltu-tree")),
 )
 

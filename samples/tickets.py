@@ -51,14 +51,7 @@ CAUSES = (
             "Since {time} my account is locked and I cannot work.",
         ),
     ),
-    Cause(
-        0.14,
-        0.3,
-        (
-            "You charged me twice for {the} {part}.",
-            "The invoice of {time} was charged twice.",
-        ),
-    ),
+    Cause(0.14, 0.3, ("You charged me twice for {the} {part}.", "The invoice of {time} was charged twice.")),
 )
 NEUTRAL = (
     "How do I change the language of {the} {part}?",

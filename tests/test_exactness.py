@@ -22,14 +22,7 @@ LEAF = Compare("x", ">", 1.0)
 
 @pytest.mark.parametrize(
     ("numbers", "bits"),
-    [
-        ([2.0**24 - 1, 1.0], 24),
-        ([2.0**24, 1.0], 25),
-        ([0.75, -0.5, 0.0], 3),
-        ([0.1, 0.2], 54),
-        ([0.0], 0),
-        ([1.0], 0),
-    ],
+    [([2.0**24 - 1, 1.0], 24), ([2.0**24, 1.0], 25), ([0.75, -0.5, 0.0], 3), ([0.1, 0.2], 54), ([0.0], 0), ([1.0], 0)],
 )
 def test_bits_of_partial_sums(numbers, bits):
     """1 and 2^24 are the edge of what still fits: a power of two needs no further bit."""

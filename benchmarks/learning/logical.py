@@ -32,17 +32,9 @@ Array = npt.NDArray[Any]
 
 TABLES = ("tic_tac_toe", "kr_vs_kp")
 UNITS = (10, 20, 30)
-LOGICAL: Mapping[str, Any] = {
-    "ridge": 1,
-    "refit": 1,
-    "backfit": 1,
-    "min_rows": 1,
-}
+LOGICAL: Mapping[str, Any] = {"ridge": 1, "refit": 1, "backfit": 1, "min_rows": 1}
 """What is recommended for logical data: a small ridge, and a better condition looked for after every step."""
-SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "tree, Brier, ridge 1, backfit 1": LOGICAL,
-    "the common default": {},
-}
+SETTINGS: Mapping[str, Mapping[str, Any]] = {"tree, Brier, ridge 1, backfit 1": LOGICAL, "the common default": {}}
 CELLS = tuple(f"{row}_{column}" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right"))
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 EIGHT_LINES = frozenset(frozenset(CELLS[i] for i in line) for line in LINES)

@@ -27,14 +27,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rulekit.learners.papers.noisy_or.estimators import NoisyCountClassifier, PaperNoisyOrClassifier
-from rulekit.learners.papers.noisy_or.factorised import (
-    Factorisation,
-    Influences,
-    by_max,
-    by_min,
-    by_parity,
-    by_sum,
-)
+from rulekit.learners.papers.noisy_or.factorised import Factorisation, Influences, by_max, by_min, by_parity, by_sum
 
 Array = npt.NDArray[Any]
 K, RANKS, MOST = 10, 4, 0.5

@@ -242,7 +242,7 @@ def stumps_on_their_weights(rows: Rows, theirs: Any) -> list[str]:
         f"- Why they differ: on scikit-learn's own weights its stump has the least weighted error in {same} of "
         f"{len(better)} rounds, and {np.mean(better):.4f} more than the least on average (at most {max(better):.4f}): "
         "it takes the stump of the least Gini impurity. Its votes are ours, twice ln((1 - error) / error) / 2 (largest "
-        f"difference {max(votes):.1e}); {constant} of its stumps answer all rows alike, which ours may, too.",
+        f"difference {max(votes):.1e}); {constant} of its stumps answer all rows alike, which ours may, too."
     ]
 
 

@@ -159,12 +159,7 @@ def section(laws: Sequence[Law]) -> list[str]:
     for law in laws:
         sizes = sorted({size for fits in law.fits.values() for size in fits})
         header = [law.axis, *(f"{size:,}" for size in sizes)]
-        lines += [
-            f"**{law.name}**",
-            "",
-            "| " + " | ".join(header) + " |",
-            "|---|" + "--:|" * len(sizes),
-        ]
+        lines += [f"**{law.name}**", "", "| " + " | ".join(header) + " |", "|---|" + "--:|" * len(sizes)]
         for learner in law.fits:
             for what, unit, scale in (("all_seconds", "wall s", 1.0), ("memory", "rise of memory, MB", 1e-6)):
                 found = law.values(learner, what)

@@ -77,13 +77,7 @@ def learn(path: str, memory: str | None, output: str) -> dict[str, Any]:
     seconds, processor = time.perf_counter() - begun, time.process_time() - used
     learner.rule_graph_.save(output)
     model = hashlib.sha256(Path(output).read_bytes()).hexdigest()
-    return {
-        "seconds": seconds,
-        "reading": read - begun,
-        "processor": processor,
-        "peak": peak_memory(),
-        "model": model,
-    }
+    return {"seconds": seconds, "reading": read - begun, "processor": processor, "peak": peak_memory(), "model": model}
 
 
 def peak_memory() -> int:

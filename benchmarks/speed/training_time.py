@@ -137,10 +137,7 @@ def requirements(table: str, results: Results) -> list[Requirement]:
     theirs = results[BOOSTING].values("seconds")
     limits = {
         "adult": ((RULES, 0.35, None), (RULES_CV, 0.8, None), (OURS, 0.35, None)),
-        "big": (
-            *((RULES, 0.25, None), (RULES_CV, 0.6, None)),
-            *((OURS, 0.6, 0.25), (ADDITIVE, 0.5, None)),
-        ),
+        "big": (*((RULES, 0.25, None), (RULES_CV, 0.6, None)), *((OURS, 0.6, 0.25), (ADDITIVE, 0.5, None))),
     }
     found = []
     for name, limit, aim in limits[table]:

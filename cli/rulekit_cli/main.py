@@ -18,7 +18,7 @@ from rulekit_cli.failures import guarded
 Command = Callable[..., None]
 SECTIONS: Mapping[str, Mapping[str, Command]] = {
     "Learn": {
-        **{"describe": learn.describe, "try": learn.try_, "train": learn.train, "resize": learn.resize, "demo": demo},
+        **{"describe": learn.describe, "try": learn.try_, "train": learn.train, "resize": learn.resize, "demo": demo}
     },
     "Read and question": {
         **{"show": read.show, "explain": read.explain, "reasons": read.reasons, "check": read.check},

@@ -18,12 +18,7 @@ from rulekit_cli.progress import shown_search
 def show(
     model: options.Model,
     format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="HOW",
-            help="rules (for people), table, csv or c50; language; json.",
-        ),
+        str, typer.Option("--format", metavar="HOW", help="rules (for people), table, csv or c50; language; json.")
     ] = "rules",
     all_: Annotated[
         bool, typer.Option("--all", help="Rules with every level, and the conditions behind probabilities.")

@@ -35,8 +35,7 @@ def predict(
         list[str] | None, typer.Option("--keep", metavar="COL", help="Copy this column of DATA, an id for example.")
     ] = None,
     escape_formulas: Annotated[
-        bool,
-        typer.Option("--escape-formulas", help="Put ' before text that a spreadsheet would run as a formula."),
+        bool, typer.Option("--escape-formulas", help="Put ' before text that a spreadsheet would run as a formula.")
     ] = False,
     catalogue: options.Catalogue = None,
     adverse: options.Adverse = None,

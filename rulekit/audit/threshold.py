@@ -108,12 +108,7 @@ class ThresholdChoice:
     laxer: ThresholdStep | None
 
 
-def choose_threshold(
-    positive: Bools,
-    score: Floats,
-    purpose: Purpose,
-    weight: Floats | None = None,
-) -> ThresholdChoice:
+def choose_threshold(positive: Bools, score: Floats, purpose: Purpose, weight: Floats | None = None) -> ThresholdChoice:
     """The threshold that serves the purpose on rows with truth `positive` [n] and score or P(positive) [n].
 
     Candidates lie between the distinct scores, so every decision that tells rows apart is looked at. For a least
@@ -195,12 +190,7 @@ class _Steps:
         return f"{'the steps that there are' if len(steps) == len(self) else 'the nearest steps'}: {words}"
 
 
-def _steps_of(
-    positive: Bools,
-    score: Floats,
-    prices: tuple[float, float],
-    weight: Floats | None,
-) -> _Steps:
+def _steps_of(positive: Bools, score: Floats, prices: tuple[float, float], weight: Floats | None) -> _Steps:
     weights = np.ones(len(positive)) if weight is None else weight
     order = np.argsort(-score, kind="stable")
     score, truth, w = score[order], positive[order], weights[order]

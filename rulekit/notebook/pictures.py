@@ -21,15 +21,7 @@ from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
-from rulekit.notebook.boundaries import (
-    COLOURS,
-    finished,
-    labelled_rows,
-    make_room,
-    new_axes,
-    new_panels,
-    plain_text,
-)
+from rulekit.notebook.boundaries import COLOURS, finished, labelled_rows, make_room, new_axes, new_panels, plain_text
 from rulekit.shown.rule_rows import Row
 from rulekit.shown.sections import sections
 

@@ -25,11 +25,7 @@ _TOGETHER = 1 << 15  # rows of which it is held what each rule says
 
 
 def rule_statistics(
-    graph: RuleGraph,
-    table: Table,
-    y: Array,
-    weight: Array | None = None,
-    distributions: Distributions | None = None,
+    graph: RuleGraph, table: Table, y: Array, weight: Array | None = None, distributions: Distributions | None = None
 ) -> dict[str, Any]:
     """Statistics of a model's rules and columns on n rows with class indices y [n] and weights [n] (default 1).
 

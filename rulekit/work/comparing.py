@@ -149,11 +149,7 @@ def verify(request: VerificationRequest, deadline: Deadline = NO_LIMIT) -> Repor
 
 
 def repeat(
-    artifact: Path,
-    report: Path,
-    key: Path | None = None,
-    run_untrusted: bool = False,
-    deadline: Deadline = NO_LIMIT,
+    artifact: Path, report: Path, key: Path | None = None, run_untrusted: bool = False, deadline: Deadline = NO_LIMIT
 ) -> Repetition:
     """Verify again what a report says, on this machine and without the model file."""
     from rulekit.verification.against import verify_against

@@ -80,12 +80,7 @@ def test_indicators_come_from_training_rows_and_a_missing_number_has_one_of_its_
     )
     found = Indicators(part)
     # Of c missing, a, b; of x at most 1, at most 2, missing; n has one value and gives nothing.
-    assert found.of(part).tolist() == [
-        [0, 1, 0, 1, 1, 0],
-        [1, 0, 0, 0, 0, 1],
-        [0, 0, 1, 0, 1, 0],
-        [0, 1, 0, 0, 0, 0],
-    ]
+    assert found.of(part).tolist() == [[0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 1], [0, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0]]
     other = Part({"c": np.array(["mauve"]), "x": np.array([9.0]), "n": np.array([7])}, BITS[:1], BOTH[:1])
     assert found.of(other).tolist() == [[0, 0, 0, 0, 0, 0]]
 

@@ -20,10 +20,7 @@ def test_threads_blocks_and_a_budget_give_one_file():
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("rows", "tables", "settings"),
-    [
-        (60, ["adult-like"], ["E"]),
-        (800, list(same_model.TABLES), list(same_model.SETTINGS)),
-    ],
+    [(60, ["adult-like"], ["E"]), (800, list(same_model.TABLES), list(same_model.SETTINGS))],
 )
 def test_the_interpreter_gives_the_file_of_the_compiled_code(rows, tables, settings):
     arguments = {"rows": rows, "most_cuts": rows // 4, "tables": tables, "settings": settings}

@@ -17,12 +17,7 @@ WORDS = ("--target", "label", "--param", "max_rules=2")
 
 @pytest.mark.parametrize(
     ("ending", "words"),
-    [
-        ("csv", ()),
-        ("parquet", ()),
-        ("jsonl", ()),
-        ("csv", ("--cost", "1:3", "--holdout", "0.3", "--ignore", "d")),
-    ],
+    [("csv", ()), ("parquet", ()), ("jsonl", ()), ("csv", ("--cost", "1:3", "--holdout", "0.3", "--ignore", "d"))],
 )
 def test_a_budget_changes_nothing_but_the_memory(
     run: Run, table: Path, tmp_path: Path, ending: str, words: tuple[str, ...]

@@ -117,15 +117,7 @@ def test_two_bits_of_one_name_in_a_formula_are_refused():
     assert "'h'" in fault(Fires(Above(Probability(Or((H, Hidden("h", X, 2.0)))), 0.5)))
 
 
-@pytest.mark.parametrize(
-    "decision",
-    [
-        Fires(H),
-        Fires(REAL),
-        Fires(Probability(H)),
-        ArgMax((X, H), (0.5, 0.5), (0, 1)),
-    ],
-)
+@pytest.mark.parametrize("decision", [Fires(H), Fires(REAL), Fires(Probability(H)), ArgMax((X, H), (0.5, 0.5), (0, 1))])
 def test_a_root_has_the_family_that_its_decision_needs(decision):
     assert type(decision).__name__ in fault(decision)
 
@@ -140,8 +132,7 @@ def test_only_numbers_are_above_a_threshold(score):
 
 
 @pytest.mark.parametrize(
-    "formula",
-    [And((H, G)), Or((H, And((G, X)))), Or((H, H)), Or((H, Hidden("h", X, 2.0))), Not(H), REAL],
+    "formula", [And((H, G)), Or((H, And((G, X)))), Or((H, H)), Or((H, Hidden("h", X, 2.0))), Not(H), REAL]
 )
 def test_strengths_add_of_an_or_of_different_bits(formula):
     assert fault(Fires(Above(Strength(formula), 0.5)))

@@ -178,11 +178,7 @@ def test_an_arg_max_is_the_same_as_its_labels():
     decision = ArgMax(scores, (0.5, 0.5, 0.5), (2, 0, 1))
     # class 2 is preferred; the default is 0
     labels = Labels(
-        (
-            And((Not(X[4]), Or((scores[0], Not(Or(scores)))))),
-            And((Not(X[4]), Not(scores[0]), scores[1])),
-            X[4],
-        )
+        (And((Not(X[4]), Or((scores[0], Not(Or(scores)))))), And((Not(X[4]), Not(scores[0]), scores[1])), X[4])
     )
     assert _equal(decision, labels, 3)
     assert not _equal(ArgMax(scores, (0.5, 0.5, 0.5), (2, 1, 0)), labels, 3)

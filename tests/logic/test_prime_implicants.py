@@ -12,20 +12,7 @@ from rulekit.cells.space import cell_rows
 from rulekit.conformance.random_graphs import random_formula, random_schema
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Hidden,
-    IsTrue,
-    Missing,
-    Not,
-    Or,
-    Probability,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Missing, Not, Or, Probability
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema

@@ -74,8 +74,7 @@ def test_the_data_of_the_paper_are_written(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "sample",
-    [pytest.param(s, marks=[pytest.mark.long] * (s.name != "loans_card"), id=s.name) for s in SAMPLES],
+    "sample", [pytest.param(s, marks=[pytest.mark.long] * (s.name != "loans_card"), id=s.name) for s in SAMPLES]
 )
 def test_training_again_gives_the_same_model(sample: Sample, tmp_path: Path) -> None:
     ran = run_command(("train", str(sample.table), *sample.training, "-o", str(tmp_path / "again.json")), tmp_path)

@@ -62,9 +62,7 @@ def rounds_of(graph: RuleGraph) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "settings"),
-    [*((kind, {}) for kind in KINDS), ("two", {"weak": "gini"}), ("ranked", BASE)],
-    ids=str,
+    ("kind", "settings"), [*((kind, {}) for kind in KINDS), ("two", {"weak": "gini"}), ("ranked", BASE)], ids=str
 )
 @pytest.mark.filterwarnings("ignore::rulekit.errors.DataWarning")
 def test_the_theorem_holds_for_the_numbers_of_the_file(kind: str, settings: dict[str, Any]) -> None:

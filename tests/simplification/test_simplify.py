@@ -280,15 +280,7 @@ def test_a_column_name_is_never_a_symbol():
     """Names that a computer algebra system would read as constants are only names."""
     schema = Schema(tuple(Feature(name, "boolean") for name in ("E", "I", "N", "S", "lambda", "p0")))
     e, i, n, s, lam, p0 = (IsTrue(name) for name in schema.names)
-    formula = Or(
-        (
-            And((e, Or((i, n)))),
-            And(
-                (Not(e), Or((i, n)), Or((s, lam, Not(p0)))),
-            ),
-            And((e, p0)),
-        )
-    )
+    formula = Or((And((e, Or((i, n)))), And((Not(e), Or((i, n)), Or((s, lam, Not(p0))))), And((e, p0))))
     graph = fires(formula, schema)
     assert_simplified(graph, simplify(graph), random_table(np.random.default_rng(4), schema, 500))
 

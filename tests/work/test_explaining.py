@@ -142,10 +142,7 @@ def test_the_lint_counts_rows_without_a_reason(files: Path) -> None:
         (lambda text: text.replace('["purpose"]', '["purpose"]\ndirection = "up"'), "column 'purpose' has no order"),
         (lambda text: text.replace('["late"]', '["late"]\nwhen = "income > 3"'), "reads the column of the reason"),
         (lambda text: text.replace('["late"]', '["late"]\nwhen = "late >"'), "reason R2, when"),
-        (
-            lambda text: text.replace('["late"]', '["late", "income"]\nwhen = "late > 3"'),
-            "with `when` names one",
-        ),
+        (lambda text: text.replace('["late"]', '["late", "income"]\nwhen = "late > 3"'), "with `when` names one"),
         (lambda text: text.replace('adverse = "yes"', 'adverse = "maybe"'), "no class 'maybe'"),
     ],
 )

@@ -56,13 +56,7 @@ def rule_fit_size(model: Any) -> Size:
 
 _FIGS = Peer("FIGS", figs, figs_size, {"random_state": 0}, ("imodels",), PEERS, limits=(20,))
 _RULE_FIT = Peer(
-    "RuleFit 20",
-    rule_fit,
-    rule_fit_size,
-    {"max_rules": 20, "random_state": 0},
-    ("imodels",),
-    PEERS,
-    limits=(20,),
+    "RuleFit 20", rule_fit, rule_fit_size, {"max_rules": 20, "random_state": 0}, ("imodels",), PEERS, limits=(20,)
 )
 ENTRIES = (
     _FIGS,

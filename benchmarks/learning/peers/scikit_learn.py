@@ -126,13 +126,7 @@ def stumps_path(model: Any, inputs: Any) -> list[npt.NDArray[Any]]:
 MODULES = ("sklearn.ensemble", "sklearn.tree", "sklearn.linear_model", "sklearn.pipeline")
 _CART = Peer("CART depth 4", tree, tree_size, {"max_depth": 4, "random_state": 0}, MODULES, limits=(20,))
 _ADABOOST = Peer(
-    "AdaBoost 20",
-    stumps,
-    stumps_size,
-    {"n_estimators": 20, "random_state": 0},
-    MODULES,
-    limits=(20,),
-    path=stumps_path,
+    "AdaBoost 20", stumps, stumps_size, {"n_estimators": 20, "random_state": 0}, MODULES, limits=(20,), path=stumps_path
 )
 ENTRIES = (
     Peer("HistGB 100", boosted, boosted_size, {"random_state": 0}, MODULES),

@@ -161,10 +161,7 @@ def devtools() -> Iterator[Page]:
         command = [path, *FLAGS, *own, f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"]
         wrapped = [sys.executable, "-c", _WRAPPER, str(read_commands), str(write_answers), *command]
         process = subprocess.Popen(
-            wrapped,
-            pass_fds=(read_commands, write_answers),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            wrapped, pass_fds=(read_commands, write_answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         os.close(read_commands)
         os.close(write_answers)

@@ -10,13 +10,7 @@ from benchmarks.speed.serving.bench import NAMES, Bench, Made, export
 from benchmarks.speed.serving.models import Array, noisy, rows, stumps_graph
 from benchmarks.speed.serving.report import Agreement, Part, faster, shown, times_table
 from benchmarks.speed.serving.timing import measure
-from benchmarks.speed.serving.ways import (
-    CHUNK,
-    chunked_way,
-    identity_model,
-    labels,
-    session_way,
-)
+from benchmarks.speed.serving.ways import CHUNK, chunked_way, identity_model, labels, session_way
 
 SINGLE = 100
 LARGE = 100_000

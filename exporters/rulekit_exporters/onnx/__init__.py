@@ -94,11 +94,7 @@ _bounded = Runtime(
 )
 _feeds = (
     Feed("encoded by rulekit", _late("running", "run_encoded"), _late("running", "holds_encoded")),
-    Feed(
-        "arrays of the declared types",
-        _late("running", "run_arrays"),
-        _late("running", "holds_arrays"),
-    ),
+    Feed("arrays of the declared types", _late("running", "run_arrays"), _late("running", "holds_arrays")),
 )
 
 TARGET = Target(

@@ -92,10 +92,7 @@ def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
     index = {name[len("probability(") : -1]: k for k, name in enumerate(header[1:])}
     if len(index) != len(classes):
         raise ValueError(f"{len(index)} classes, the model has {len(classes)}")
-    return {
-        "labels": [index[row[0]] for row in rows],
-        "probabilities": [float(p) for row in rows for p in row[1:]],
-    }
+    return {"labels": [index[row[0]] for row in rows], "probabilities": [float(p) for row in rows for p in row[1:]]}
 
 
 def written(cell: Any) -> Any:

@@ -248,11 +248,7 @@ _ASKED = {
             "performance groups checks verification",
         ),
         ("2 (h)", "cybersecurity", ""),
-        (
-            "3",
-            "capabilities and limits, accuracy for groups of persons, input data",
-            "limits groups missing columns",
-        ),
+        ("3", "capabilities and limits, accuracy for groups of persons, input data", "limits groups missing columns"),
         ("4", "why the metrics are appropriate", "performance"),
         ("5", "risk management system", ""),
         ("6", "changes through the lifecycle", "history comparison"),

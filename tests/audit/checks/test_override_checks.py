@@ -65,10 +65,7 @@ def test_rules_are_examined_beneath_the_overrides():
     assert {each.rules for each in check_model(graph).findings} <= {("o1",), ("o2",)}
 
 
-@pytest.mark.parametrize(
-    ("promise", "mark"),
-    [("require yes when x > 4", ""), ("", ", increasing"), ("", "")],
-)
+@pytest.mark.parametrize(("promise", "mark"), [("require yes when x > 4", ""), ("", ", increasing"), ("", "")])
 def test_a_promise_that_an_override_breaks_is_broken(promise, mark):
     broken = [verdict.outcome for verdict in unproved(rules(promise=promise, mark=mark))]
     assert broken == ["fails"] * bool(promise or mark)

@@ -11,13 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.audit.guarantees.bounds import (
-    BoundedError,
-    ErrorBound,
-    apart_bounds,
-    bounds_of,
-    training_bounds,
-)
+from rulekit.audit.guarantees.bounds import BoundedError, ErrorBound, apart_bounds, bounds_of, training_bounds
 from rulekit.audit.guarantees.description import code_of
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires

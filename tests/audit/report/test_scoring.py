@@ -86,13 +86,7 @@ def test_what_is_typed_is_read_as_the_model_reads_it() -> None:
             ["", "", "", "0.2"],
             ["none", "", "", "-9"],
         ],
-    ) == [
-        ["no", [], []],
-        ["yes", [ids[0]], []],
-        ["yes", ids[1:3], []],
-        ["yes", [ids[3]], []],
-        ["no", [], []],
-    ]
+    ) == [["no", [], []], ["yes", [ids[0]], []], ["yes", ids[1:3], []], ["yes", [ids[3]], []], ["no", [], []]]
 
 
 @needs_node

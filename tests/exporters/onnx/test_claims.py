@@ -238,10 +238,7 @@ def crafted_file(seed: int) -> bytes:
     number = made.op("Cast", decided, to=1)
     made.nodes.append(
         helper.make_node(
-            "Gemm",
-            [number, made.constant([[-1, 1]], "f4"), made.constant([1, 0], "f4")],
-            ["probabilities"],
-            transA=1,
+            "Gemm", [number, made.constant([[-1, 1]], "f4"), made.constant([1, 0], "f4")], ["probabilities"], transA=1
         )
     )
     made.nodes.append(helper.make_node("ArgMax", ["probabilities"], ["label"], axis=1, keepdims=0))

@@ -172,12 +172,7 @@ def test_arg_max_of_two_classes_and_of_overflowing_scores() -> None:
 
 
 def test_median_of_mixed_parts() -> None:
-    parts = (
-        Or(LEAVES),
-        Above(Probability(Or(BITS)), 0.7),
-        Above(SUM, 1.0),
-        Above(Strength(Or(BITS)), 1.3),
-    )
+    parts = (Or(LEAVES), Above(Probability(Or(BITS)), 0.7), Above(SUM, 1.0), Above(Strength(Or(BITS)), 1.3))
     assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c", "d", "e"), Median(parts)))
 
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx_cases import (
-    SCHEMA,
-    adversarial_table,
-    assert_formulations_agree,
-    every_formulation,
-    forms_of,
-    operator_kinds,
-)
+from onnx_cases import SCHEMA, adversarial_table, assert_formulations_agree, every_formulation, forms_of, operator_kinds
 from rulekit_exporters.onnx import emit, run
 from rulekit_exporters.onnx.conditions import NotOfBitsError
 from rulekit_exporters.onnx.tables import MOST_CELLS, cell_table

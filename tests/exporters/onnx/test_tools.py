@@ -22,9 +22,7 @@ from rulekit.verification.parity import verify
 ONNX = find_target("onnx")
 SCHEMA = Schema((Feature("x"), Feature("y"), Feature("c", "categorical", ("red", "green"))), "z")
 MIXED = RuleGraph(
-    SCHEMA,
-    ("no", "yes"),
-    Fires(Or((And((Compare("x", ">", 0.5), Among("c", ("red",)))), Compare("y", "<=", -1.5)))),
+    SCHEMA, ("no", "yes"), Fires(Or((And((Compare("x", ">", 0.5), Among("c", ("red",)))), Compare("y", "<=", -1.5))))
 )
 Tool = Callable[[onnx.ModelProto], onnx.ModelProto | None]
 

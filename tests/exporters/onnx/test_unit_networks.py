@@ -123,9 +123,7 @@ def formulas(units: list[LinearThreshold]) -> st.SearchStrategy[Node]:
     leaves = st.sampled_from(units).flatmap(lambda unit: st.sampled_from([unit, Not(unit)]))
     several = lambda inner: st.lists(inner, min_size=2, max_size=3)  # noqa: E731
     return st.recursive(
-        leaves,
-        lambda inner: st.one_of(several(inner).map(And), several(inner).map(Or), inner.map(Not)),
-        max_leaves=10,
+        leaves, lambda inner: st.one_of(several(inner).map(And), several(inner).map(Or), inner.map(Not)), max_leaves=10
     )
 
 

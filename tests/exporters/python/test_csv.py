@@ -83,11 +83,7 @@ def test_names_lose_the_blanks_around_them_and_numbers_are_read_without(program)
 
 ODD = [
     (Feature("x", display="date"), "x\n2024-7-1\n2020-01-01\n", ["yes", "no"]),
-    (
-        Feature("x", display="date"),
-        "x\n20240701\n",
-        "20240701 would count from 1970-01-01",
-    ),
+    (Feature("x", display="date"), "x\n20240701\n", "20240701 would count from 1970-01-01"),
     (Feature("x", display="datetime"), "x\n20240701123000\n", "write the date as 2024-07-01"),
     (Feature("x"), "x\n19901\n\n2\n\n", ["yes", "no", "no"]),
     (Feature("x"), "x\n", "line 1: there is a header but no row"),

@@ -212,12 +212,7 @@ def test_any_text_survives_as_name_level_label_unit_and_token(a: str, b: str, c:
         Feature(a + b + word, "boolean"),
     )
     formula = Or((Compare(a, ">", 0.5), Among(a + b, (a, b, word)), IsTrue(a + b + word)))
-    graph = RuleGraph(
-        Schema(features, target=c),
-        (c, c + "x"),
-        Fires(formula),
-        (Probability(Hidden(c, formula, 1.0)),),
-    )
+    graph = RuleGraph(Schema(features, target=c), (c, c + "x"), Fires(formula), (Probability(Hidden(c, formula, 1.0)),))
 
     again = parse_graph(print_graph(graph))
 
@@ -788,10 +783,7 @@ def test_lark_is_imported_only_when_a_text_is_read() -> None:
         (HEADER + "decide yes when sum(1, 2 if married) >= 3", "a sum is compared with no number"),
         (HEADER + "decide yes when at least 1.5 of (married)", "`1.5` is not an integer"),
         (HEADER + "decide yes when at least " + "9" * 5000 + " of (married)", "is not an integer, or is too long"),
-        (
-            HEADER + "decide yes when (married) exceeds size 1",
-            "`size` is not what this is compared with; write",
-        ),
+        (HEADER + "decide yes when (married) exceeds size 1", "`size` is not what this is compared with; write"),
         (HEADER + "decide largest of (no: married)", "a class is missing or stands twice; needed once each: no, yes"),
         (HEADER + "decide largest of (no: married, yes: married) preferring no", "one rank per class"),
         (HEADER + "column age: numeric", "line 6, column 1: a second column 'age'"),

@@ -27,10 +27,7 @@ W = [IsTrue(f"w{i}") for i in range(N)]
 ROWS = np.random.default_rng(0).integers(0, 2, (40, N)).astype(np.float32)
 TABLE = Table(SCHEMA.features, tuple(ROWS.T), len(ROWS))
 CHANCES = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0.0, 1.0))
-PARTS = st.one_of(
-    st.tuples(st.sampled_from([*W, TRUE]), CHANCES, CHANCES),
-    st.sampled_from(W),
-)
+PARTS = st.one_of(st.tuples(st.sampled_from([*W, TRUE]), CHANCES, CHANCES), st.sampled_from(W))
 
 
 def _parts(drawn):

@@ -73,10 +73,7 @@ def test_what_is_named_stays() -> None:
     columns = {"a": KM, "b": 2 * KM, "c": -KM, "d": OTHER}
 
     assert left(columns)[0] == ["a", "d"]
-    assert left(columns, "c") == (
-        ["c", "d"],
-        ("rulekit uses 'c' and not 'a' and not 'b': they part the rows alike",),
-    )
+    assert left(columns, "c") == (["c", "d"], ("rulekit uses 'c' and not 'a' and not 'b': they part the rows alike",))
     assert left(columns, "a", "c")[0] == ["a", "c", "d"]
     assert left(columns, "a", "b", "c")[0] == ["a", "b", "c", "d"]
 

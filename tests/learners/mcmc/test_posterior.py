@@ -153,10 +153,7 @@ def _noisy_table(seed: int, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     return truth, rng.random(n) > stays
 
 
-@pytest.mark.parametrize(
-    "seed",
-    [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 20))],
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 20))])
 def test_the_causes_of_a_noisy_logical_model_are_found_and_no_others(seed: int) -> None:
     truth, yes = _noisy_table(seed)
     learner = MCMCClassifier(

@@ -12,17 +12,7 @@ from noisy_or_rows import bits, rows
 from rulekit import NoisyOrClassifier
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.language.text import print_node
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    Compare,
-    Linear,
-    Missing,
-    Not,
-    Or,
-    Probability,
-    Strength,
-)
+from rulekit.graph.nodes import Above, And, Compare, Linear, Missing, Not, Or, Probability, Strength
 from rulekit.learners.data.binning import bin_column
 from rulekit.learners.noisy_or.causes import Causes
 from rulekit.schema import Feature

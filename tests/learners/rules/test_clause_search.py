@@ -12,12 +12,7 @@ import pytest
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.models.rule_sets import Clause, covered
 from rulekit.learners.promises.constraints import Allowed
-from rulekit.learners.rules.clause_search import (
-    ClauseSearch,
-    clause_price,
-    condition_price,
-    purest_cover,
-)
+from rulekit.learners.rules.clause_search import ClauseSearch, clause_price, condition_price, purest_cover
 from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
 

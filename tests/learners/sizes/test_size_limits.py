@@ -36,14 +36,7 @@ SIZES = st.none() | st.integers(1, 6)
     st.sampled_from([RulesClassifier, CNLLClassifier, CNLLPaperClassifier]),
 )
 def test_the_limits_hold(
-    seed: int,
-    classes: int,
-    ordered: bool,
-    features: Any,
-    clauses: Any,
-    literals: Any,
-    total: bool,
-    learner: Any,
+    seed: int, classes: int, ordered: bool, features: Any, clauses: Any, literals: Any, total: bool, learner: Any
 ) -> None:
     X, y = small_table(seed, classes)
     sizes = {"clauses": clauses, "literals": literals}

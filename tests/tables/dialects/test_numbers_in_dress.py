@@ -329,8 +329,7 @@ def test_codes_names_and_addresses_are_no_numbers_in_dress(cells: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    "form",
-    ["{} of 100", "{}:1", "{}x3", "{} ± 2", "{} (5%)", "np.float64({}.5)", "#{}", "{}|3", "{}²", "({}, 3, 4)"],
+    "form", ["{} of 100", "{}:1", "{}x3", "{} ± 2", "{} (5%)", "np.float64({}.5)", "#{}", "{}|3", "{}²", "({}, 3, 4)"]
 )
 def test_numbers_in_no_known_form_are_named(form: str) -> None:
     cells = [form.format(i, i + 10) for i in range(60)] * 2

@@ -26,13 +26,7 @@ SCHEMA = Schema(
         Feature("day", display="date"),
     )
 )
-ENCODED = {
-    "age": [1.5, NAN, NAN],
-    "job": [3, 1, 0],
-    "code": [4, 2, 1],
-    "ok": [1, 0, NAN],
-    "day": [18262, NAN, 1],
-}
+ENCODED = {"age": [1.5, NAN, NAN], "job": [3, 1, 0], "code": [4, 2, 1], "ok": [1, 0, NAN], "day": [18262, NAN, 1]}
 
 
 def check(table: Table) -> None:

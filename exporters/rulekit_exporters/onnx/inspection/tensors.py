@@ -18,15 +18,7 @@ import numpy.typing as npt
 from rulekit.exactness import Span
 from rulekit.numbers import float32
 from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit_exporters.onnx.inspection.elements import (
-    BINARY,
-    COMPARING,
-    UNARY,
-    cast,
-    chosen,
-    looked_up,
-    winner,
-)
+from rulekit_exporters.onnx.inspection.elements import BINARY, COMPARING, UNARY, cast, chosen, looked_up, winner
 from rulekit_exporters.onnx.inspection.values import (
     BITS,
     Category,
