@@ -13,11 +13,13 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from command_line import Run, assert_refused
 
 import rulekit
+from rulekit.errors import InputError
 from rulekit.learners.contract import GROUP, learner_names
 from samples.pages import ROOT, command_options, fences
 
@@ -74,6 +76,12 @@ def test_its_own_faults_are_reported_as_its_own(
     assert_refused(run(*given, "--learner", "covering"), *said)
     assert_refused(run("train", "--learner", "covering", "--help"), *said)
     assert run(*given, "--learner", "cnll", "--param", "n_units=1").status == 0  # others work
+
+
+def test_a_cell_of_the_user_is_no_fault_of_the_learner() -> None:
+    covering = importlib.import_module("covering")
+    with pytest.raises(InputError, match="argument must be a string or a number, not 'dict'"):
+        covering.CoveringClassifier().fit(np.array([[{}, 1], [2, 3]], dtype=object), [0, 1])
 
 
 def test_it_is_short() -> None:

@@ -110,10 +110,18 @@ def _refuse_equal_names(names: list[Any]) -> None:
         raise InputError(f"two columns are called {name!r}", where="X", fix="rename one")
 
 
+class CellTypeError(InputError, TypeError):
+    """A cell that is a list, a set or a mapping; scikit-learn's checks ask for a TypeError."""
+
+
 def _refuse_strange_cells(cells: Array) -> None:
     strange = {type(cell) for cell in cells.ravel().tolist() if isinstance(cell, dict | list | tuple | set)}
     if strange:
-        raise TypeError(f"argument must be a string or a number, not {strange.pop().__name__!r}")
+        raise CellTypeError(
+            f"argument must be a string or a number, not {strange.pop().__name__!r}",
+            where="X",
+            fix="give texts or numbers",
+        )
 
 
 def classes_of(y: Array) -> tuple[Array, Array]:
