@@ -1,12 +1,18 @@
-"""Names that others gave: which one somebody may have meant, and how one is printed so that it can do no harm."""
+"""Texts for people: which name somebody meant, how a name is printed so that it can do no harm, lines of a width."""
 
 from __future__ import annotations
 
 import difflib
+import re
+import textwrap
 from collections.abc import Iterable
 
 _ALIKE = 0.7
 _MOST_COMPARED = 10_000
+_OPTION = re.compile(r"""--[a-z-]+ (?:'[^']*'|"[^"]*"|[^\s=]+=\S+)|"[^"]{1,24}\"""")
+_KEPT = "\ue000"
+_NARROWEST = 8
+"""Columns that a text gets at least behind its hanging, however narrow the terminal is."""
 
 
 def near_names(name: str, names: Iterable[str], most: int = 3, alike: float = _ALIKE) -> list[str]:
@@ -64,3 +70,18 @@ def blanks_hint(pairs: Iterable[tuple[str, object]]) -> str:
 def label_text(label: object) -> str:
     """The label of a class as text, a truth value in small letters."""
     return str(label).lower() if isinstance(label, bool) else str(label)
+
+
+def wrapped(text: str, width: int, hanging: str = "") -> list[str]:
+    """A text as lines of `width` columns or few more, the later ones behind `hanging`; a long word is kept whole.
+
+    So is an option with its quoted value or COL=VALUE, which can then be pasted, and a short text in quotes.
+    """
+    width = max(width, len(hanging) + _NARROWEST)
+    if len(text) <= width:
+        return [text]
+    text = _OPTION.sub(lambda option: option.group().replace(" ", _KEPT), text)
+    lines = textwrap.wrap(
+        text, width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=False, replace_whitespace=False
+    )
+    return [line.replace(_KEPT, " ") for line in lines]

@@ -41,7 +41,7 @@ def test_the_command_notices_that_its_package_was_replaced_or_removed(content: s
 
 def test_a_package_that_is_not_installed_is_named() -> None:
     """It was an internal error, "No module named 'onnx'"."""
-    from rulekit_cli.failures import describe
+    from rulekit_cli.console import describe
 
     missing = ModuleNotFoundError("No module named 'sklearn.tree'", name="sklearn.tree")
     assert describe(missing) == (

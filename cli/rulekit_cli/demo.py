@@ -27,7 +27,7 @@ def demo(
     from functools import partial
     from importlib.resources import files
 
-    from rulekit_cli.failures import guarded
+    from rulekit_cli.console import guarded
 
     steps = [
         "train loans.csv --target default --holdout 0.25 -o model.json",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rulekit.names import label_text, printable
-from rulekit.shown.lines import wrapped
+from rulekit.names import label_text, printable, wrapped
 from rulekit_cli import options
 from rulekit_cli.console import aligned, log, notes, result, result_json, width
 

@@ -11,9 +11,8 @@ from typer.core import TyperGroup
 
 from rulekit.errors import refuse_no_threads
 from rulekit_cli import change, learn, options, question, read, use
-from rulekit_cli.console import library_heard
+from rulekit_cli.console import guarded, library_heard
 from rulekit_cli.demo import demo
-from rulekit_cli.failures import guarded
 
 Command = Callable[..., None]
 SECTIONS: Mapping[str, Mapping[str, Command]] = {

@@ -10,8 +10,18 @@ import typer
 
 from rulekit.errors import InputError
 from rulekit_cli import options
-from rulekit_cli.console import log, notes, red, result, result_json, result_words, width, write, write_json
-from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.console import (
+    CHECK_FAILED,
+    log,
+    notes,
+    red,
+    result,
+    result_json,
+    result_words,
+    width,
+    write,
+    write_json,
+)
 from rulekit_cli.progress import shown_search
 
 
@@ -265,7 +275,7 @@ def compare(
     """
     given = locals()
     from rulekit.audit.differences.results import difference_lines
-    from rulekit.shown.lines import wrapped
+    from rulekit.names import wrapped
     from rulekit.work.comparing import ComparisonRequest
     from rulekit.work.comparing import compare as compared_files
 

@@ -11,11 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rulekit.errors import InputError
-from rulekit.names import label_text
-from rulekit.shown.lines import wrapped
+from rulekit.names import label_text, wrapped
 from rulekit_cli import options
-from rulekit_cli.console import aligned, joined, log, notes, red, result, result_json, result_words, width, write
-from rulekit_cli.failures import CHECK_FAILED
+from rulekit_cli.console import (
+    CHECK_FAILED,
+    aligned,
+    joined,
+    log,
+    notes,
+    red,
+    result,
+    result_json,
+    result_words,
+    width,
+    write,
+)
 from rulekit_cli.progress import shown_search
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from rulekit.graph.nodes import Hidden, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.variants import added_rules
-from rulekit.names import printable
-from rulekit.shown.lines import wrapped
+from rulekit.names import printable, wrapped
 from rulekit.shown.outline import Words, conditions_of
 
 _TAKEN, _SMALLEST = "*", "o"

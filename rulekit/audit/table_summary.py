@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from rulekit.dates import is_dated
 from rulekit.graph.language.words import counted
-from rulekit.names import printable
-from rulekit.shown.lines import wrapped
+from rulekit.names import printable, wrapped
 from rulekit.tables.table import Table, absent
 
 MOST_LINES = 3

@@ -12,7 +12,7 @@ import numpy as np
 from rulekit.graph.decisions import Median
 from rulekit.graph.language.words import counted, quoted
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.shown.lines import wrapped
+from rulekit.names import wrapped
 from rulekit.shown.score_cards import TotalTable, table_lines
 
 WORDS = (

@@ -42,8 +42,8 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import inner_sum, rules_of, segments
+from rulekit.names import wrapped
 from rulekit.schema import Schema
-from rulekit.shown.lines import wrapped
 from rulekit.shown.outline import ALWAYS
 from rulekit.shown.table_figures import training_of
 from rulekit.tables.table import Table

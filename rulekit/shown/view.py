@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.names import printable
+from rulekit.names import printable, wrapped
 from rulekit.shown.boosting_rounds import rounds_lines
-from rulekit.shown.lines import wrapped
 from rulekit.shown.outline import Line, legend
 from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Row

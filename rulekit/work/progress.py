@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rulekit.limits import Deadline
-from rulekit.names import printable
-from rulekit.shown.lines import wrapped
+from rulekit.names import printable, wrapped
 
 if TYPE_CHECKING:
     from rulekit.audit.table_summary import TableSummary

@@ -89,7 +89,7 @@ class Scores:
 def score(request: ScoringRequest) -> Scores:
     """Labels and probabilities of every row; raises InputError for a column that is missing or cannot be read."""
     check_outputs([request.output], request.model, request.data, request.catalogue)
-    if request.catalogue is None:
+    if request.adverse and request.catalogue is None:
         without_catalogue(request.adverse)
     graph = load(request.model)
     _refuse_taken_names(request, graph)
@@ -123,7 +123,8 @@ def score(request: ScoringRequest) -> Scores:
             columns |= reason_column(explained)
     if request.escape_formulas:
         columns = _without_formulas(columns)
-    scores = Scores(columns, table.n_rows, meanings, test, explained, expired_notes(graph.overrides))
+    notes = expired_notes(graph.overrides) if graph.overrides else ()
+    scores = Scores(columns, table.n_rows, meanings, test, explained, notes)
     if request.output is not None:
         write_atomically(request.output, scores.csv())
     return replace(scores, drift=glance(graph, table, raw, labels=outcome.labels))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import Run
-from rulekit_cli.failures import guarded
+from rulekit_cli.console import guarded
 
 from rulekit.errors import Interrupted
 
@@ -103,7 +103,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.learn", "rulekit_cli.failures"])
+@pytest.mark.parametrize("module", ["rulekit_cli.main", "typer", "rulekit_cli.learn", "rulekit_cli.console"])
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_the_command_is_being_read_is_one_line(tmp_path: Path, module: str, sent: int) -> None:
     """In its first moments the command was stopped with a traceback."""

@@ -15,8 +15,7 @@ from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import print_graph
 from rulekit.graph.language.words import counted, label, number, quoted
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.names import printable
-from rulekit.shown.lines import wrapped
+from rulekit.names import printable, wrapped
 from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Row
 from rulekit.shown.score_cards import table_lines, total_table

@@ -20,9 +20,8 @@ from rulekit.errors import InputError
 from rulekit.graph.language.figures import finite
 from rulekit.graph.language.words import name, quoted, rounded_amount
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.names import printable, suggestion
+from rulekit.names import printable, suggestion, wrapped
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
-from rulekit.shown.lines import wrapped
 
 MEASURES = ("selection rate", "true positive rate", "false positive rate", "accuracy", "precision")
 SMALL = 30

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from rulekit.errors import InputError
+from rulekit.names import wrapped
 from rulekit.schema import Schema
-from rulekit.shown.lines import wrapped
 from rulekit.tables.kinds.encoding import encode_columns
 from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.kinds.inference import infer
