@@ -186,7 +186,7 @@ def test_the_page_is_a_folder_of_static_files(tmp_path: Path) -> None:
 
     assert status == 0
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")) == sorted(
-        [*STATIC, "model.onnx", "rows.csv", *(f"onnxruntime-web/{name}" for name in RUNTIME)]
+        [*STATIC, "conditions.mjs", "model.onnx", "rows.csv", *(f"onnxruntime-web/{name}" for name in RUNTIME)]
     )
     assert (tmp_path / "model.onnx").read_bytes() == model.read_bytes()
 
