@@ -111,9 +111,9 @@ def override(
 ) -> None:
     """Let a rule of a person win over those of the model, signed and dated.
 
-    Wherever its condition holds, its class is decided; elsewhere the model decides as before. Both are proved. Of
-    several overrides the first that holds wins. It stays when the model is simplified, resized, refitted or trained
-    anew with --start, and is shown wherever the rules are.
+    Where its condition holds, the model decides its class; elsewhere it decides as before. rulekit proves both. Of
+    several overrides the first that holds wins. The override stays when you simplify, resize or refit the model, or
+    train with --start. Every list of the rules shows it.
 
     \b
     Examples:

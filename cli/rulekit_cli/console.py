@@ -96,7 +96,7 @@ def result(*lines: str, hanging: str | None = None) -> None:
 
 
 def result_words(pairs: Iterable[tuple[str, str]], margin: int, indented: int = 2) -> None:
-    """Texts behind a word in a margin of so many columns; indented: how far a text that begins with a blank goes on."""
+    """Print texts, each behind its word in a margin; of a text that begins with a blank later lines are indented."""
     for word, text in pairs:
         result(f"{word:{margin}}{text}", hanging=" " * (margin + (indented if text.startswith(" ") else 2)))
 

@@ -203,7 +203,7 @@ def check(
     Promises are declared in training (--monotone, --forbid, --require, --missing-never-helps) or in the rule text. Each
     is proved for every possible row, or broken by a row that is shown, or said to be open. The same holds for rules:
     which are never true, which change no decision, which meet a rule of another class, and which a missing or new value
-    can satisfy. What is found of many rules is said in one line; --all and --json list each.
+    can satisfy. A finding about many rules takes one line; --all and --json list each rule.
 
     Exit status 1 where a promise is broken.
 

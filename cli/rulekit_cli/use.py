@@ -58,8 +58,8 @@ def predict(
     One row of output for every row: the label, the probability of each class and, if asked, the rules that fired. Rules
     that are enough only together stand as r1+r2; where probabilities decide, the conditions that counted follow. Of a
     score card the total follows, the points that make it, the largest first, and the nearest change of the row that
-    turns the decision. With a catalogue (rulekit reasons) the codes of the reasons of adverse decisions stand in a
-    column `reasons`, the most important first.
+    turns the decision. With a catalogue (rulekit reasons), the column `reasons` has the codes of the reasons
+    for each adverse decision, the most important first.
 
     Extra columns are ignored and order is free; a missing column or an unparsable number is an error. Text is written
     as it is: where the result is opened in a spreadsheet, --escape-formulas keeps cells such as =cmd() from running.
@@ -224,9 +224,9 @@ def monitor(
 ) -> None:
     """Compare rows with those that trained the model.
 
-    By column what is missing, new, out of range and distributed otherwise, with a name for what happened where it has
-    one; by rule on which share of the rows it holds; by class how often it is decided, and how often it is there.
-    Rows that are like those of training are said to be otherwise in 1 % of tables.
+    For each column: values that are missing, new, out of range or distributed otherwise, and the name of the change
+    where it has one. For each rule: the share of rows on which it holds. For each class: how often the model decides
+    it, and how often it is the label. Of tables like that of training, rulekit reports a change in 1 %.
 
     Exit status 0, unless --fail-on names something that is so.
 
@@ -265,7 +265,8 @@ def export(
     """Export a model to ONNX, Python, SQL, rule text or another target.
 
     Each target has options of its own, which rulekit export --to TARGET --help lists. A target that cannot express the
-    model says so and writes nothing. The artifact is not run here: rulekit verify proves that it decides alike.
+    model refuses it and writes nothing. This command does not run the artifact; rulekit verify proves that it decides
+    as the model does.
 
     \b
     Examples:
