@@ -22,10 +22,10 @@ from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.learners.promises.constraints import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, read_for_model
 from rulekit.tables.row_notes import order_note
+from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
 from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out

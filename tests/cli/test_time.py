@@ -43,7 +43,7 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("column", ["day", "number", "rows"])
 @pytest.mark.parametrize("memory", [False, True])
 def test_the_last_rows_are_held_out_and_the_time_is_no_feature(table: Path, column: str, memory: bool) -> None:
-    from rulekit.tables.budget import Budget
+    from rulekit.tables.table import Budget
 
     options = ReadingOptions(target="y", time=column)
     rows = read_labelled(table, options, Budget(2_000_000_000) if memory else None)

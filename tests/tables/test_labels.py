@@ -16,7 +16,6 @@ from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.row_notes import near_label_notes
 
 
@@ -177,7 +176,7 @@ def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
 
 
 def test_labels_that_look_alike_and_classes_of_few_rows_are_named() -> None:
-    notes = classes_of_keys(["Yes", "no", "yes", "yes "], np.array([40, 90, 50, 4]), TextColumn, "y", "")[2]
+    notes = classes_of_keys(["Yes", "no", "yes", "yes "], np.array([40, 90, 50, 4]), "y", "")[2]
     assert notes == (
         "labels that differ only in case or blanks are classes of their own: 'Yes' and 'yes' and 'yes '; "
         "write them alike",

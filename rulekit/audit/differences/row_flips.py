@@ -20,7 +20,7 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column
 from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize, number_values
+from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize
 from rulekit.tables.table import Table, absent
 
 MOST_GROUPS = 50
@@ -163,7 +163,7 @@ def _grouped(raw: RawTable, column: str) -> tuple[list[str], Ints]:
     keys, index = factorize(own)
     codes = np.array(index, dtype=np.int64)
     if isinstance(own, NumberColumn) and len(keys) > _QUARTERS and own.values.dtype.kind == "f":
-        values = np.asarray(number_values(own), dtype=np.float64)
+        values = np.asarray(own.doubles(), dtype=np.float64)
         known = values[~np.isnan(values)]
         cuts = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
         bounds = [f"{cut:g}" for cut in cuts]
