@@ -30,7 +30,7 @@ from rulekit.tables.labels import (
     without_label,
 )
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import Column, NumberColumn, column_place, place, take_column
+from rulekit.tables.raw.columns import Column, NumberColumn, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.raw.files import TableFile
 from rulekit.tables.reading import open_table
@@ -61,7 +61,7 @@ def read_labelled(
     options.check(source.names, source.source)
     if options.label_separator is not None and options.positive is None:
         why = "cells hold several labels, and none of them is asked for"
-        raise InputError(why, where=column_place(source.source, options.target), fix="name it as the positive one")
+        raise InputError(why, where=place(source.source, options.target), fix="name it as the positive one")
     labels = options.label_columns()
     features = tuple(n for n in source.names if n not in options.dropped() and n not in labels)
     if not features:
@@ -178,7 +178,7 @@ class _LabelledReading:
                 column = NumberColumn(column.name, values)
             missing = self.group.add(column)
             if missing.any():
-                at = place(where, first_row + int(np.argmax(missing)), column.name)
+                at = place(where, column.name, first_row + int(np.argmax(missing)))
                 raise InputError("the row has no group", where=at, fix="fill it in")
         elif column.name == self.options.weight:
             self.weight.add(plain_values(replace(column, first_row=self.weight.rows), feature, where))
@@ -190,7 +190,7 @@ class _LabelledReading:
         if not count:
             return ()
         first = np.concatenate(self._dropped[:6])[:6]
-        where = column_place(self.source.source, self.label)
+        where = place(self.source.source, self.label)
         return (unlabelled_note(first, count, self.n_rows, where, self.options.missing_target),)
 
     def labelled(self) -> LabelledTable:
@@ -205,7 +205,7 @@ class _LabelledReading:
             rows = dict(zip(keys, counts.tolist(), strict=True))
             if not (rows.get(label) and rows.get(without_label(label))):
                 what = f"{'every' if rows.get(label) else 'no'} row has the label {label!r}"
-                raise InputError(what, where=column_place(source, target), fix="name another label")
+                raise InputError(what, where=place(source, target), fix="name another label")
         class_of, classes, found_notes = classes_of_keys(
             keys,
             counts,
@@ -219,7 +219,7 @@ class _LabelledReading:
         y = self._mapped(self.target, class_of[place_of], len(classes))
         weight = group = None
         if options.weight is not None:
-            weight = check_weight(self.weight.read(), column_place(source, options.weight))
+            weight = check_weight(self.weight.read(), place(source, options.weight))
         if options.group is not None:
             groups, _, order = self.group.ordered()
             found_notes = (*found_notes, *alike_notes(groups, "groups"))

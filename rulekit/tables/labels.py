@@ -22,7 +22,7 @@ from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, option
-from rulekit.tables.kinds.encoding import encode_columns, numeric_values
+from rulekit.tables.kinds.encoding import encode, numeric_values
 from rulekit.tables.kinds.inference import ColumnBuilder
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
@@ -32,7 +32,6 @@ from rulekit.tables.raw.columns import (
     TextColumn,
     as_floats,
     canonical_key,
-    column_place,
     factorize,
     place,
     take_column,
@@ -80,32 +79,6 @@ class LabelledTable:
         return replace(self, table=self.table.take(rows), y=self.y[rows], **taken)
 
 
-def read_for_model(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    classes: Sequence[Label],
-    options: ReadingOptions = DEFAULT_OPTIONS,
-    *,
-    used: Collection[str] | None = None,
-    all_words: bool = False,
-) -> LabelledTable:
-    """A file encoded for a model, with its labels as indices into the model's classes.
-
-    The label column is `options.target`, or else `schema.target`. all_words: texts are known by all their
-    words, by which rows are recognised, and not by those of the model alone. Raises InputError for a label that is no
-    class.
-    """
-    options = replace(options, target=options.target or schema.target)
-    raw = read_columns(
-        path,
-        options,
-        columns={*options.label_columns(), *(schema.names if used is None else used)},
-        keep_text={*options.label_columns()} - {options.weight, options.time},
-        schema=schema,
-    )
-    return label_for_model(raw, schema, classes, options, used=used, all_words=all_words)
-
-
 def label_for_model(
     data: Any,
     schema: Schema,
@@ -115,7 +88,17 @@ def label_for_model(
     used: Collection[str] | None = None,
     all_words: bool = False,
 ) -> LabelledTable:
-    """As `read_for_model`, for data in memory."""
+    """A file, or data in memory, encoded for a model, with its labels as indices into the model's classes.
+
+    The label column is `options.target`, or else `schema.target`. all_words: texts are known by all their
+    words, by which rows are recognised, and not by those of the model alone. Raises InputError for a label that is no
+    class.
+    """
+    if isinstance(data, str | os.PathLike):
+        options = replace(options, target=options.target or schema.target)
+        labels = {*options.label_columns()}
+        columns, texts = labels | {*(schema.names if used is None else used)}, labels - {options.weight, options.time}
+        data = read_columns(data, options, columns=columns, keep_text=texts, schema=schema)
     raw = raw_table(data)
     target, time = options.target or schema.target, options.time_column
     for name in (target, options.weight, time):
@@ -128,7 +111,7 @@ def label_for_model(
     keys, codes = factorize(by_name[target], tokens)
     n_rows, gaps, notes = raw.n_rows, np.flatnonzero(codes < 0), tuple[str, ...]()
     if len(gaps):
-        where = column_place(raw.source, target)
+        where = place(raw.source, target)
         notes = (unlabelled_note(gaps[:6], len(gaps), n_rows, where, options.missing_target),)
         by_name = {name: take_column(column, codes >= 0) for name, column in by_name.items()}
         codes, n_rows = codes[codes >= 0], n_rows - len(gaps)
@@ -140,16 +123,16 @@ def label_for_model(
         known = f"classes are {', '.join(map(repr, classes[:8]))}; {strange:,} of {len(y):,} rows have another label"
         fix = f"{known}: correct them, or evaluate without them by --missing LABEL --missing-target drop"
         fix = blanks_hint((label, known) for known in classes) or fix
-        raise InputError(f"label {label!r} is no class of the model", where=place(raw.source, row, target), fix=fix)
+        raise InputError(f"label {label!r} is no class of the model", where=place(raw.source, target, row), fix=fix)
     kept = replace(raw, columns=tuple(column for name, column in by_name.items() if name in schema), n_rows=n_rows)
     weight = builder = None
     if options.weight is not None:
         weight = plain_values(by_name[options.weight], features[options.weight], raw.source)
-        weight = check_weight(weight, column_place(raw.source, options.weight))
+        weight = check_weight(weight, place(raw.source, options.weight))
     if time is not None:
         builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Memory(), TextAllowance())
         builder.add(by_name[time])
-    times, table = times_of(builder, options, n_rows, raw.source), encode_columns(kept, schema, used, all_words)
+    times, table = times_of(builder, options, n_rows, raw.source), encode(kept, schema, used, all_words)
     return LabelledTable(table, y, tuple(classes), weight, None, None, target, schema.ordered_classes, notes, *times)
 
 
@@ -206,7 +189,7 @@ def _checked_times(feature: Feature, values: Array, source: str) -> Times:
     """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
     import polars as pl
 
-    where, display = column_place(source, feature.name), feature.display
+    where, display = place(source, feature.name), feature.display
     if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
         cells = pl.Series(feature.levels, dtype=pl.String)
         times, days = parse_moments(cells), parse_dates(cells)
@@ -330,5 +313,5 @@ def label_counts(path: str | os.PathLike[str], options: ReadingOptions) -> dict[
     for key, count in zip(keys, np.bincount(codes + 1, minlength=len(keys) + 1)[1:].tolist(), strict=True):
         rows.update(dict.fromkeys(labels_of_cell(key, separator), count))
     if not rows:
-        raise InputError("no row has a label", where=column_place(raw.source, target), fix="name another target")
+        raise InputError("no row has a label", where=place(raw.source, target), fix="name another target")
     return dict(sorted(rows.items(), key=lambda item: (-item[1], item[0])))

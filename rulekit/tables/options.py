@@ -29,7 +29,7 @@ from rulekit.names import suggestion
 from rulekit.schema import Feature, Precision, Role, Unseen, require_column
 from rulekit.tables.kinds.classes import Label
 from rulekit.tables.kinds.forms import form_of
-from rulekit.tables.raw.columns import column_place
+from rulekit.tables.raw.columns import place
 
 KINDS = ("numeric", "boolean", "categorical", "text", "date", "datetime", "money", "ordered:LOW,...,HIGH", "ignore")
 OF_TEXT_FILES = ("delimiter", "decimal", "encoding", "header", "names", "comment", "quote", "trim")
@@ -244,7 +244,7 @@ class ReadingOptions:
 
     def _check_labels(self, target: str, source: str) -> None:
         """Declarations of labels, weights and groups that would do nothing, or give the answer away."""
-        where = column_place(source, target)
+        where = place(source, target)
         if self.label_separator is not None:
             if not self.label_separator.strip():
                 why = "labels may have spaces in them, so that a space cannot stand between two"
@@ -263,7 +263,7 @@ class ReadingOptions:
         for what, declared in (("unit", self.units), ("role", self.roles), ("precision", self.precision), treated):
             for name in self.label_columns():
                 if name in declared:
-                    raise InputError(f"the {what} of a column that is no feature", where=column_place(source, name))
+                    raise InputError(f"the {what} of a column that is no feature", where=place(source, name))
         kind = self.types.get(target, "categorical")
         if kind != "categorical":
             fix = "declare it categorical to keep its labels as text; --ordered says that classes are ranks"
@@ -392,18 +392,13 @@ def read_types(path: str | os.PathLike[str]) -> ReadingOptions:
     columns = read.get("columns")
     if not isinstance(columns, dict):
         raise InputError("no section [columns]", where=where, fix=_FIX)
-    return _options({name: _checked(entry, f"{where}, column {name[:80]!r}") for name, entry in columns.items()})
-
-
-def _options(columns: Mapping[str, Mapping[str, Any]]) -> ReadingOptions:
-    def of(key: str) -> dict[str, Any]:
-        return {name: entry[key] for name, entry in columns.items() if key in entry}
-
-    types = of("kind")
-    types |= {name: f"{types.get(name, 'numeric')}:{form}" for name, form in of("form").items()}
-    types |= {name: ordered_kind(levels) for name, levels in of("levels").items()}
-    others = {"precision": of("precision"), "unseen": of("unseen"), "units": of("unit"), "roles": of("role")}
-    return replace(DEFAULT_OPTIONS, types=types, missing=of("missing"), **others)  # type: ignore[arg-type]
+    entries = {name: _checked(entry, f"{where}, column {name[:80]!r}") for name, entry in columns.items()}
+    keys = ("kind", "form", "levels", "missing", "precision", "unseen", "unit", "role")
+    of = {key: {name: entry[key] for name, entry in entries.items() if key in entry} for key in keys}
+    types = of["kind"] | {name: f"{of['kind'].get(name, 'numeric')}:{form}" for name, form in of["form"].items()}
+    types |= {name: ordered_kind(levels) for name, levels in of["levels"].items()}
+    others = {"precision": of["precision"], "unseen": of["unseen"], "units": of["unit"], "roles": of["role"]}
+    return replace(DEFAULT_OPTIONS, types=types, missing=of["missing"], **others)  # type: ignore[arg-type]
 
 
 def _checked(entry: object, where: str) -> Mapping[str, Any]:

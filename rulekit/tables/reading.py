@@ -15,8 +15,8 @@ import numpy as np
 from rulekit.arrays import Bools
 from rulekit.errors import InputError, refuse_no_threads
 from rulekit.schema import Schema
-from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given, factorize, in_dress
 from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
@@ -83,9 +83,9 @@ def read_table(
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
-        return encode_columns(read_columns(path, options, columns=wanted, schema=schema), schema, used)
+        return encode(read_columns(path, options, columns=wanted, schema=schema), schema, used)
     raw = read_columns(path, options, keep_text=options.kept_texts(), without=options.dropped())
-    return infer_columns(raw, options)
+    return infer(raw, options)
 
 
 def read_columns(

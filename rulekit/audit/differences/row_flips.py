@@ -19,7 +19,7 @@ from rulekit.graph.language.words import amount
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize
 from rulekit.tables.table import Table, absent
 
@@ -119,10 +119,10 @@ def row_flips(joint: Joint, raw: RawTable, by: Sequence[str] = ()) -> RowFlips:
 
     Raises InputError where a model cannot read the rows, or a column of groups is not there or has too many values.
     """
-    own = (decide(graph, encode_columns(raw, graph.schema, graph.used_features)) for graph in joint.models)
+    own = (decide(graph, encode(raw, graph.schema, graph.used_features)) for graph in joint.models)
     first, second = (np.array(of, dtype=np.int64)[decided] for of, decided in zip(joint.places, own, strict=True))
     labels = first, second
-    over = encode_columns(raw, joint.schema, joint.columns)
+    over = encode(raw, joint.schema, joint.columns)
     everyone = np.ones(raw.n_rows, dtype=bool)
     groups = [group for column in by for group in _groups(joint, raw, column, labels)]
     flips = _flips(joint, labels, everyone)

@@ -7,6 +7,7 @@ function words and tokens of one row only, which no rule could be learned from.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,9 @@ from rulekit.tables.raw.columns import (
     Column,
     LevelColumn,
     NumberColumn,
-    column_place,
     factorize,
+    natural_order,
+    place,
 )
 from rulekit.tables.table import PART, Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn, encoded_dtype
 from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, distinct_words, hashes_of_words, token_sets, tokenised
@@ -212,7 +214,7 @@ class TextAllowance:
 class Dictionary:
     """Keys by number, in the order in which they came, and the number [n] of each row's key, -1 for missing.
 
-    counts: the rows of each; types: of the columns that they are from.
+    counts: the rows of each; types: of the columns that they are from; lists: of levels that a container listed.
     """
 
     name: str
@@ -221,6 +223,7 @@ class Dictionary:
     source: str = ""
     number_of: dict[str, int] = field(default_factory=dict)
     types: set[type[Column]] = field(default_factory=set)
+    lists: set[tuple[str, ...]] = field(default_factory=set)
     counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     numbers: EncodedColumn = field(init=False)
 
@@ -233,7 +236,7 @@ class Dictionary:
 
     @property
     def listed(self) -> bool:
-        """Whether the keys are levels that a container listed, in its order."""
+        """Whether the keys are levels that a container listed; in its order, unless blocks list other ones."""
         return self.types == {LevelColumn}
 
     def add(self, column: Column, tokens: tuple[str, ...] = ()) -> Bools:
@@ -241,9 +244,10 @@ class Dictionary:
         keys, codes = factorize(column, tokens)
         if (codes >= 0).any() or isinstance(column, LevelColumn):
             self.types.add(type(column))
+        self.lists |= {column.levels} if isinstance(column, LevelColumn) else set()
         fresh = [key for key in keys if key not in self.number_of]
         n_bytes, what = sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh), f"more than {len(self.number_of)}"
-        self.allowance.spend(n_bytes, f"{what} different texts", column_place(self.source, self.name))
+        self.allowance.spend(n_bytes, f"{what} different texts", place(self.source, self.name))
         self.number_of.update(zip(fresh, range(len(self.number_of), len(self.number_of) + len(fresh)), strict=True))
         number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)[codes]
         counts = np.bincount(number + 1, minlength=len(self.number_of) + 1)[1:]
@@ -255,16 +259,16 @@ class Dictionary:
     def ordered(self) -> tuple[list[str], Ints, Ints]:
         """The keys in the order of `factorize`, their rows, and the place in that order [keys] of each number."""
         keys = list(self.number_of)
+        in_order = sorted(keys)
         if self.listed:
-            return keys, self.counts, np.arange(len(keys))
-        try:
-            rank = list(map(float, keys)) if self.types == {NumberColumn} else keys
-        except ValueError:  # truth values and dates
-            rank = keys
-        order = sorted(range(len(keys)), key=rank.__getitem__)
-        place = np.empty(len(keys), dtype=np.int64)
-        place[order] = np.arange(len(keys))
-        return [keys[i] for i in order], self.counts[order], place
+            in_order = keys if len(self.lists) == 1 else natural_order(keys)
+        elif self.types == {NumberColumn}:
+            with suppress(ValueError):  # truth values and dates
+                in_order = sorted(keys, key=float)
+        order = [self.number_of[key] for key in in_order]
+        places = np.empty(len(keys), dtype=np.int64)
+        places[order] = np.arange(len(keys))
+        return in_order, self.counts[order], places
 
     def first_row(self, wanted: Bools) -> tuple[int, str]:
         """The first row that holds one of the wanted keys [keys] by number, of which some row does, and the key."""
@@ -332,7 +336,7 @@ class TextBuilder:
             rows = np.repeat(np.arange(len(part)), lengths)
             sets = token_sets(rows, lookup[codes], part.is_null().to_numpy(), len(self.number_of))
             n_bytes = sum(map(len, fresh)) + _WORD_BYTES * len(fresh) + sets.nbytes
-            self.allowance.spend(n_bytes, "the words of its texts", column_place(self.source, self.name))
+            self.allowance.spend(n_bytes, "the words of its texts", place(self.source, self.name))
             self.sets.add(sets)
 
     def encoded(self, feature: Feature) -> DecidedColumn:
@@ -347,6 +351,6 @@ def with_vocabulary(words: list[str], sets: TokenSets) -> tuple[tuple[str, ...],
     sets = replace(sets, all_words=sets.hashes_of_all_words(hashes_of_words(words)))
     rows_with = zip(words, sets.rows_with(), strict=True)
     kept = sorted(word for word, rows in rows_with if rows >= FEWEST_ROWS and word not in FUNCTION_WORDS)
-    place = {word: number for number, word in enumerate(kept)}
-    lookup = np.array([place.get(word, -1) for word in words], dtype=np.int64)
+    number_of = {word: number for number, word in enumerate(kept)}
+    lookup = np.array([number_of.get(word, -1) for word in words], dtype=np.int64)
     return tuple(kept), sets.renumbered(lookup, len(kept))

@@ -12,7 +12,7 @@ from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.tables.kinds.dress import may_mean_missing
-from rulekit.tables.raw.columns import BLANKS, canonical_key, column_place
+from rulekit.tables.raw.columns import BLANKS, canonical_key, place
 
 Label = str | int | float | bool
 
@@ -42,25 +42,47 @@ def classes_of_keys(
 ) -> tuple[Ints, tuple[Label, ...], tuple[str, ...]]:
     """The index [keys] of the class that each key of a label column names, the classes in order, and notes.
 
-    counts: rows per key [keys]; as_text: labels stay texts. Labels are bool, int, float or str:
-    text is numbers or Booleans only if all of it is; a code with leading zeros (`007`) stays text. Raises InputError
-    for a column of measurements, for fewer than two classes and an unknown name.
+    counts: rows per key [keys]; as_text: labels stay texts. Labels are bool, int, float or str: text is numbers or
+    Booleans only if all of it is; a code with leading zeros (`007`) stays text. Order: as declared; else false before
+    true, numbers by size, text by code point; of two classes the positive one is the second: `positive`, else the
+    rarer. Raises InputError for a column of measurements, for fewer than two classes and an unknown name.
     """
-    used = np.flatnonzero(counts)
+    used, where = np.flatnonzero(counts), place(source, target)
     named = _natural([keys[i] for i in used], as_text)
     if not as_text and sum(isinstance(label, float) for label in named) and len(named) > _MOST_FRACTIONS:
         what = f"{len(named)} distinct fractional numbers (Unknown label type: continuous)"
-        fix = "a label names a class; cut the numbers into classes first"
-        raise InputError(what, where=column_place(source, target), fix=fix)
+        raise InputError(what, where=where, fix="a label names a class; cut the numbers into classes first")
     values = list(dict.fromkeys(named))  # "1" and "1.0" in one column are one
+    if len(values) < 2:
+        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
     number = {label: i for i, label in enumerate(values)}
     places = np.array([number[label] for label in named], dtype=np.int64)
     rows = np.bincount(places, counts[used], len(values)).astype(np.int64)
-    rank, classes, more = _rank_classes(values, rows, positive, ordered, source, target)
-    lookup = np.zeros(len(keys), dtype=np.int64)
+    notes = alike_notes(named)
+    notes += [f"target {target!r} has {len(named)} classes"] if len(named) > _MANY_CLASSES else []
+    notes += few_rows_notes(values, rows)
+    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, rows, strict=True) if may_mean_missing(str(v))]
+    if odd and positive is None and not ordered:  # who names one class of two knows the other
+        what = f"{', '.join(odd)} is kept as a class; if it means missing, declare --missing {target}=TOKEN"
+        notes.append(f"target {target!r}: {what}")
+    if ordered:
+        order = _declared_order(values, ordered, where)
+        if positive is not None:
+            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
+    else:
+        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
+        if len(values) == 2:
+            last = _find(values, positive, where) if positive is not None else min(order[::-1], key=rows.__getitem__)
+            order = [i for i in order if i != last] + [last]
+            if positive is None:
+                notes.append(f"positive class is {values[last]!r}, the rarer ({rows[last]} of {rows.sum()} rows)")
+        elif positive is not None:
+            what = f"a positive class with {len(values)} classes"
+            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
+    rank, lookup = np.empty(len(values), dtype=np.int64), np.zeros(len(keys), dtype=np.int64)
+    rank[order] = np.arange(len(values))
     lookup[used] = rank[places]
-    many = [f"target {target!r} has {len(named)} classes"] if len(named) > _MANY_CLASSES else []
-    return lookup, classes, (*alike_notes(named), *many, *few_rows_notes(values, rows), *more)
+    return lookup, tuple(values[i] for i in order), tuple(notes)
 
 
 def alike_notes(labels: Sequence[Label], of: str = "labels") -> list[str]:
@@ -84,43 +106,6 @@ def few_rows_notes(labels: Sequence[Label], rows: npt.NDArray[Any]) -> list[str]
         return []
     shown = ", ".join(f"{label!r} has {n}" for label, n in few[:3]) + ", ..." * (len(few) > 3)
     return [f"of {int(rows.sum())} rows {shown}: too few to learn a rule from, or to measure one"]
-
-
-def _rank_classes(
-    values: list[Label], counts: Ints, positive: Label | None, ordered: Sequence[Label], source: str, target: str
-) -> tuple[Ints, tuple[Label, ...], tuple[str, ...]]:
-    """The index [K] of each label among the classes, the classes in order, and notes; counts: rows per label [K].
-
-    Order: as declared; else false before true, numbers by size, text by code point; of two classes the positive one
-    is the second: `positive`, else the rarer.
-    """
-    where = column_place(source, target)
-    if len(values) < 2:
-        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
-    notes = []
-    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, counts, strict=True) if may_mean_missing(str(v))]
-    if odd and positive is None and not ordered:  # who names one class of two knows the other
-        notes.append(
-            f"target {target!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
-            f"--missing {target}=TOKEN"
-        )
-    if ordered:
-        order = _declared_order(values, ordered, where)
-        if positive is not None:
-            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
-    else:
-        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
-        if len(values) == 2:
-            last = _find(values, positive, where) if positive is not None else min(order[::-1], key=counts.__getitem__)
-            order = [i for i in order if i != last] + [last]
-            if positive is None:
-                notes.append(f"positive class is {values[last]!r}, the rarer ({counts[last]} of {counts.sum()} rows)")
-        elif positive is not None:
-            what = f"a positive class with {len(values)} classes"
-            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
-    rank = np.empty(len(values), dtype=np.int64)
-    rank[order] = np.arange(len(values))
-    return rank, tuple(values[i] for i in order), tuple(notes)
 
 
 def _natural(keys: list[str], as_text: bool) -> list[Label]:

@@ -284,4 +284,4 @@ def refuse_digits_of_dates(column: Column, values: Floats, display: str, source:
         date = f"{text[:4]}-{text[4:6]}-{text[6:8]}" + (f"T{text[8:10]}:{text[10:12]}:{text[12:]}" if text[8:] else "")
         what = f"{text} would count {'days' if display == 'date' else 'seconds'} from 1970-01-01"
         fix = f"write the date as {date}"
-        raise InputError(what, where=place(source, column.first_row + row, column.name), fix=fix)
+        raise InputError(what, where=place(source, column.name, column.first_row + row), fix=fix)

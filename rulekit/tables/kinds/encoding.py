@@ -27,7 +27,6 @@ from rulekit.tables.raw.columns import (
     as_texts,
     canonical_key,
     cell_text,
-    column_place,
     factorize,
     parse_booleans,
     place,
@@ -42,17 +41,22 @@ BLOCK = 8192
 """Rows that are encoded and looked at together, few enough to stay in the processor's cache."""
 
 
-def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Table:
+def encode(data: Any, schema: Schema, used: Collection[str] | None = None, all_words: bool = False) -> Table:
     """The rows of `data` under `schema`, whatever `rulekit.tables.kinds.inference.infer` reads.
 
     Columns are matched by name in any order, extra ones ignored; an array [n, d] is matched by place and must have
     all d columns. used: the columns that the model reads (default: all); the others need not be there and come
-    back as all missing. Raises InputError naming column, row and value for a missing column, a cell that is no
-    number, or an unseen level of a feature whose `unseen` is "error".
+    back as all missing. all_words: the texts are known by all their words, too. Raises InputError naming column, row
+    and value for a missing column, a cell that is no number, or an unseen level of a feature whose `unseen` is "error".
     """
     if isinstance(data, Table) and data.features == schema.features:
         return data if data.constraints == schema.constraints else replace(data, constraints=schema.constraints)
-    return encode_columns(raw_table(data), schema, used)
+    raw, wanted = raw_table(data), frozenset(schema.names if used is None else used)
+    features = [feature for feature in schema if feature.name in wanted]
+    found = zip(features, _matched(raw, schema, features), strict=True)
+    encoded = {feature.name: encode_column(column, feature, raw.source, all_words) for feature, column in found}
+    arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
+    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
 
 
 def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[Table]:
@@ -76,18 +80,6 @@ def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[
             part = column if size >= raw.n_rows else replace(take_column(column, slice(start, stop)), first_row=start)
             arrays.append(encode_column(part, feature, raw.source))
         yield Table(features, tuple(arrays), stop - start, raw.source, constraints=schema.constraints)
-
-
-def encode_columns(
-    raw: RawTable, schema: Schema, used: Collection[str] | None = None, all_words: bool = False
-) -> Table:
-    """Raw columns under a schema; see `encode`. all_words: the texts are known by all their words, too."""
-    wanted = frozenset(schema.names if used is None else used)
-    features = [feature for feature in schema if feature.name in wanted]
-    found = zip(features, _matched(raw, schema, features), strict=True)
-    encoded = {feature.name: encode_column(column, feature, raw.source, all_words) for feature, column in found}
-    arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
-    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
 
 
 def _matched(raw: RawTable, schema: Schema, features: Sequence[Feature]) -> list[Column]:
@@ -150,7 +142,7 @@ def _codes(column: Column, feature: Feature, source: str) -> Codes:
     )
     if feature.unseen == "error" and (unseen := (found == UNSEEN_CODE)[index]).any():
         row = int(np.argmax(unseen))
-        key, where = keys[index[row]], place(source, column.first_row + row, column.name)
+        key, where = keys[index[row]], place(source, column.name, column.first_row + row)
         hint = blanks_hint((key, level) for level in feature.levels)
         fix = hint or "mend the cell, or train with unseen levels allowed"
         raise InputError(f"level {key!r} was not in the training data", where=where, fix=fix)
@@ -204,7 +196,7 @@ def numeric_values(column: Column, feature: Feature, source: str, also: str = ""
             return _moments(values, ~np.isnan(values), column, feature, source)
     else:
         if isinstance(column, TokenColumn):
-            where, fix = column_place(source, column.name), "take it as text"
+            where, fix = place(source, column.name), "take it as text"
             raise InputError("a column of words holds no numbers", where=where, fix=fix)
         if isinstance(column, LevelColumn):
             column = TextColumn(column.name, as_texts(column), first_row=column.first_row)
@@ -254,7 +246,7 @@ def _moments(values: Floats, moments: Bools, column: Column, feature: Feature, s
     if moments.any() and feature.display not in _DATES:
         row = int(np.argmax(moments))
         wanted = "truth values" if feature.kind == "boolean" else "numbers"
-        where = place(source, column.first_row + row, column.name)
+        where = place(source, column.name, column.first_row + row)
         raise InputError(f"a date in a column of {wanted}", where=where, fix="mend the cell, or declare it a date")
     return np.where(moments, values / SECONDS_PER_DAY, values) if feature.display == "date" else values
 
@@ -268,5 +260,5 @@ def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str
     if parsed.null_count() == column.cells.null_count():
         return
     row = int((parsed.is_null() & column.cells.is_not_null()).arg_max())
-    what, where = f"{cell_text(column, row)} is not {expected}", place(source, column.first_row + row, column.name)
+    what, where = f"{cell_text(column, row)} is not {expected}", place(source, column.name, column.first_row + row)
     raise InputError(what, where=where, fix="mend the cell, declare it missing, or give the column another type")

@@ -37,21 +37,19 @@ from rulekit.tables.raw.columns import (
     Column,
     LevelColumn,
     NumberColumn,
-    RawTable,
     TextColumn,
     TokenColumn,
     as_floats,
     as_texts,
     canonical_key,
     column_length,
-    column_place,
     large_integer,
     large_integers,
     natural_order,
     parse_booleans,
+    place,
     refuse_large_integers,
 )
-from rulekit.tables.raw.columns import place as placed
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import EncodedColumn, HeldColumn, Memory, Store, Table, arrays_of
 from rulekit.tables.token_sets import TEXT_DTYPE, tokenised
@@ -84,7 +82,6 @@ class ColumnBuilder:
     _seconds: bool | None = None
     _unit: str = ""
     _levels: tuple[tuple[str, ...], bool] | None = None
-    _same_levels: bool = True
 
     @property
     def kind(self) -> str:
@@ -93,7 +90,7 @@ class ColumnBuilder:
 
     @property
     def _where(self) -> str:
-        return column_place(self.source, self.feature.name)
+        return place(self.source, self.feature.name)
 
     def add(self, column: Column) -> None:
         """The next rows; raises InputError naming row and column, KindChanged where the file must be read again."""
@@ -177,7 +174,6 @@ class ColumnBuilder:
         if isinstance(column, LevelColumn):
             own = (column.levels, column.ordered)
             first = self._levels = self._levels or own
-            self._same_levels = self._same_levels and first == own
             if first != own and (column.ordered or first[1]):
                 fix = "give every block the same ordered categories"
                 raise InputError("the order of the levels differs between blocks of rows", where=self._where, fix=fix)
@@ -207,12 +203,12 @@ class ColumnBuilder:
         return replace(found, feature=replace(found.feature, unit=self._unit))
 
     def _encoded_keys(self, dictionary: Dictionary) -> DecidedColumn:
-        keys, counts, place = dictionary.ordered()
+        keys, counts, order = dictionary.ordered()
         if self.kind.startswith("ordered:"):
-            return self._ranks(dictionary, keys, counts, place)
+            return self._ranks(dictionary, keys, counts, order)
         listed = dictionary.listed
         if not listed and self.kind != "categorical":
-            found = self._numbers_of_keys(dictionary, keys, place)
+            found = self._numbers_of_keys(dictionary, keys, order)
             if found is not None:
                 return found
             if _are_sentences(keys, counts) and dress_of(keys) is None:
@@ -221,16 +217,16 @@ class ColumnBuilder:
         plain = [canonical_key(key) for key in keys]
         alike = set(plain) <= {"true", "false"} or all(map(_is_number, keys))
         shown = plain if alike and not listed else keys
-        levels = keys if listed and self._same_levels else natural_order(list(dict.fromkeys(shown)))
+        levels = keys if listed else natural_order(list(dict.fromkeys(shown)))
         rank = {level: i for i, level in enumerate(levels)}
         lookup = np.array([rank[key] for key in shown], dtype=np.int64)
         ordered = listed and self._levels is not None and self._levels[1]
         feature = replace(self.feature, kind="categorical", levels=tuple(levels), ordered=ordered)
         rows = zip(levels, np.bincount(lookup, weights=counts, minlength=len(levels)).tolist(), strict=True)
         suspects = (f"{feature.name} {level!r} ({int(n)})" for level, n in rows if may_mean_missing(level))
-        return DecidedColumn(feature, self._codes(dictionary, lookup[place]), suspects=tuple(suspects))
+        return DecidedColumn(feature, self._codes(dictionary, lookup[order]), suspects=tuple(suspects))
 
-    def _ranks(self, dictionary: Dictionary, keys: list[str], counts: Ints, place: Ints) -> DecidedColumn:
+    def _ranks(self, dictionary: Dictionary, keys: list[str], counts: Ints, order: Ints) -> DecidedColumn:
         """The codes of the levels of a declaration `ordered:low,mid,high`."""
         name, kind = self.feature.name, self.kind
         levels = levels_declared(kind)
@@ -242,13 +238,13 @@ class ColumnBuilder:
         ranks = np.array([rank.get(key, rank.get(canonical_key(key), -1)) for key in keys], dtype=np.int64)
         unknown = (ranks < 0) & (counts > 0)
         if unknown.any():
-            row, key = dictionary.first_row(unknown[place])
+            row, key = dictionary.first_row(unknown[order])
             what = f"level {key!r} is not among the declared {', '.join(levels)}"
             fix = "add it to the order, or declare it missing"
-            raise InputError(what, where=placed(self.source, row, name), fix=fix)
-        return DecidedColumn(feature, self._codes(dictionary, ranks[place]))
+            raise InputError(what, where=place(self.source, name, row), fix=fix)
+        return DecidedColumn(feature, self._codes(dictionary, ranks[order]))
 
-    def _numbers_of_keys(self, dictionary: Dictionary, keys: list[str], place: Ints) -> DecidedColumn | None:
+    def _numbers_of_keys(self, dictionary: Dictionary, keys: list[str], order: Ints) -> DecidedColumn | None:
         """The column as numbers or truth values, where each of its distinct cells writes one; else None."""
         import polars as pl
 
@@ -263,9 +259,9 @@ class ColumnBuilder:
             return None
         large = large_integers(cells, values)
         if large is not None and large.any():
-            row, key = dictionary.first_row(large[place])
-            raise large_integer(repr(key), placed(self.source, row, name))
-        numbers, lookup = NumberBuilder(self.store), np.append(values[place], np.nan)  # the last one is for -1
+            row, key = dictionary.first_row(large[order])
+            raise large_integer(repr(key), place(self.source, name, row))
+        numbers, lookup = NumberBuilder(self.store), np.append(values[order], np.nan)  # the last one is for -1
         for part in dictionary.numbers.parts():
             numbers.add(lookup[part], np.dtype(np.float64))
         dictionary.numbers.remove()
@@ -330,20 +326,16 @@ def _are_sentences(keys: list[str], counts: Ints) -> bool:
 
 def infer(data: Any, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
     """A typed table from an array [n, d] (columns x0, x1, ...), a pandas or polars frame, a mapping of columns, a
-    sequence of mappings, or a Table, which comes back as it is.
+    sequence of mappings, raw columns, or a Table, which comes back as it is.
 
-    Raises InputError naming row and column.
+    Raises InputError naming row and column, if there is no row or column, or an option fails.
     """
-    if not isinstance(data, Table):
-        return infer_columns(raw_table(data), options)
-    if options != DEFAULT_OPTIONS:
-        what, fix = "the columns of a Table are typed already", "give the options to its reader"
-        raise InputError(what, where=data.source, fix=fix)
-    return data
-
-
-def infer_columns(raw: RawTable, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
-    """A typed table from raw columns; raises InputError if there is no row or column, or an option fails."""
+    if isinstance(data, Table):
+        if options != DEFAULT_OPTIONS:
+            what, fix = "the columns of a Table are typed already", "give the options to its reader"
+            raise InputError(what, where=data.source, fix=fix)
+        return data
+    raw = raw_table(data)
     options.check(raw.known_names, raw.source)
     where = raw.source or "table"
     if not raw.columns:
@@ -368,7 +360,7 @@ def assembled(decided: Sequence[DecidedColumn], n_rows: int, source: str, notes:
     for feature in features:
         if feature.unit and (feature.kind != "numeric" or is_dated(feature)):
             what = "dates" if feature.kind == "numeric" else f"a {feature.kind} column"
-            where = column_place(source, feature.name)
+            where = place(source, feature.name)
             raise InputError(f"{feature.unit!r} as the unit of {what}", where=where, fix="only numbers have a unit")
     hints = hints_of(features, arrays)
     own = [note for d in decided for note in d.notes]

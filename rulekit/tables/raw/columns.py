@@ -207,14 +207,10 @@ def column_length(column: Column) -> int:
     return len(column.codes if isinstance(column, LevelColumn) else column.values)
 
 
-def place(source: str, row: int, name: str) -> str:
-    """Where a cell stands, for messages; `row` counts from 0, people count data rows from 1."""
-    return f"{source}{', ' if source else ''}data row {row + 1}, column {name!r}"
-
-
-def column_place(source: str, name: str) -> str:
-    """Where a column stands, for messages."""
-    return f"{source}{', ' if source else ''}column {name!r}"
+def place(source: str, name: str, row: int | None = None) -> str:
+    """Where a column, or a cell of it, stands, for messages; `row` counts from 0, people count data rows from 1."""
+    at = "" if row is None else f"data row {row + 1}, "
+    return f"{source}{', ' if source else ''}{at}column {name!r}"
 
 
 def cell_text(column: Column, row: int) -> str:
@@ -242,7 +238,7 @@ def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str)
     large = large_integers(column, values)
     if large is not None and large.any():
         row = int(np.argmax(large))
-        raise large_integer(cell_text(column, row), place(source, column.first_row + row, column.name))
+        raise large_integer(cell_text(column, row), place(source, column.name, column.first_row + row))
 
 
 def large_integers(column: Column, values: npt.NDArray[Any]) -> Bools | None:

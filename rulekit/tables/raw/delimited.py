@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
-_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 24
 _TAIL = 1 << 16
 _TOTAL = re.compile(r"\s*(?:grand |sub)?(?:total|sum|summe|gesamt|average|mean)s?\b", re.IGNORECASE)
@@ -114,6 +113,11 @@ class DelimitedFile(TableFile):
             self._copy(self._decoded(encoding))
             self._encoding_notes = [f"{self.source}: encoding is {encoding}"]
         sample = first_bytes(self.file, SAMPLE_BYTES)
+        if sample.startswith(codecs.BOM_UTF8):
+            with self.file.open("rb") as marked:
+                marked.seek(len(codecs.BOM_UTF8))
+                self._copy(iter(lambda: marked.read(_CHUNK), b""))
+            sample = first_bytes(self.file, SAMPLE_BYTES)
         if _LONE_RETURN.search(sample) and (b"\n" not in sample or b'"' not in sample):
             self._copy(part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
@@ -123,13 +127,12 @@ class DelimitedFile(TableFile):
         while sample.count(b"\n") < _SAMPLE_LINES and len(sample) >= size and size < _MOST_SAMPLED:
             size *= 2
             sample = first_bytes(self.file, size)
-        text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
-        self.dialect = detect_dialect(text, self.source, self.options)
+        self.dialect = detect_dialect(sample.decode("utf-8", errors="replace"), self.source, self.options)
         self.names = self.dialect.header[: -1 if self.dialect.ends_empty else None]
         if self.dialect.first_row:
-            with self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            with self.file.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
                 self._copy(plain_lines(lines, self.dialect, self.options))
-        self._is_plain = has_plain_quotes(chunks(self.file), self.dialect.delimiter)
+        self._is_plain = has_plain_quotes(bytes_of(self.file, _CHUNK), self.dialect.delimiter)
 
     def _copy(self, parts: Iterator[bytes]) -> None:
         self.file = copied(parts, self._store, self.source)
@@ -159,7 +162,7 @@ class DelimitedFile(TableFile):
     def _check(self) -> None:
         """Read the file through the csv module, into a copy that is plain."""
         try:
-            with self.file.open(encoding="utf-8-sig", newline="") as lines:
+            with self.file.open(encoding="utf-8", newline="") as lines:
                 self._blank_notes = []
                 self._copy(checked_rows(lines, self.dialect, self.source, self._blank_notes, self.options.trim))
         except UnicodeDecodeError:  # valid at its beginning, so only the whole file can tell
@@ -223,7 +226,7 @@ class DelimitedFile(TableFile):
                 held += part
                 end = last_row_end(held) if part else len(held)
                 if first and end:
-                    yield held[:end].removeprefix(_MARK), self.dialect
+                    yield held[:end], self.dialect
                     first = False
                 elif end:
                     yield line + held[:end], later
@@ -408,7 +411,7 @@ def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialec
 
     sign = dialect.delimiter.encode()
     total, tail = 0, b""
-    for part in chunks(source):
+    for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):
         total += part.count(sign)
         tail = (tail + part)[-_TAIL:]
     tail = tail.replace(b"\r", b"")
@@ -421,13 +424,3 @@ def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialec
     for series in frame.select(pl.col(pl.String)).iter_columns():
         inside += int(series.str.count_matches(dialect.delimiter, literal=True).cast(pl.Int64).sum() or 0)
     return frame, total - inside == (len(dialect.header) - 1) * (frame.height + 1)
-
-
-def chunks(source: Path | bytes) -> Iterator[bytes]:
-    """The bytes of a file, without a byte order mark, in parts of which none is empty."""
-    first = True
-    for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):
-        bare = part.removeprefix(_MARK) if first else part
-        first = False
-        if bare:
-            yield bare

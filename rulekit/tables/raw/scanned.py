@@ -31,9 +31,6 @@ import os
 import sys
 import tempfile
 
-import numpy as np
-
-from rulekit.tables.raw.columns import Column, LevelColumn
 from rulekit.tables.table import megabytes
 
 MOST_TIMES = 100
@@ -83,11 +80,9 @@ class ParquetFile(TableFile):
             yield self._read(names, 0, self.n_rows)
             return
         size = self._rows if all(dtype.is_numeric() for dtype in types) else max(1, self._rows // 8)
-        levels = {name: self._levels(name) for name in names if self._schema[name] == pl.Categorical}
         for start in range(0, self.n_rows, size):
-            raw = self._read(names, start, size)
             self.share = min(1.0, (start + size) / self.n_rows)
-            yield replace(raw, columns=tuple(_relevelled(c, levels) for c in raw.columns)) if levels else raw
+            yield self._read(names, start, size)
 
     def _refuse_size(self, n_bytes: int) -> None:
         """Raises InputError where the columns would take far more memory than the file takes on disk."""
@@ -113,23 +108,6 @@ class ParquetFile(TableFile):
             why = f"damaged: the footer says {self.n_rows} rows, which are not there"
             raise InputError(why, where=self.source, fix="write it again")
         return replace(raw_table(frame.select(names), self.source), n_rows=n_rows)
-
-    def _levels(self, name: str) -> tuple[str, ...]:
-        """All levels of a categorical column, of which a block knows only its own."""
-        levels: set[str] = set()
-        size = max(1, (self._rows or self.n_rows) // 8)
-        for start in range(0, self.n_rows, size):
-            column = self._read([name], start, size).columns[0]
-            levels.update(column.levels if isinstance(column, LevelColumn) else ())
-        return tuple(sorted(levels))
-
-
-def _relevelled(column: Column, levels: dict[str, tuple[str, ...]]) -> Column:
-    if not isinstance(column, LevelColumn) or column.name not in levels:
-        return column
-    place = {level: i for i, level in enumerate(levels[column.name])}
-    lookup = np.array([*(place[level] for level in column.levels), -1], dtype=np.int32)
-    return replace(column, codes=lookup[column.codes], levels=levels[column.name])
 
 
 def _unpacked_bytes(file: Path) -> int:

@@ -150,7 +150,7 @@ def polars_column(name: str, series: Any) -> Column:
         return TextColumn(name, series.set(series == "", None) if (series == "").any() else series)
     if dtype in (pl.Categorical, pl.Enum):
         text = series.cast(pl.String)
-        levels = list(dtype.categories) if dtype == pl.Enum else sorted(text.unique().drop_nulls())
+        levels = list(dtype.categories) if dtype == pl.Enum else natural_order(text.unique().drop_nulls().to_list())
         ranks = list(range(len(levels)))
         codes = text.replace_strict(levels, ranks, default=-1, return_dtype=pl.Int32).fill_null(-1)
         return LevelColumn(name, codes.to_numpy().astype(np.int32), tuple(levels))
@@ -276,7 +276,7 @@ def _cells(name: str, cells: list[Any]) -> Column:
         row, kind = next((row, type(cell)) for row, cell in enumerate(cells) if type(cell) not in sorts)
         what, fix = f"{kind.__name__} is no text, number, truth value or date", "convert the column to text or numbers"
         what = "Complex data not supported" if issubclass(kind, complex | np.complexfloating) else what
-        raise InputError(what, where=place("", row, name), fix="decode it first" if issubclass(kind, bytes) else fix)
+        raise InputError(what, where=place("", name, row), fix="decode it first" if issubclass(kind, bytes) else fix)
     found = [None if is_missing(cell) else cell for cell in cells]
     present = {sorts[type(cell)] for cell in found if cell is not None} or {sort for sort in sorts.values() if sort}
     column = _alike(name, found, present.pop()) if len(present) == 1 else None
