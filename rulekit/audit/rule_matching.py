@@ -32,8 +32,9 @@ from rulekit.graph.nodes import Above, And, Family, Hidden, Node, Probability
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import CONTRARY, Rule, columns_of, conjuncts, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.logic.satisfying import Sought
 from rulekit.schema import Schema
-from rulekit.search.row_search import Claim, RowSearch, Sought
+from rulekit.search.row_search import Claim, RowSearch
 from rulekit.tables.table import Table
 
 Columns = frozenset[str]

@@ -20,7 +20,7 @@ from rulekit.graph.rules import counts, rules_of
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 
 MOST_REGIONS, MOST_RULES, MOST_DECLARED = 6, 20, 12
 _WHOLE = 0.995

@@ -19,8 +19,8 @@ from rulekit.graph.language.words import amount
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column
-from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.table import Table, absent
 
@@ -139,16 +139,16 @@ def row_flips(joint: Joint, raw: RawTable, by: Sequence[str] = ()) -> RowFlips:
 
     Raises InputError where a model cannot read the rows, or a column of groups is not there or is a text.
     """
-    own = (decide(graph, encode_columns(raw, graph.schema, graph.used_features)) for graph in joint.models)
+    own = (decide(graph, encode(raw, graph.schema, graph.used_features)) for graph in joint.models)
     first, second = (np.array(of, dtype=np.int64)[decided] for of, decided in zip(joint.places, own, strict=True))
-    table = encode_columns(raw, joint.schema, joint.columns)
+    table = encode(raw, joint.schema, joint.columns)
     rows = RowFlips(joint, raw.source or "the rows", table, (first, second))
     return replace(rows, groups=tuple(group for column in by for group in _groups(rows, raw, column)))
 
 
 def _groups(rows: RowFlips, raw: RawTable, column: str) -> Iterator[GroupFlips]:
     require_column(column, raw.known_names, raw.source)
-    table = infer_columns(raw.without(set(raw.names) - {column}))
+    table = infer(raw.without(set(raw.names) - {column}))
     grouping = grouping_of(table.features[0], table.arrays[0])
     for k, name in enumerate(grouping.names):
         among = grouping.codes == k

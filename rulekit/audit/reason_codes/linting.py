@@ -28,13 +28,14 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Among, Compare, IsTrue, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
+from rulekit.logic.satisfying import Sought
 from rulekit.names import label_text, printable
 from rulekit.schema import Feature
 from rulekit.search.moves import Direction, has_order
-from rulekit.search.row_search import Claim, Either, InBox, RowSearch, Sought, decided_as
-from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
+from rulekit.search.row_search import Claim, Either, InBox, RowSearch, decided_as
+from rulekit.search.takes_part import Counting, Nearer, Place
 from rulekit.tables.table import Table
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +76,15 @@ class Linter:
     ) -> None:
         self.graph, self.reasons, self.adverse, self.deadline = graph, reasons, adverse, deadline
         self.search = lint_search(graph, reasons, deadline)
-        self.places: Places = places_of(graph, self.search)
+        self.places = Counting(graph, self.search)
         self.few = self.places.space.size <= FEW_CELLS
         self.seen: dict[int, tuple[Table, Nearer]] = {}
         if not (self.few and self.places.whole):
             rows = adversarial_rows(graph, ROWS).table
-            labels, counting = decide(graph, rows), Counting(self.places)
+            labels = decide(graph, rows)
             for k in set(labels.tolist()) & set(adverse):
                 own = rows.take(np.flatnonzero(labels == k))
-                self.seen[k] = own, counting.of(own, k)
+                self.seen[k] = own, self.places.of(own, k)
         self.findings: list[Finding] = []
         self.proved: list[str] = []
         self.open: list[str] = []
@@ -267,7 +268,7 @@ def lint_search(graph: RuleGraph, reasons: Sequence[Reason], deadline: Deadline 
     return RowSearch(graph, [*nodes, *ends], deadline=deadline) if ends else first
 
 
-def covering(reason: Reason, places: Places, axis: int, cell: int) -> list[Claim] | None:
+def covering(reason: Reason, places: Counting, axis: int, cell: int) -> list[Claim] | None:
     """What must hold of a row so that a change of one column to a known cell is covered; None where it never is."""
     claims = [] if reason.node is None else [Claim(reason.node)]
     if reason.direction:

@@ -43,7 +43,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable, suggestion
 from rulekit.search.moves import Direction, has_order, moves_of
 from rulekit.search.nearest import NearestChange, nearest_changes
-from rulekit.search.takes_part import Counting, Nearer, Places, places_of
+from rulekit.search.takes_part import Counting, Nearer
 from rulekit.tables.table import Array, Table, absent
 
 _KEYS = ("code", "text", "columns", "direction", "when", "class")
@@ -284,7 +284,7 @@ def reasons_of(
     """
     found = [RowReasons(False)] * table.n_rows
     labels = decide(graph, table)
-    counter = Counting(places_of(graph)) if counting is None else counting
+    counter = Counting(graph) if counting is None else counting
     for k in adverse:
         rows = np.flatnonzero(labels == k)
         if not len(rows):
@@ -299,8 +299,8 @@ def reasons_of(
         else:
             known = [changes[row] for row in rows.tolist()]
         near = counter.with_changes(near, own, known)
-        applying = [(r, applies(counter.places, r, near, own)) for r in reasons if r.covers(k)]
-        by_place = zip(counter.places.places, near.nearer, strict=True)
+        applying = [(r, applies(counter, r, near, own)) for r in reasons if r.covers(k)]
+        by_place = zip(counter.places, near.nearer, strict=True)
         counts = _by_column((place.column, np.asarray(nearer.any(axis=1))) for place, nearer in by_place)
         for i, row in enumerate(rows.tolist()):
             steps = {} if changes is None else _steps(graph, changes[row])
@@ -309,7 +309,7 @@ def reasons_of(
     return found
 
 
-def applies(places: Places, reason: Reason, near: Nearer, table: Table) -> dict[str, Array]:
+def applies(places: Counting, reason: Reason, near: Nearer, table: Table) -> dict[str, Array]:
     """By column of a reason whether it counts [n] by a value that the reason covers."""
     held = np.ones(table.n_rows, dtype=bool)
     if reason.node is not None:
