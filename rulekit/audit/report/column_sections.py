@@ -151,5 +151,5 @@ def _satisfied(subject: Subject, checked: Checked) -> dict[str, list[str]] | Non
     for finding in checked.findings:
         if finding.kind == "missing":
             own = found.setdefault(finding.column, [])
-            own += [rule for rule in finding.rules if rule not in own]
+            own += [rule for rule in finding.ids if rule not in own]
     return found
