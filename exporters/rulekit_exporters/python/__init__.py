@@ -129,7 +129,6 @@ def _tables(graph: RuleGraph) -> list[str]:
 
 
 def _counted(graph: RuleGraph) -> list[str]:
-    """The ids of the rules and the classes as texts, by which rows are counted."""
     return [
         "# The rules that are counted, and the classes as texts.",
         _constant("RULES", collection(firing_steps(graph))),
@@ -155,7 +154,6 @@ def _constant(name: str, value: Expression) -> str:
 
 
 def _label_type(graph: RuleGraph) -> str:
-    """The annotation of a label."""
     label = {bool: "bool", int: "int", float: "float"}.get(type(graph.classes[0]), "str")
     return label if len({type(c) for c in graph.classes}) == 1 else "Any"
 

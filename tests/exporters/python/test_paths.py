@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from generated import module_of, plain_columns
+from generated import module_of, plain_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulekit_exporters.python import TARGET
@@ -99,7 +99,7 @@ def test_what_is_no_tree_is_written_as_it_was(formula, tmp_path):
     assert written.tree_of(lower(graph).label) is None
     table = adversarial_rows(graph, 100).table
     module = module_of(graph, tmp_path)
-    rows = zip(*plain_columns(table), strict=True)
+    rows = zip(*plain_cells(table), strict=True)
     assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == decide(graph, table).tolist()
 
 
@@ -128,7 +128,7 @@ def test_any_logic_over_units_is_exact(formula, tmp_path_factory):
     graph = model(formula)
     module = module_of(graph, tmp_path_factory.mktemp("module"))
     table = adversarial_rows(graph, 40).table
-    rows = list(zip(*plain_columns(table), strict=True))
+    rows = list(zip(*plain_cells(table), strict=True))
     expected = decide(graph, table).tolist()
     assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == expected
     mapped = [dict(zip(SCHEMA.names, row, strict=True)) for row in rows]
