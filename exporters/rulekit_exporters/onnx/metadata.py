@@ -28,12 +28,9 @@ from rulekit_exporters.onnx.inputs import InputPlan
 
 def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
     """The class values as integers if they are the integers 0..K-1 or Booleans; None where labels are text."""
-    if all(isinstance(label, bool) for label in classes):
-        return [int(label) for label in classes]
-    if all(isinstance(label, int) and not isinstance(label, bool) for label in classes):
-        values = [int(label) for label in classes]
-        return values if sorted(values) == list(range(len(classes))) else None
-    return None
+    kinds = {type(label) for label in classes}
+    integers = kinds == {int} and set(classes) == set(range(len(classes)))
+    return [int(label) for label in classes] if integers or kinds == {bool} else None
 
 
 def is_largest(labels: Array, chances: Array) -> bool:
