@@ -10,9 +10,9 @@ A truth value or a number that does not depend on the row is kept as a Python co
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -100,11 +100,6 @@ CASTS = {
 INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand"))
 
 
-def form_of(domain: str, kind: str, attributes: Collection[str]) -> OperatorForm | None:
-    """The form of an operator with these attributes; None where it is written in no such form."""
-    return next((form for form in FORMS.get((domain, kind), ()) if form.has(attributes)), None)
-
-
 GRAPH_NAME = "rulekit"
 Truth = bool | str
 Number = float | str
@@ -121,16 +116,14 @@ class Operation:
     attributes: dict[str, Any]
 
     def __post_init__(self) -> None:
-        form = form_of(self.domain, self.kind, self.attributes)
-        if form is None or len(self.outputs) != form.outputs:
+        if self.form is None or len(self.outputs) != self.form.outputs:
             name = f"{self.domain}.{self.kind}" if self.domain else self.kind
             raise ValueError(f"the operator {name} in another form than rulekit writes")
 
     @property
-    def version(self) -> int:
-        """The version of the operator set of its domain that has this form; 0 for the default domain."""
-        form = form_of(self.domain, self.kind, self.attributes)
-        return form.version if form else 0
+    def form(self) -> OperatorForm | None:
+        """The form that it is in; None where it is written in no such form."""
+        return next((form for form in FORMS.get((self.domain, self.kind), ()) if form.has(self.attributes)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +154,7 @@ class OperatorBuilder:
         self._known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._known_operations: dict[tuple[Any, ...], tuple[str, ...]] = {}
         taken = frozenset(reserved)
-        self._names = (name for name in map("t{}".format, count()) if name not in taken)
+        self._names = (name for name in map("t{}".format, itertools.count()) if name not in taken)
 
     def constant(self, value: Any, dtype: Any = None) -> str:
         """The name of a constant tensor of that content."""
@@ -185,8 +178,8 @@ class OperatorBuilder:
         """The names of the outputs of one operation."""
         key = (kind, inputs, domain, repr(sorted(attributes.items())))
         if key not in self._known_operations:
-            form = form_of(domain, kind, attributes)
-            names = self._known_operations[key] = tuple(islice(self._names, form.outputs if form else 1))
+            count = FORMS[domain, kind][0].outputs
+            names = self._known_operations[key] = tuple(itertools.islice(self._names, count))
             self.operations.append(Operation(kind, inputs, names, domain, attributes))
         return self._known_operations[key]
 
@@ -324,7 +317,7 @@ class Contents:
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(nodes, GRAPH_NAME, *ports, constants)
         opsets = [helper.make_opsetid("", self.opset)]
-        versions = [operation.version for operation in self.operations if operation.domain == ML_DOMAIN]
+        versions = [op.form.version for op in self.operations if op.domain == ML_DOMAIN and op.form]
         if versions:
             opsets.append(helper.make_opsetid(ML_DOMAIN, max(versions)))
         ir_version = max(7, helper.find_min_ir_version_for(opsets))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array
 from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
@@ -49,10 +48,6 @@ class InputPlan:
     def shape(self) -> tuple[int | str, ...]:
         """The shape of an input that is a column; mlflow.pyfunc feeds a single one as a frame of one column."""
         return ("N",) if self.frame and len(self.names) > 1 else ("N", 1)
-
-    def fed(self, cells: Array) -> Array:
-        """Cells in that shape."""
-        return cells.reshape(-1, *self.shape[1:])
 
     def input_of(self, column: str) -> str:
         """The public name of a column's input."""

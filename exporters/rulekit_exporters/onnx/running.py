@@ -159,18 +159,16 @@ def _declared_form(ports: Sequence[Port], graph: RuleGraph) -> InputForm:
 
 
 def _fed(
-    plan: InputPlan,
-    schema: Schema,
-    cells: Callable[[Feature], Array],
-    words: Callable[[Sequence[str]], Array] | None = None,
+    plan: InputPlan, schema: Schema, cells: Callable[[Feature], Array], words: Callable[[Sequence[str]], Array]
 ) -> dict[str, Array]:
     """The inputs of a plan: cells gives those [n] of a column, words the ids of a text with these columns of words."""
     with np.errstate(over="ignore"):  # an unused wide column in a float tensor
         if plan.form == "tensor":
             columns = [cells(feature) for feature in schema]
             return {TENSOR_NAME: np.column_stack(columns).astype(np.float64 if plan.wide else np.float32)}
+        shape = (-1, *plan.shape[1:])
         return {
-            name: words(plan.texts[column]) if words and column in plan.texts else plan.fed(cells(schema[column]))
+            name: words(plan.texts[column]) if column in plan.texts else cells(schema[column]).reshape(shape)
             for column, name in zip(plan.columns, plan.names, strict=True)
         }
 

@@ -42,7 +42,7 @@ def functions_of(graph: RuleGraph, context: Context, label: str) -> list[list[st
     """The lines of each function; label: the annotation of a label."""
     program, columns = context.program, list(context.columns.values())
     tree = tree_of(program.label)
-    plainly = body_of(context, (program.label,) if tree is None else [test for test, _ in _walk(tree)])
+    plainly = body_of(context, (program.label,) if tree is None else [test for test, _ in walk(tree)])
     _decide(plainly, tuple(map(str, range(len(graph.classes)))), tree)
     if graph.probability:
         reporting = body_of(context, program.reported, context.briefs)
@@ -260,7 +260,7 @@ def tree_of(label: Node) -> Tree | None:
             return None
         parent.append([following])
         waiting += [({**known, following: False}, parent[-1]), ({**known, following: True}, parent[-1])]
-    return root[0] if isinstance(root[0], list) and max(depth for _, depth in _walk(root[0])) <= DEEPEST else None
+    return root[0] if isinstance(root[0], list) and max(depth for _, depth in walk(root[0])) <= DEEPEST else None
 
 
 def _is_logic(node: Node) -> bool:
@@ -299,7 +299,7 @@ def _next(
     return Leaf(last, None)
 
 
-def _walk(tree: Tree) -> Iterator[tuple[Node, int]]:
+def walk(tree: Tree) -> Iterator[tuple[Node, int]]:
     """The tests, as often as they are written, and how deeply they are indented."""
     waiting = [(tree, 1)]
     while waiting:

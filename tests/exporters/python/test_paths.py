@@ -76,7 +76,8 @@ def test_a_row_evaluates_the_units_on_its_path_alone(shape, tmp_path):
 def test_each_unit_of_a_tree_is_written_once(shape):
     tree = written.tree_of(lower(model(shape(UNITS))).label)
     assert tree is not None
-    assert len(written.tests_of(tree)) == len(set(written.tests_of(tree))) == FLAGS
+    tests = [test for test, _ in written.walk(tree)]
+    assert len(tests) == len(set(tests)) == FLAGS
 
 
 def test_a_chain_is_not_indented():
@@ -87,7 +88,7 @@ def test_a_chain_is_not_indented():
         found = And([Not(unit), found]) if k % 2 else Or([unit, found])
     tree = written.tree_of(lower(model(found)).label)
     assert tree is not None
-    assert len(written.tests_of(tree)) == 40 > written.DEEPEST
+    assert len(list(written.walk(tree))) == 40 > written.DEEPEST
 
 
 @pytest.mark.parametrize(

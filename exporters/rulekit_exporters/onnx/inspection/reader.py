@@ -40,7 +40,6 @@ from rulekit_exporters.onnx.emission import is_written
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
 from rulekit_exporters.onnx.inspection import tensors as op
 from rulekit_exporters.onnx.inspection import values as el
-from rulekit_exporters.onnx.inspection.trees import tree_classifier
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 _WIDTHS = {1: "f4", 11: "f8", 7: "i8", 8: "text"}  # by element type of ONNX
@@ -167,13 +166,12 @@ class _Reader:
     def _operate(self, operation: builder.Operation) -> tuple[op.Value, ...]:
         inputs = [self._values[name] for name in operation.inputs]
         kind, attributes = operation.kind, operation.attributes
-        form = builder.form_of(operation.domain, kind, attributes)
-        fits = form is not None and form.takes([op.type_of(value) for value in inputs])
+        fits = operation.form is not None and operation.form.takes([op.type_of(value) for value in inputs])
         el.require(fits, f"the operator {kind} with operands of other types than rulekit writes")
         if kind == "LabelEncoder":
             return (self._encoded(op.rows(inputs[0]), attributes),)
         if kind == "TreeEnsembleClassifier":
-            return tree_classifier(self.cost, inputs[0], **attributes)
+            return op.tree_classifier(self.cost, inputs[0], **attributes)
         return (op.READERS[kind](self.cost, *inputs, **attributes),)
 
     # Inputs --------------------------------------------------------------------------------------------------------
@@ -270,14 +268,8 @@ def contents_of(model: Any) -> builder.Contents:
         graph = model.graph
         contents = builder.Contents(
             [
-                builder.Operation(
-                    node.op_type,
-                    tuple(node.input),
-                    tuple(node.output),
-                    node.domain,
-                    {item.name: _attribute(item) for item in node.attribute},
-                )
-                for node in graph.node
+                builder.Operation(n.op_type, tuple(n.input), tuple(n.output), n.domain, _attributes(n))
+                for n in graph.node
             ],
             {tensor.name: _array(tensor) for tensor in graph.initializer},
             [builder.port_of(port) for port in graph.input],
@@ -372,9 +364,9 @@ def _as_bytes(tensor: Any) -> None:
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
 
 
-def _attribute(item: Any) -> Any:
-    value = helper.get_attribute_value(item)
-    return list(value) if item.type in (6, 7, 8) else value
+def _attributes(node: Any) -> dict[str, Any]:
+    found = {item.name: (item.type, helper.get_attribute_value(item)) for item in node.attribute}
+    return {name: list(value) if kind in (6, 7, 8) else value for name, (kind, value) in found.items()}
 
 
 def _array(tensor: Any) -> npt.NDArray[Any]:

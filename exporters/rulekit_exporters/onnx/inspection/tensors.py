@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.exactness import Span
-from rulekit.graph.nodes import IsTrue
+from rulekit.graph import nodes as rg
 from rulekit.numbers import float32
 from rulekit_exporters.onnx.inspection import values as el
-from rulekit_exporters.onnx.inspection.elements import COMPARING, OPERATIONS, OUTSIDE, cast, looked_up, winner
+from rulekit_exporters.onnx.inspection.elements import COMPARING, OPERATIONS, OUTSIDE, Tree, cast, looked_up, winner
 
 MOST_ELEMENTS = 3_000_000  # of all tensors together
 APART = "rows are combined with each other"
@@ -319,6 +319,25 @@ def _sum(row: list[Any], terms: Sequence[Any], known: list[el.Exact | None], sta
     return el.opaque("product", *used)
 
 
+def tree_classifier(cost: ReadingCost, value: Value, **attributes: Any) -> tuple[Value, Value]:
+    """Label [N] and scores [N, classes]."""
+    columns = rows(value)
+    el.require(columns.elements.ndim == 2 and columns.axis == 0, "a tree over something that is no row")
+    el.require(attributes["post_transform"] == b"NONE", "a tree whose scores are transformed")
+    integers = attributes.get("classlabels_int64s")
+    labels = integers or [text.decode() for text in attributes["classlabels_strings"]]
+    tree = Tree(attributes, columns.elements[0].tolist(), len(labels))
+    cost.spend(len(tree.modes) * 4)
+    calls_them_0_and_1 = len(labels) == 2 and integers not in (None, [0, 1])
+    el.require(not calls_them_0_and_1, "a tree whose labels a runtime calls 0 and 1")
+    element = np.empty(1, dtype=object)
+    element[0] = el.Outcome(tuple(labels), tuple(map(tree.formula, range(len(labels)))))
+    scores = np.empty((1, len(labels)), dtype=object)
+    used = tuple(test for test in tree.tests.values() if test not in (rg.TRUE, rg.FALSE))
+    scores[0, :] = [el.opaque("score", *used) for _ in labels]
+    return RowTensor(element, 0, "i8" if integers else "text"), RowTensor(scores, 0, "f4")
+
+
 # Ids of words --------------------------------------------------------------------------------------------------------
 
 # A row has any number of ids, so that they are no elements of a tensor (`rulekit_exporters.onnx.word_ids`). The one
@@ -347,7 +366,7 @@ def scatter(cost: ReadingCost, nowhere: Value, ids: Value, true: Value, axis: in
     el.require(every and all(element is False for element in tensor.elements[:, 0]), OTHER_IDS)
     cost.spend(size + 1)
     held = np.empty((size + 1, 1), dtype=object)
-    held[:, 0] = [*map(IsTrue, ids.columns), el.Unused("what is no id of a word is read")]
+    held[:, 0] = [*map(rg.IsTrue, ids.columns), el.Unused("what is no id of a word is read")]
     return RowTensor(held, 1, "bool")
 
 
