@@ -139,12 +139,9 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
         metadata["rulekit.words"] = _compact(texts)
         metadata["rulekit.columns"] = _compact(plan.columns)
     if plan.coded:
-        used = [
-            graph.schema[name]
-            for name in plan.columns
-            if name in graph.schema and graph.schema[name].kind == "categorical"
-        ]
-        metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
+        used = [graph.schema[name] for name in plan.columns if name in graph.schema]
+        codes = {feature.name: feature.codes_of_texts for feature in used if feature.kind == "categorical"}
+        metadata["rulekit.codes"] = _compact(codes)
     if plan.frame:
         metadata["rulekit.probabilities"] = _compact([*names.values()][1:])
     if FIRED in names:
