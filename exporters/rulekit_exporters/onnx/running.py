@@ -166,9 +166,9 @@ def _fed(
         if plan.form == "tensor":
             columns = [cells(feature) for feature in schema]
             return {TENSOR_NAME: np.column_stack(columns).astype(np.float64 if plan.wide else np.float32)}
-        shape = (-1, *plan.shape[1:])
+        rest = plan.shape[1:]
         return {
-            name: words(plan.texts[column]) if column in plan.texts else cells(schema[column]).reshape(shape)
+            name: words(plan.texts[column]) if column in plan.texts else cells(schema[column]).reshape(-1, *rest)
             for column, name in zip(plan.columns, plan.names, strict=True)
         }
 
