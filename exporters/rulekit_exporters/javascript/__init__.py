@@ -34,7 +34,7 @@ from rulekit.tables.table import Table
 from rulekit.targets import BY_ROW, Answer, Columns, Feed, Outcome, Runtime, raw_rows, rows_by_name
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 
 MAX_INLINE = 8
 

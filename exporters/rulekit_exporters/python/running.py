@@ -25,7 +25,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 from rulekit_exporters.python.worker import imported, printed
 
 
