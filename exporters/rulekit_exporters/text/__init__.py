@@ -26,6 +26,7 @@ from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target, option
 from rulekit.verification.proof.prove import reading_of_graph
 
 RULE = ("class", "rule", "conditions", "weight")
+_ESCAPED = str.maketrans({"<": "&lt;", **{sign: f"\\{sign}" for sign in "\\`*_"}})
 FIGURES = ("table", "n", "coverage", "share", "low", "high", "base_rate")
 
 
@@ -111,14 +112,7 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Text that markdown shows as it is: no markup, no line ends."""
-    return (
-        printable(text)
-        .replace("\\", "\\\\")
-        .replace("<", "&lt;")
-        .replace("`", "\\`")
-        .replace("*", "\\*")
-        .replace("_", "\\_")
-    )
+    return printable(text).translate(_ESCAPED)
 
 
 __all__ = ["TARGET", "show"]
