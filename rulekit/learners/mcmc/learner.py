@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from time import monotonic
@@ -31,15 +31,11 @@ from rulekit.numbers import short_probability, strength_of
 from rulekit.sampling import Below, Chain, Drawn, along, kept
 from rulekit.schema import Schema
 
-_LONGEST = 3
-"""Literals of a clause that is drawn as a whole."""
+_LONGEST = 3  # literals of a clause that is drawn as a whole
 _WAYS = (-20, -5, -1, 1, 5, 20)
-_TOGETHER = 500
-"""Steps of a walk before the next one has its turn."""
-_FLAT, _FEW = 0.3, 500.0
-"""The least power of a walk beside another one: this, or that of which so many rows are left."""
-_WALKING = 0.9
-"""The share of a limit of time after which the walks end, so that their rule sets can be taken."""
+_TOGETHER = 500  # steps of a walk before the next one has its turn
+_FLAT, _FEW = 0.3, 500.0  # the least power of a walk beside another one: this, or that of which so many rows are left
+_WALKING = 0.9  # the share of a limit of time after which the walks end, so that their rule sets can be taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -272,11 +268,6 @@ class MCMCSettings(SizeSettings):
     n_steps: int = setting(10_000, whole(1), "steps of each walk")
 
 
-def _likeliest(best: Mapping[int, tuple[float, WalkedRules]]) -> list[int]:
-    """The size of the most probable rule set, where there is one: all that is left of a time that is over."""
-    return [max(best, key=lambda size: best[size][0])] if best else []
-
-
 class MCMCClassifier(RuleClassifier):
     """The most probable rule set of each size that random walks over rule sets meet.
 
@@ -312,8 +303,11 @@ class MCMCClassifier(RuleClassifier):
         sampled.walk(question.settings.n_steps, lambda share: monotonic() > over or (self.tell and self.tell(share)))
         best = sampled.best(lambda state: state.size)
         best.pop(0, None)
-        for size in sorted(best) if monotonic() < over else _likeliest(best):
+        sizes = sorted(best)
+        if monotonic() >= over:  # the most probable rule set is all that is left of a time that is over
+            sizes = sorted(sizes, key=lambda size: -best[size][0])[:1]
+        for size in sizes:
             model = sampled.model(best[size][1])
             wrong = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
-            yield Candidate(size, -best[size][0], float(problem.weights[wrong].sum()) * problem.weight_unit, model)
+            yield Candidate(size, -best[size][0], problem.weight_of(wrong), model)
         return None
