@@ -224,11 +224,7 @@ def fit_tree(
     serve for both. Where rows stand for four or more on average, a quarter of the weight of each is held out instead:
     rows that none of those fitted is equal to are no fair trial. When the time is over, the best so far is given back.
     """
-    every = FitRows(
-        np.asarray(inputs, dtype=np.float64),
-        np.asarray(labels, dtype=np.float64),
-        np.asarray(weights, dtype=np.float64),
-    )
+    every = FitRows(*(np.asarray(own, dtype=np.float64) for own in (inputs, labels, weights)))
     rng = np.random.default_rng(seed)
     fit, kept = _parted(every, rng) if every.total >= _MANY * len(every.weights) else (every.at(~held), every.at(held))
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):

@@ -110,6 +110,11 @@ class HeldRows:
         return self.holding[id(cause)][1]
 
     @property
+    def of_both_classes(self) -> bool:
+        problem = self.problem
+        return bool(np.any((problem.labels == 1) & (problem.weights > 0))) and problem.positive < problem.total
+
+    @property
     def weights(self) -> Floats:
         return np.asarray(self.problem.weights * self.problem.weight_unit, dtype=np.float64)
 
@@ -150,15 +155,11 @@ def descent_of(search: JointSearch) -> Descent:
     )
 
 
-def has_both_classes(problem: Problem) -> bool:
-    return bool(np.any((problem.labels == 1) & (problem.weights > 0))) and problem.positive < problem.total
-
-
 def grown(problem: Problem, search: JointSearch) -> Iterator[FittedCauses]:
     """The best causes, one more each time."""
-    if not has_both_classes(problem):
-        return
     rows, descent, positive = HeldRows(problem), descent_of(search), problem.labels == 1
+    if not rows.of_both_classes:
+        return
 
     def longer(fit: FittedCauses) -> FittedCauses | None:
         s = rows.activations(fit, 1e-9)

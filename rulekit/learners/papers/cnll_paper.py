@@ -26,15 +26,7 @@ from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
-from rulekit.learners.papers.cnll_search import (
-    ExhaustiveSearch,
-    FoundBit,
-    MoveLines,
-    SearchRule,
-    Weak,
-    best_prefix,
-    move_lines,
-)
+from rulekit.learners.papers.cnll_search import ExhaustiveSearch, SearchRule, Weak, best_prefix, move_lines
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.learners.sums_of_rows.histograms import split_cells
@@ -98,7 +90,7 @@ class ClauseFormula(Formula):
             node = tree.parent[node]
         return 0 if node < 0 else self.clauses.index(node) + 1
 
-    def steps(self, moves: list[Move], rule: SearchRule) -> list[MoveLines]:
+    def steps(self, moves: list[Move], rule: SearchRule) -> list[Any]:
         """What each move does to the cells."""
         u, v = (np.ascontiguousarray(own.T) for own in self.lines(moves))
         rest = rest_strengths(self, moves).tolist()
@@ -153,7 +145,7 @@ class CNLLPaperClassifier(RuleClassifier):
             moves = formula.moves(settings.algorithm)
             cells = (formula.cell, formula.counts, formula.steps(moves, rule))
             found = ExhaustiveSearch(problem, *cells, rule, settings.weak).best()
-            if found is None or not _worth(found, before, settings.brier == 0.0):
+            if found is None or not _worth(found.objective, before, settings.brier == 0.0):
                 return None
             clause = formula.join(found.bit, moves[found.move])
             for _ in range(settings.refit):
@@ -173,12 +165,10 @@ class CNLLPaperClassifier(RuleClassifier):
         ]
 
 
-def _worth(found: FoundBit, before: float, plain: bool) -> bool:
+def _worth(objective: float, before: float, plain: bool) -> bool:
     """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
     slack = _FALL * (1.0 + before) if math.isfinite(before) else 0.0
-    if plain:
-        return found.objective <= before + slack and before > slack
-    return found.objective < before - slack
+    return objective <= before + slack and before > slack if plain else objective < before - slack
 
 
 def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:

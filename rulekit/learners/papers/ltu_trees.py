@@ -85,6 +85,10 @@ def of_complements(weights: Floats, bias: float, conditions: Bools) -> FittedUni
     return own, bias + float(complements.sum())
 
 
+SIGNS, COMPLEMENTS = (as_signs, of_signs), (with_complements, of_complements)
+"""How inputs are coded for units, and the way back."""
+
+
 def tree_by(back: Any, shape: Shape, units: Floats, biases: Floats, conditions: Bools) -> LTUTree:
     """The tree over inputs as they are of units [m, k] and biases [m]; back: `of_signs` or `of_complements`."""
     found = [back(unit, float(bias), conditions) for unit, bias in zip(units, biases, strict=True)]

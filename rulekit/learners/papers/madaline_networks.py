@@ -16,14 +16,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.papers.ltu_trees import (
-    as_signs,
-    of_complements,
-    of_signs,
-    random_orders,
-    tree_by,
-    with_complements,
-)
+from rulekit.learners.papers.ltu_trees import COMPLEMENTS, SIGNS, random_orders, tree_by
 from rulekit.learners.papers.madaline_steps import UnitWeights, margins_of, present
 
 _LARGEST = 1e60  # no factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite
@@ -214,9 +207,13 @@ class Network:
         ups, downs = np.zeros((2, m, counted), dtype=np.int64)
         return cls(rule, shape, conditions, UnitWeights(weights, biases, ups, downs), np.arange(m))
 
+    @property
+    def coding(self) -> Any:
+        return COMPLEMENTS if isinstance(self.rule, Winnow) else SIGNS
+
     def seen(self, inputs: Floats) -> Floats:
         """The inputs [n, k] as the rule sees rows of inputs [n, d]."""
-        return (with_complements if isinstance(self.rule, Winnow) else as_signs)(inputs, self.conditions)
+        return np.asarray(self.coding[0](inputs, self.conditions))
 
     def fires(self, seen: Floats) -> Bools:
         """Which units fire on which rows [n, m], of what the rule sees [n, k]."""
@@ -225,8 +222,7 @@ class Network:
     @property
     def tree(self) -> LTUTree:
         """The units over the inputs as they are, conditions 0 and 1."""
-        back = of_complements if isinstance(self.rule, Winnow) else of_signs
-        return tree_by(back, self.shape, self.state.weights, self.state.biases, self.conditions)
+        return tree_by(self.coding[1], self.shape, self.state.weights, self.state.biases, self.conditions)
 
     def kept(self, shape: Shape, units: Ints) -> Network:
         state = UnitWeights._make(part[units] for part in self.state)

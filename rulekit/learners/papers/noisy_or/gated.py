@@ -28,14 +28,7 @@ from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Causes, JointCause, JointSearch
-from rulekit.learners.noisy_or.learner import (
-    CausesSettings,
-    FittedCauses,
-    HeldRows,
-    descent_of,
-    ever_longer,
-    has_both_classes,
-)
+from rulekit.learners.noisy_or.learner import CausesSettings, FittedCauses, HeldRows, descent_of, ever_longer
 from rulekit.learners.noisy_or.likelihood import STRONGEST, Strengths, cells_held, log_positive, merged
 from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, flipped_labels, short
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
@@ -166,9 +159,9 @@ class GatedFit:
 
 def grown_gated(problem: Problem, search: JointSearch, conditions: Sequence[Causes]) -> Iterator[GatedFit]:
     """The best causes and inhibitors, one more each time; conditions: those that may inhibit."""
-    if not has_both_classes(problem):
-        return
     rows = HeldRows(problem)
+    if not rows.of_both_classes:
+        return
 
     def reached(fit: GatedFit) -> float:
         return fit.causes.objective - search.cost * sum(map(search.further, fit.causes.causes))

@@ -31,7 +31,6 @@ from rulekit.learners.noisy_or.learner import (
     HeldRows,
     NoisyOrs,
     ever_longer,
-    has_both_classes,
 )
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, exact_gains, log_positive
 from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
@@ -335,7 +334,7 @@ class PaperNoisyOrs(TunedNoisyOrs):
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
         settings: PaperNoisyOrSettings = question.settings
-        if not has_both_classes(problem):
+        if not HeldRows(problem).of_both_classes:
             return iter(())
         general, level = settings.variant == "general", settings.missing_values == "level"
         causes = self.conditions(question, problem, family, missing=level, general=general)

@@ -33,16 +33,7 @@ from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
-from rulekit.learners.noisy_or.model import (
-    HALF,
-    Learned,
-    NoisyOrPlan,
-    StrongCauses,
-    bits_of,
-    candidate,
-    fingerprint,
-    short,
-)
+from rulekit.learners.noisy_or.model import HALF, Learned, StrongCauses, bits_of, candidate, fingerprint, short
 from rulekit.learners.papers.noisy_or.counted import (
     CountedCauses,
     CountedRows,
@@ -307,8 +298,7 @@ class NoisyCounts(TunedNoisyOrs):
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan: NoisyOrPlan = question.plan
-        problem, known = question.problem, plan.known
+        plan, problem, known = question.plan, question.problem, question.plan.known
         key = fingerprint(problem, -1)
         if key not in known:
             counts = np.array(plan.counts)[problem.codes[plan.columns]]
