@@ -158,15 +158,11 @@ def _cell_lines(
             if tree.bit[node] >= 0:
                 p[node] = alpha[tree.bit[node]] if pattern[cell, tree.bit[node]] else beta[tree.bit[node]]
                 continue
-            product = 1.0
-            if tree.operator[node] == 1:
-                for e in range(tree.starts[node], tree.starts[node + 1]):
-                    product = product * p[tree.children[e]]
-                p[node] = product
-            else:
-                for e in range(tree.starts[node], tree.starts[node + 1]):
-                    product = product * (1.0 - p[tree.children[e]])
-                p[node] = 1.0 - product
+            product, both = 1.0, tree.operator[node] == 1
+            for e in range(tree.starts[node], tree.starts[node + 1]):
+                c = p[tree.children[e]]
+                product = product * (c if both else 1.0 - c)
+            p[node] = product if both else 1.0 - product
         d[tree.root] = 1.0
         for i in range(len(tree.order)):
             node = tree.order[i]

@@ -248,13 +248,9 @@ def fit_best(inputs: Floats, labels: Bools, weights: Floats, rng: Generator, way
 
 def fit_of(kind: UnitKind, epochs: int = 5) -> FitUnit:
     """The way to fit a unit of a name; epochs: passes over the rows of those that take one row at a time."""
-    ways: dict[str, FitUnit] = {
-        "backprop": partial(fit_backprop, epochs=epochs),
-        "perceptron": partial(fit_perceptron, epochs=epochs),
-        "logistic": fit_logistic,
-        "naive-bayes": fit_naive_bayes,
-    }
-    return partial(fit_best, ways=tuple(ways.values())) if kind == "best" else ways[kind]
+    slowly = (partial(fit_backprop, epochs=epochs), partial(fit_perceptron, epochs=epochs))
+    ways: dict[str, FitUnit] = dict(zip(KINDS, (*slowly, fit_logistic, fit_naive_bayes), strict=False))
+    return ways.get(kind) or partial(fit_best, ways=tuple(ways.values()))
 
 
 def grow_tree(

@@ -266,14 +266,10 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
             return
         seen = Seen.of(question.plan, question.problem.codes)
         said = {run.question.index: made.said for run in runs for made in run.path}
-        self._progress = Progress(
-            path.frame,
-            question.plan,
-            seen if before is None else seen.joined(before.seen),
-            self._networks,
-            said if before is None else {**before.said, **said},
-            1 if before is None else before.calls + 1,
-        )
+        if before is not None:
+            seen, said = seen.joined(before.seen), {**before.said, **said}
+        calls = 1 if before is None else before.calls + 1
+        self._progress = Progress(path.frame, question.plan, seen, self._networks, said, calls)
 
     def learn(self, question: Question) -> Learning:
         settings: MadalineSettings = question.settings
@@ -295,9 +291,9 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
             self._networks = {**self._networks, question.index: trained.network}
         told = None if before is None else before.said.get(question.index)
         if told is not None:  # with the passes of the calls before, and the units that were lost in them
-            passes = [{**one, "pass": number} for number, one in enumerate(said["passes"], len(told["passes"]) + 1)]
+            later = [{**one, "pass": number} for number, one in enumerate(said["passes"], len(told["passes"]) + 1)]
             unused = sorted({*told["unused"], *said["unused"]} - set(trained.network.names.tolist()))
-            said = {**said, "unused": unused, "passes": [*told["passes"], *passes]}
+            said = {**said, "unused": unused, "passes": [*told["passes"], *later]}
         seen = None if before is None else before.seen
         yield candidate_of(trained.tree, question, rows, said, before=seen, written=written)
         return None
