@@ -72,7 +72,16 @@ def exact_unit(real: Unit, seen: Seen, rows: Codes, n: int) -> Unit:
     found = least_integer_unit(real, seen)
     if found is None:
         found = rounded_unit(real, rows, n) or rounded_unit(real, rows, n, _DOUBT * real.tolerance)
-    return found or nearest_unit(real)
+    if found is not None:
+        return found
+    # As fine as sums of a double allow: for planes that are nearer to rows than any grid is.
+    for bits in range(_MOST_BITS, 1, -1):
+        grid = WeightGrid.of(real, 2.0**bits)
+        found = Unit(grid.terms(bits), -grid.near_threshold(2.0**-bits))
+        if found.fits(DOUBLE_BITS):
+            break
+    assert found is not None
+    return found
 
 
 def _condition_unit(real: Unit, seen: Seen) -> Unit:
@@ -221,16 +230,6 @@ def rounded_unit(unit: Unit, rows: Codes, n: int, doubt: float = 0.0) -> Unit | 
                 best, until = found, grid.most * _FURTHER
             break
     return best
-
-
-def nearest_unit(unit: Unit) -> Unit:
-    """The unit on a grid as fine as sums of a double allow: for planes that are nearer to rows than any grid is."""
-    for bits in range(_MOST_BITS, 1, -1):
-        grid = WeightGrid.of(unit, 2.0**bits)
-        found = Unit(grid.terms(bits), -grid.near_threshold(2.0**-bits))
-        if found.fits(DOUBLE_BITS):
-            break
-    return found
 
 
 def _grids(unit: Unit) -> Iterator[WeightGrid]:

@@ -31,7 +31,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.likelihood import exact_gains
-from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short, shortened
+from rulekit.learners.noisy_or.model import StrongCauses, bits_of, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
 from rulekit.learners.papers.noisy_or.learner import sums_of_causes
 from rulekit.numbers import probability_of
@@ -282,14 +282,6 @@ class NoisyAdd:
     leak: float
     most: int
     least: int
-
-    @classmethod
-    def of(cls, found: CountedCauses, total: float, most: int, least: int) -> NoisyAdd:
-        """What was found with short probabilities; total: the weight of the rows.
-
-        The leak acts on half a row at least, so that no count is impossible.
-        """
-        return cls(found.strongest_first(), short(max(found.leak, 0.5 / ((total + 1.0) * most))), most, least)
 
     def bits(self, frame: Frame) -> list[Hidden]:
         """Its hidden bits, which all counts share."""

@@ -252,13 +252,6 @@ class GatedNoisyOr:
     flipped: bool = False
     within: float = 0.0
 
-    @classmethod
-    def of(cls, fit: GatedFit, total: float, flipped: bool) -> GatedNoisyOr:
-        """The fit with short strengths; total: the weight of the rows."""
-        leak, gate = short(float(-np.expm1(-fit.inhibitors.leak))), fit.inhibitors.part(total)
-        leak = leak if leak > _LEAST_LEAK else 0.0
-        return cls(fit.causes.part(total), CausePart(gate.causes, leak), HALF, flipped)
-
     def activations(self, codes: Codes, n_rows: int) -> Floats:
         """The strengths -log P(no) [n] of the rows: 0 where nothing causes or all is inhibited."""
         return np.asarray(-log_negative(*self._sums(codes, n_rows)))
@@ -355,10 +348,13 @@ class GatedNoisyOrs(TunedNoisyOrs):
         search = JointSearch(causes, *own, watch=question.watch)
         # What makes the class less likely where it inhibits has the other direction of what causes it.
         inhibitors = self.conditions(question, problem, "or" if flipped else "and")
+        model: NoisyOr | GatedNoisyOr
         for fit in grown_gated(problem, search, inhibitors):
-            model: NoisyOr | GatedNoisyOr = GatedNoisyOr.of(fit, problem.total, flipped)
-            if kind == "two" and not fit.inhibitors.causes:
-                model = NoisyOr((fit.causes.part(problem.total),), HALF, flipped)
+            own, gate = (part.part(problem.total) for part in (fit.causes, fit.inhibitors))
+            leak = short(float(-np.expm1(-fit.inhibitors.leak)))
+            gate = replace(gate, leak=leak if leak > _LEAST_LEAK else 0.0)
+            plain = kind == "two" and not fit.inhibitors.causes
+            model = NoisyOr((own,), HALF, flipped) if plain else GatedNoisyOr(own, gate, HALF, flipped)
             yield model, fit.size, fit.causes.likelihood, fit.causes.objective
 
     def decided(self, model: Any, question: Question) -> Any:

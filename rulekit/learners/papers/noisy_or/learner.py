@@ -71,8 +71,17 @@ class SummedRows:
         self.positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
         self.own = problem.take(self.positive)
         self.weights = np.asarray(self.own.weights * self.own.weight_unit, dtype=np.float64)
-        self.by_code = [_by_code(problem, each) for each in causes]
-        self.shares = {column: _shares(problem, column) for column in np.flatnonzero(summed).tolist()}
+        # The weight of the rows of class 0 and 1 by code; how often a known cell of a column has each code.
+        self.by_code = list[Floats]()
+        for each in causes:
+            keys = 2 * problem.codes[each.column].astype(np.int64) + problem.labels
+            counts = np.bincount(keys, problem.weights, 2 * each.n_codes).reshape(-1, 2)
+            self.by_code.append(np.asarray(counts * problem.weight_unit, dtype=np.float64))
+        self.shares: dict[int, Floats] = {}
+        for column in np.flatnonzero(summed).tolist():
+            counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
+            counts[MISSING_CODE] = 0.0
+            self.shares[column] = np.asarray(counts / max(counts.sum(), 1.0))
 
     def grown(self) -> Iterator[FittedCauses]:
         """The best causes, one more each time."""
@@ -169,20 +178,6 @@ def gains_of_missing(s: Floats, weights: Floats, negative: float, often: Floats,
 def _gains_of_positive(s: Floats, weights: Floats, rises: Floats) -> Floats:
     """What positive rows of these weights gain [n, n_rises]; sums over rows are exact."""
     return exact_gains(gains(lambda rise: log_positive(s + rise), rises), weights)
-
-
-def _by_code(problem: Problem, causes: Causes) -> Floats:
-    """The weight [n_codes, 2] of the rows of class 0 and 1 by code of a column."""
-    codes, labels = problem.codes[causes.column], problem.labels
-    each = np.bincount(2 * codes.astype(np.int64) + labels, problem.weights, 2 * causes.n_codes)
-    return np.asarray(each.reshape(-1, 2) * problem.weight_unit, dtype=np.float64)
-
-
-def _shares(problem: Problem, column: int) -> Floats:
-    """How often [n_codes] a known cell of a column has each code."""
-    counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
-    counts[MISSING_CODE] = 0.0
-    return np.asarray(counts / max(counts.sum(), 1.0))
 
 
 Goal = Literal["accuracy", "f1", "break-even"]

@@ -185,15 +185,6 @@ class NoisyParity:
     bound: float = HALF
     flipped: bool = False
 
-    @classmethod
-    def of(cls, found: CountedCauses, total: float) -> NoisyParity:
-        """What was found with short probabilities; total: the weight of the rows.
-
-        The leak acts on half a row at least, and does not on as much, so that no row is impossible.
-        """
-        least = 0.5 / (total + 1.0)
-        return cls(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
-
     def _factors(self, codes: Codes, n_rows: int) -> Iterator[Floats]:
         """1 - 2 p [n] of each cause, and of the leak."""
         for cause, strength in self.causes:
@@ -279,9 +270,10 @@ class NoisyCounts(TunedNoisyOrs):
 
     def models(self, question: Question, family: str) -> Iterator[Learned]:
         if question.plan.kind == "two":
-            total = question.problem.total
+            # The leak acts on half a row at least, and does not on as much, so that no row is impossible.
+            least = 0.5 / (question.problem.total + 1.0)
             for found in grown_parities(self._search(question)):
-                model = NoisyParity.of(found, total)
+                model = NoisyParity(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
                 yield model, len(model.causes), found.likelihood, found.objective
         else:
             for found in self._counted(question)[1:]:
@@ -308,8 +300,10 @@ class NoisyCounts(TunedNoisyOrs):
 
     def _asked(self, question: Question, found: CountedCauses) -> Learned:
         """A model that says whether the count is that of the question's class, or more."""
-        counts, total = question.plan.counts, question.problem.total
-        model = NoisyAdd.of(found, total, counts[-1], counts[question.index + 1])
+        counts = question.plan.counts
+        # The leak acts on half a row at least, so that no count is impossible.
+        leak = short(max(found.leak, 0.5 / ((question.problem.total + 1.0) * counts[-1])))
+        model = NoisyAdd(found.strongest_first(), leak, counts[-1], counts[question.index + 1])
         return model, len(model.causes), found.likelihood, found.objective
 
 
