@@ -12,15 +12,7 @@ import numpy as np
 
 from rulekit.arrays import Floats, Ints
 from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings
-from rulekit.learners.cnll.split_search import (
-    LEAST_STRENGTH,
-    BestSplits,
-    CodeOrders,
-    add_code_sums,
-    best_splits,
-    code_orders,
-    fixed_lines,
-)
+from rulekit.learners.cnll.split_search import LEAST_STRENGTH, BestSplits, CodeOrders, best_splits, code_orders
 from rulekit.learners.data.codes import matrix_of, side_by_side
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, completed
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
@@ -168,7 +160,7 @@ def _sums(
         u, v = formula.lines(moves, cells)
         weights = formula.counts[cells] * problem.weight_unit
         constant += np.add.reduce(weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2, axis=0)  # cell by cell
-        table = fixed_lines(u, v, fixed)
+        table = fixed.lines(u, v)
         if kept is not None:
             kept.add_sums(rows, columns, table, first, parts[0])
             continue
@@ -176,7 +168,7 @@ def _sums(
         def add(k: int, table: Ints = table, first: int = first) -> None:
             settings.watch.check()
             matrix, places = matrix_of(problem.codes, columns[groups[k]])
-            add_code_sums(parts[k], matrix, places, rows, fixed, table, first)
+            fixed.add_sums(parts[k], matrix, places, rows, table, first)
 
         run_threads(add, range(len(groups)), threads)
     found = []

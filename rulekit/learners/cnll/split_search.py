@@ -138,7 +138,7 @@ class CellCounts:
         return [(slice(start, end), 0, d) for start, end in itertools.pairwise([0, *cuts, len(sizes)])]
 
     def add_sums(self, rows: Rows, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
-        """Add what `add_code_sums` adds, sums [k, n_codes, W], for the cells from `first` on that `table` tells of."""
+        """Add what `FixedPoint.add_sums` adds, sums [k, n_codes, W], for the cells from `first` on of the table."""
         self.settle(rows)
         cells = np.arange(first, first + len(table) // 2)
         kept = self.slot[cells] >= 0
@@ -231,31 +231,26 @@ class FixedPoint:
             total += number * (self.unit * 2.0 ** -(self.bits * (part + 1)))
         return total[:, :n_moves], total[:, n_moves:]
 
+    def lines(self, u: Floats, v: Floats) -> Ints:
+        """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
+        table = np.empty((2 * len(u), self.parts * 2 * u.shape[1]), dtype=np.int64)
+        scaled = np.repeat(v * 2.0**self.bits, 2, axis=0)
+        label = np.tile([0.0, 1.0], len(u))[:, None]
+        x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
+        coarse = np.rint(x)
+        table[:, : x.shape[1]] = coarse
+        if self.parts == 2:
+            table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**self.bits)
+        return table
 
-def add_code_sums(
-    sums: Ints, matrix: Array, columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
-) -> None:
-    """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
+    def add_sums(self, sums: Ints, matrix: Array, columns: Ints, rows: Rows, table: Ints, first: int) -> None:
+        """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 
-    sums [k, n_codes, parts * 2M]; columns [k]; table: the `fixed_lines` of the cells.
-    """
-    equal = rows.weights.strides == (0,)
-    weights = rows.weights[:1].copy() if equal else rows.weights
-    weighted = (weights, equal, fixed.divisor)
-    _add_rows((matrix, columns), (rows.cell, rows.labels), weighted, table, first, sums.reshape(-1), sums.shape[1])
-
-
-def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
-    """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
-    table = np.empty((2 * len(u), fixed.parts * 2 * u.shape[1]), dtype=np.int64)
-    scaled = np.repeat(v * 2.0**fixed.bits, 2, axis=0)
-    label = np.tile([0.0, 1.0], len(u))[:, None]
-    x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
-    coarse = np.rint(x)
-    table[:, : x.shape[1]] = coarse
-    if fixed.parts == 2:
-        table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**fixed.bits)
-    return table
+        sums [k, n_codes, parts * 2M]; columns [k]; table: the lines of the cells.
+        """
+        equal = rows.weights.strides == (0,)
+        weighted = (rows.weights[:1].copy() if equal else rows.weights, equal, self.divisor)
+        _add_rows((matrix, columns), (rows.cell, rows.labels), weighted, table, first, sums.reshape(-1), sums.shape[1])
 
 
 @compiled

@@ -226,7 +226,12 @@ def fit_tree(
     """
     every = FitRows(*(np.asarray(own, dtype=np.float64) for own in (inputs, labels, weights)))
     rng = np.random.default_rng(seed)
-    fit, kept = _parted(every, rng) if every.total >= _MANY * len(every.weights) else (every.at(~held), every.at(held))
+    fit, kept = every.at(~held), every.at(held)
+    if every.total >= _MANY * len(every.weights):
+        # Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are.
+        quarter = np.minimum(np.floor(every.weights / 4.0 + rng.random(len(every.weights))), every.weights)
+        parts = (replace(every, weights=own) for own in (every.weights - quarter, quarter))
+        fit, kept = (part.at(part.weights > 0.0) for part in parts)
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
     # Inputs of half the length are multiplied twice as fast.
@@ -248,13 +253,6 @@ def fit_tree(
         steps = [search.chosen(search.found, _SMALLER * options.margin)]
     trees = tuple(_refitted(step, every) for step in steps)
     return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
-
-
-def _parted(rows: FitRows, rng: Generator) -> tuple[FitRows, FitRows]:
-    """Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are."""
-    held = np.minimum(np.floor(rows.weights / 4.0 + rng.random(len(rows.weights))), rows.weights)
-    parts = (replace(rows, weights=rows.weights - held), replace(rows, weights=held))
-    return parts[0].at(parts[0].weights > 0.0), parts[1].at(parts[1].weights > 0.0)
 
 
 def _find(search: TreeSearch, rng: Generator) -> None:

@@ -148,7 +148,6 @@ KINDS: tuple[Callable[[RuleMoves, WalkedRules, Below], Drawn[WalkedRules]], ...]
 )
 
 
-Part = TypeVar("Part", tuple[int, ...], int, Clauses)
 Kind = TypeVar("Kind")
 
 
@@ -198,14 +197,14 @@ class Sampled:
         """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
         return along(self.chains, function)
 
-    def parts(self, of: Callable[[WalkedRules], Collection[Part]], most: int) -> list[tuple[Part, list[float]]]:
+    def parts(self, of: Callable[[WalkedRules], Collection[Any]], most: int) -> list[tuple[Any, list[float]]]:
         """The most probable parts of rule sets, with the share of the steps of each walk in which they stand."""
-        counts = [Counter[Part]() for _ in self.chains]
+        counts = [Counter[Any]() for _ in self.chains]
         for chain, places, own in zip(self.chains, kept(self.chains), counts, strict=True):
             for state, count in zip(chain.visited, np.bincount(places).tolist(), strict=False):
                 for part in of(state):
                     own[part] += count
-        every = sum(counts, Counter[Part]())
+        every = sum(counts, Counter[Any]())
         found = sorted(every, key=lambda part: (-every[part], part))[:most]
         steps = len(kept(self.chains)[0])
         return [(part, [own[part] / steps for own in counts]) for part in found]

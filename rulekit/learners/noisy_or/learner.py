@@ -25,18 +25,7 @@ from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import AnyCause, Causes, JointSearch, causes_of
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held, coordinate_descent, log_positive
-from rulekit.learners.noisy_or.model import (
-    HALF,
-    CausePart,
-    Learned,
-    NoisyOr,
-    NoisyOrPlan,
-    candidate,
-    fingerprint,
-    flipped_labels,
-    held_out_losses,
-    share_of,
-)
+from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, NoisyOrPlan, candidate, fingerprint
 from rulekit.learners.parameters import SizeSettings, bins, number, one_of, setting, whole
 from rulekit.learners.promises.constraints import Allowed
 from rulekit.learners.rule_learner import RuleLearner
@@ -94,9 +83,6 @@ class FittedCauses:
         return Strengths(cells, max(self.leak, 1e-6))
 
 
-NOTHING_KNOWN = FittedCauses((), (), 0.1)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldRows:
     """The rows of a problem as the causes see them, with the rows [n] on which each cause that was asked for holds."""
@@ -130,7 +116,7 @@ class HeldRows:
         causes: Sequence[AnyCause],
         prior: float,
         descent: Descent,
-        start: FittedCauses = NOTHING_KNOWN,
+        start: FittedCauses | None = None,
         further: Sequence[Bools] = (),
     ) -> FittedCauses:
         """The strengths of the causes that fit the rows best; those of which none is left are dropped.
@@ -140,7 +126,7 @@ class HeldRows:
         labels = self.problem.labels
         cells = cells_held([*(self.holds(cause) for cause in causes), *further], len(labels))
         incidence = Incidence.of(cells, labels, self.weights)
-        found = descent(incidence, start.begin(causes))
+        found = descent(incidence, (start or FittedCauses((), (), 0.1)).begin(causes))
         own = found.cells[: len(causes)]
         kept = np.flatnonzero(own > NO_STRENGTH).tolist()
         likelihood = incidence.likelihood(found)
@@ -176,6 +162,25 @@ def grown(problem: Problem, search: JointSearch) -> Iterator[FittedCauses]:
 
 
 _ROWS = 8192  # the most rows that choose the family; rulekit draws them from a larger table
+
+
+def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
+    model: Any = candidate.model
+    losses = np.empty(len(held.labels))
+    for rows, codes in held.codes.parts(len(held.labels)):
+        yes = held.labels[rows] == 1
+        if isinstance(model, Prior):
+            share = min(max(model.share, 1e-9), 1.0 - 1e-9)
+            losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
+        else:
+            losses[rows] = model.log_losses(codes, yes)
+    return losses
+
+
+def share_of(problem: Problem) -> float:
+    """The share of the positive weight, away from 0 and 1 by half a row."""
+    least = 0.5 / (problem.total + 1.0)
+    return min(max(problem.share, least), 1.0 - least)
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ class NoisyOrs(RuleLearner):
         if question.plan.kind == "ranked":
             yield from self._chains(question, flipped)
             return
-        for fit in self.grow(question, flipped_labels(problem) if flipped else problem, family):
+        for fit in self.grow(question, replace(problem, labels=1 - problem.labels) if flipped else problem, family):
             model = NoisyOr((fit.part(problem.total),), HALF, flipped)
             yield model, len(fit.causes), fit.likelihood, fit.objective
 

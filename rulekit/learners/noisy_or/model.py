@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from rulekit.graph.probability.deciding import none_fires_decision, none_fires_l
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score
 from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import Cause, JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive
 from rulekit.numbers import short_probability, strength_of
@@ -162,29 +161,6 @@ def candidate(question: Question, learned: Learned) -> Candidate:
         labels = problem.labels[rows] == 1
         wrong += int(problem.weights[rows][model.decides(codes, len(labels)) != labels].sum())
     return Candidate(size, -objective, wrong * problem.weight_unit, model, said={"log_likelihood": likelihood})
-
-
-def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
-    model: Any = candidate.model
-    losses = np.empty(len(held.labels))
-    for rows, codes in held.codes.parts(len(held.labels)):
-        yes = held.labels[rows] == 1
-        if isinstance(model, Prior):
-            share = min(max(model.share, 1e-9), 1.0 - 1e-9)
-            losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
-        else:
-            losses[rows] = model.log_losses(codes, yes)
-    return losses
-
-
-def flipped_labels(problem: Problem) -> Problem:
-    return replace(problem, labels=1 - problem.labels)
-
-
-def share_of(problem: Problem) -> float:
-    """The share of the positive weight, away from 0 and 1 by half a row."""
-    least = 0.5 / (problem.total + 1.0)
-    return min(max(problem.share, least), 1.0 - least)
 
 
 def fingerprint(problem: Problem, cut: int) -> bytes:

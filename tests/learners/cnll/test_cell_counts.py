@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rulekit.learners.cnll import split_search
 from rulekit.learners.cnll.estimator import CNLLClassifier
-from rulekit.learners.cnll.split_search import CellCounts, FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.cnll.split_search import CellCounts, FixedPoint
 from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 
@@ -38,9 +38,9 @@ def check_sums(kept: CellCounts, codes: MemoryCodes, rows: Rows, rng: np.random.
     fixed = FixedPoint.of(rows.weights, 1.0)
     assert codes.matrix is not None
     u, v = rng.random((2, rows.n_cells, 2))
-    columns, table = np.array([0, 2]), fixed_lines(u, v, fixed)
+    columns, table = np.array([0, 2]), fixed.lines(u, v)
     expected, actual = np.zeros((2, 2, max(N_CODES), table.shape[1]), dtype=np.int64)
-    add_code_sums(expected, codes.matrix, columns, rows, fixed, table, 0)
+    fixed.add_sums(expected, codes.matrix, columns, rows, table, 0)
     kept.add_sums(rows, columns, table, 0, actual)
     np.testing.assert_array_equal(actual, expected)
 

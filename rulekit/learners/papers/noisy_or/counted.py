@@ -27,7 +27,6 @@ from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
 from rulekit.learners.contract import Frame, Question, Score
 from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.likelihood import exact_gains
@@ -150,12 +149,6 @@ def em_of_chances(
         leak = float(np.clip((rows.weights * found.leaked).sum() / total, 1e-12, LARGEST))
 
 
-def weight_by_code(problem: Problem, causes: Causes) -> Floats:
-    """The weight [n_codes, 1] of the rows by code of a column."""
-    each = np.bincount(problem.codes[causes.column], problem.weights, causes.n_codes)
-    return np.asarray(each[:, None] * problem.weight_unit, dtype=np.float64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedSearch:
     """The conditions on each column for a question, and the weight of the rows on which one holds."""
@@ -164,6 +157,12 @@ class CountedSearch:
     rows: HeldRows
     causes: Sequence[Causes]
     least: float
+
+    def held(self, causes: Causes) -> Floats:
+        """The weight [n_causes] of the rows on which each possible cause of a column holds."""
+        problem = self.rows.problem
+        each = np.bincount(problem.codes[causes.column], problem.weights, causes.n_codes)
+        return causes.sums(np.asarray(each[:, None] * problem.weight_unit, dtype=np.float64))[:, 0]
 
     def counted(self, causes: Sequence[Cause], labels: Ints) -> CountedRows:
         problem = self.rows.problem
@@ -189,8 +188,8 @@ class CountedSearch:
         problem, prior = self.rows.problem, self.question.settings.lam * np.log1p(-tried)
         each, best, found = exact_gains(gains, self.rows.weights), LEAST_GAIN, None
         for causes in self.causes:
-            worth, held = sums_of_causes(problem, causes, each) + prior, causes.sums(weight_by_code(problem, causes))
-            worth[held[:, 0] < self.least] = 0.0
+            worth = sums_of_causes(problem, causes, each) + prior
+            worth[self.held(causes) < self.least] = 0.0
             if worth.max(initial=0.0) > best:
                 place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
                 best, found = float(worth[place, chance]), (causes.cause(int(place)), float(tried[chance]))

@@ -30,7 +30,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Causes, JointCause, JointSearch
 from rulekit.learners.noisy_or.learner import CausesSettings, FittedCauses, HeldRows, descent_of, ever_longer
 from rulekit.learners.noisy_or.likelihood import STRONGEST, Strengths, cells_held, log_positive, merged
-from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, flipped_labels, short
+from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, short
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import setting, whole
 from rulekit.learners.sums_of_rows.kernels import one_blas_thread
@@ -342,7 +342,8 @@ class GatedNoisyOrs(TunedNoisyOrs):
         """The models of 1, 2, ... causes and inhibitors; of two classes noisy-ors until something inhibits."""
         settings: GatedSettings = question.settings
         flipped, kind = family == "and", question.plan.kind
-        problem = flipped_labels(question.problem) if flipped else question.problem
+        problem = question.problem
+        problem = replace(problem, labels=1 - problem.labels) if flipped else problem
         causes, least = self.conditions(question, problem, family), least_side(problem.total)
         own = (settings.lam, settings.max_causes, least, settings.rule_length)
         search = JointSearch(causes, *own, watch=question.watch)
@@ -350,11 +351,11 @@ class GatedNoisyOrs(TunedNoisyOrs):
         inhibitors = self.conditions(question, problem, "or" if flipped else "and")
         model: NoisyOr | GatedNoisyOr
         for fit in grown_gated(problem, search, inhibitors):
-            own, gate = (part.part(problem.total) for part in (fit.causes, fit.inhibitors))
+            acting, gate = (part.part(problem.total) for part in (fit.causes, fit.inhibitors))
             leak = short(float(-np.expm1(-fit.inhibitors.leak)))
             gate = replace(gate, leak=leak if leak > _LEAST_LEAK else 0.0)
             plain = kind == "two" and not fit.inhibitors.causes
-            model = NoisyOr((own,), HALF, flipped) if plain else GatedNoisyOr(own, gate, HALF, flipped)
+            model = NoisyOr((acting,), HALF, flipped) if plain else GatedNoisyOr(acting, gate, HALF, flipped)
             yield model, fit.size, fit.causes.likelihood, fit.causes.objective
 
     def decided(self, model: Any, question: Question) -> Any:

@@ -23,15 +23,7 @@ from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import TRIED, AnyCause, Cause, Causes, add_by_code, gains
-from rulekit.learners.noisy_or.learner import (
-    LEAST_GAIN,
-    NOTHING_KNOWN,
-    CausesSettings,
-    FittedCauses,
-    HeldRows,
-    NoisyOrs,
-    ever_longer,
-)
+from rulekit.learners.noisy_or.learner import LEAST_GAIN, CausesSettings, FittedCauses, HeldRows, NoisyOrs, ever_longer
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, exact_gains, log_positive
 from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
 from rulekit.learners.papers.noisy_or.em import Unknown, expectation_maximisation, start_of
@@ -83,7 +75,7 @@ class SummedRows:
             counts[MISSING_CODE] = 0.0
             self.shares[column] = np.asarray(counts / max(counts.sum(), 1.0))
 
-    def grown(self) -> Iterator[FittedCauses]:
+    def grown(self) -> Iterator[SummedCauses]:
         """The best causes, one more each time."""
 
         def longer(fit: SummedCauses) -> SummedCauses | None:
@@ -92,7 +84,7 @@ class SummedRows:
 
         return ever_longer(self.best_fit(()), longer, self.settings.max_causes, self.question.watch.check)
 
-    def best_fit(self, causes: Sequence[AnyCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
+    def best_fit(self, causes: Sequence[AnyCause], start: SummedCauses | None = None) -> SummedCauses:
         codes, prior = self.rows.problem.codes, self.settings.lam
         known = Unknown.of(causes, self.shares)
         missing = [np.asarray(codes[column] == MISSING_CODE) for column in known.columns]

@@ -34,15 +34,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause
 from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.model import HALF, Learned, StrongCauses, bits_of, candidate, fingerprint, short
-from rulekit.learners.papers.noisy_or.counted import (
-    CountedCauses,
-    CountedRows,
-    CountedSearch,
-    Expected,
-    NoisyAdd,
-    grown_counts,
-    weight_by_code,
-)
+from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearch, Expected, NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import SizeSettings, bins, number, setting, whole
 from rulekit.numbers import probability_of
@@ -55,7 +47,7 @@ _FINE = 2.0**20
 MOST_BITS = 200  # hidden bits of one model, which every target takes
 
 
-def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expected:
+def parity_expectation(rows: Any, chances: Floats, leak: float) -> Expected:
     """The E-step where the label is 1 on odd rows."""
     every = np.column_stack([np.where(rows.held, 1.0 - 2.0 * chances, 1.0), np.full(len(rows.held), 1.0 - 2.0 * leak)])
     before, behind = np.ones_like(every), np.ones_like(every)
@@ -77,7 +69,7 @@ def _conditions(search: CountedSearch) -> list[Cause]:
     """The possible causes without the contraries of others, which a parity with a leak does not need."""
     found, problem = [], search.rows.problem
     for causes in search.causes:
-        held = causes.sums(weight_by_code(problem, causes))[:, 0]
+        held = search.held(causes)
         n = max(0, causes.n_codes - causes.first - int(causes.ordered))
         second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
         for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
@@ -290,7 +282,8 @@ class NoisyCounts(TunedNoisyOrs):
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan, problem, known = question.plan, question.problem, question.plan.known
+        plan, problem = question.plan, question.problem
+        known: dict[bytes, list[CountedCauses]] = plan.known
         key = fingerprint(problem, -1)
         if key not in known:
             counts = np.array(plan.counts)[problem.codes[plan.columns]]
