@@ -7,7 +7,7 @@ the tables and the C5.0-like form cannot say different things.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -43,8 +43,7 @@ from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, conjuncts, inner_sum, rules_of, rules_of_parts
 from rulekit.schema import Schema
-from rulekit.shown.outline import Words
-from rulekit.shown.rule_rows import HandEdit, Row, card_rows, hand_made, rule_row
+from rulekit.shown.rule_rows import HandEdit, Row, Words, card_rows, hand_made, rule_row
 from rulekit.shown.score_cards import card_of
 
 MOST_COLUMNS = 4
@@ -68,31 +67,47 @@ class Section:
 def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
     figures, words = rule_figures(graph), Words.of(graph.written, graph.schema, full)
-    first_of_all, graph = _overrides(graph, figures, words), graph.underlying
+    found, graph = _overrides(graph, figures, words), graph.underlying
     made = hand_made(graph)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     if _is_count(graph):
         first = graph.decision.parts[0].class_index
-        rows = _marked(tuple(rule_row(rule, words) for rule in by_class.get(first, [])), made)
+        rows = tuple(rule_row(rule, words) for rule in by_class.get(first, []))
         labels = ", ".join(map(quoted, graph.classes))
         heading = f"{name(graph.schema.target)} is the median of how many of these hold, as one of {labels}"
-        return (*first_of_all, Section(heading, rows))
-    found = first_of_all
+        return (*found, Section(heading, _marked(rows, made)))
     scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
-        rules, card = by_class.get(k, []), card_of(scores[k], graph.schema)
+        rules, card, said = by_class.get(k, []), card_of(scores[k], graph.schema), speaks_for(graph, k)
         if card is None:
             rows = tuple(rule_row(rule, words, figures.get((k, rule.id), ())) for rule in rules)
         else:
             rows = card_rows(card, k, {rule.node: rule for rule in rules}, words, figures)
-        rows, inhibiting = [tuple(row for row in rows if row.inhibits is which) for which in (False, True)]
-        known = next((row.figures for row in rows if row.figures), ())
-        said = speaks_for(graph, k)
-        signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and rows else ""
-        found.append(Section(heading, _marked(rows, made), base_rates=base_rates(known, said), signs=signs))
-        if inhibiting:
-            found.append(Section(_INHIBITORS, _marked(inhibiting, made)))
+        acting = any(not row.inhibits for row in rows)
+        signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and acting else ""
+        rates = _rates([row for row in rows if not row.inhibits], said)
+        found += _parted(Section(heading, _marked(rows, made), base_rates=rates, signs=signs))
     return tuple(found)
+
+
+def _parted(section: Section) -> list[Section]:
+    """A section with the rules that act, and below it those that keep them from acting."""
+    acting, inhibiting = (tuple(row for row in section.rows if row.inhibits is so) for so in (False, True))
+    below = Section(_INHIBITORS, inhibiting, section.decides)
+    return [replace(section, rows=acting), *[below] * bool(inhibiting)]
+
+
+def _rates(rows: Sequence[Row], said: str) -> str:
+    return base_rates(next((row.figures for row in rows if row.figures), ()), said)
+
+
+def legend_of(parts: Iterable[Section]) -> str:
+    """What the weights before conditions mean, by the shortest example among them; "" of none."""
+    weights = [line.weight for part in parts for row in part.rows for line in row.outline if line.weight]
+    example = min(weights, key=lambda text: ("else" not in text, len(text)), default="")
+    on, _, off = example.removesuffix(")").partition(" (else ")
+    beside = f", else with {off}" if off else ""
+    return f"{example}: true with probability {on} where the condition holds{beside}." if example else ""
 
 
 def _marked(rows: tuple[Row, ...], made: Mapping[str, HandEdit]) -> tuple[Row, ...]:
@@ -104,18 +119,15 @@ def _overrides(
     graph: RuleGraph, figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]], words: Words
 ) -> list[Section]:
     """The overrides in their order, those of one class that follow each other under one heading."""
-    found, target = list[Section](), name(graph.schema.target)
+    found, target, labels = list[Section](), name(graph.schema.target), list(map(quoted, graph.classes))
     rules = list(zip(rules_of(graph), graph.overrides, strict=False))
     for k, group in groupby(rules, key=lambda pair: pair[1].class_index):
-        own = list(group)
-        rows = tuple(
-            replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override))
-            for rule, override in own
-        )
+        rows = []
+        for rule, override in group:
+            rows.append(replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override)))
         order = "where none above holds" if found else "which wins over all rules below"
-        heading = f"override, {order}: {target} is {quoted(graph.classes[k])} when {_any_of([rule for rule, _ in own])}"
-        known = next((row.figures for row in rows if row.figures), ())
-        found.append(Section(heading, rows, base_rates=base_rates(known, quoted(graph.classes[k]))))
+        heading = f"override, {order}: {target} is {labels[k]} when {_any_of(rows)}"
+        found.append(Section(heading, tuple(rows), base_rates=_rates(rows, labels[k])))
     return found
 
 
@@ -127,10 +139,8 @@ def signature(override: Override) -> str:
 
 def _is_count(graph: RuleGraph) -> bool:
     """Whether the ranked classes are counts: how many of the same hidden bits fire, by the median."""
-    if not graph.decision.ordered:
-        return False
-    parts, found = graph.decision.parts, set[tuple[Node, ...]]()
-    for part in parts:
+    found = set[tuple[Node, ...]]()
+    for part in graph.decision.parts if graph.decision.ordered else ():
         formula = part.score.formula if isinstance(part.score, Probability) else None
         if not isinstance(formula, AtLeast) or part.threshold != 0.5:
             return False
@@ -159,31 +169,22 @@ def closing(graph: RuleGraph) -> str:
 
 def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
-    decision = graph.underlying.decision
+    decision, rules = graph.underlying.decision, rules_of(graph)
     pairs = zip(decision.roots, decision.parts, strict=True)
     roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
     roots += [override.condition for override in graph.overrides]
     accepting, nodes = _accepting(roots), tuple(topological(roots))
     valued = {_feature(node) for node in nodes if node.family is Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
-    never = [name(f) for f in read if f not in accepting | valued]
-    rest = [name(f) for f in read if f in accepting]
-    parts = []
-    rules = rules_of(graph)
+    never, rest = [name(f) for f in read if f not in accepting | valued], [name(f) for f in read if f in accepting]
+    every = len(never) == len(read) > MOST_COLUMNS
+    missing = f"a missing {'value' if every else listed(never, 'or')}"
     if rules and all(rule.connective == "sum" for rule in rules):
-        none = ["a missing value brings no points"] if len(never) == len(read) > MOST_COLUMNS else []
-        none = none or [f"a missing {listed(never, 'or')} brings no points"] * bool(never)
-        return f"Missing: {none[0]}." if none else ""
-    plain = all(_is_clause(rule.node) for rule in rules)
-    if len(never) == len(read) > MOST_COLUMNS:
-        parts.append("a missing value satisfies no rule" if plain else "a condition on a missing value fails")
-    elif never and plain:
-        parts.append(f"a missing {listed(never, 'or')} satisfies no rule")
-    elif never:
-        parts.append(f"a condition on {listed(never, 'or')} fails")
-    if rest:
-        parts.append(f"a missing {listed(rest, 'or')} can satisfy a rule")
-    parts += _in_sums(nodes)
+        return f"Missing: {missing} brings no points." if never else ""
+    parts = [f"{missing} satisfies no rule"] * bool(never)
+    if never and not all(_is_clause(rule.node) for rule in rules):
+        parts = [f"a condition on {'a missing value' if every else listed(never, 'or')} fails"]
+    parts += [f"a missing {listed(rest, 'or')} can satisfy a rule"] * bool(rest) + _in_sums(nodes)
     return f"Missing: {'; '.join(parts)}." if parts else ""
 
 
@@ -242,42 +243,32 @@ def _feature(node: Node) -> str:
 # Headings ------------------------------------------------------------------------------------------------------------
 
 
-def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
+def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> Iterator[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
-    if not decision.ranked:
-        tests = [_test(part, by_class.get(part.class_index, []), graph.schema) for part in decision.parts]
-        places = [part.class_index for part in decision.parts]
-        said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k in places]
-        joined = [_word(by_class.get(k, [])) for k in places]
-        return [(k, _said(target, *each)) for k, *each in zip(places, said, tests, joined, strict=True)]
-    if decision.rule_sets:
-        spoken = [k for k, rules, _ in decision.ranked if rules is not FALSE or k != graph.default]
-        return [(k, _said(target, labels[k], _any_of(by_class.get(k, [])))) for k in spoken]
-    apart = len({threshold for _, _, threshold in decision.ranked}) > 1
-    return [
-        (
-            k,
-            f"{target} is {labels[k]} when {_measure(score, by_class.get(k, []))} is the largest"
-            + _above(threshold, ", and above ") * apart,
-        )
-        for k, score, threshold in sorted(decision.ranked, key=itemgetter(0))
-    ]
+    if decision.ranked and not decision.rule_sets:
+        apart = len({threshold for _, _, threshold in decision.ranked}) > 1
+        for k, score, threshold in sorted(decision.ranked, key=itemgetter(0)):
+            also = _above(threshold, ", and above ") * apart
+            yield k, f"{target} is {labels[k]} when {_measure(score, by_class.get(k, []))} is the largest{also}"
+        return
+    tests = []
+    for part in decision.parts if not decision.ranked else ():
+        k, label = part.class_index, f"above {labels[part.class_index - 1]}" if decision.ordered else ""
+        tests.append((k, label or labels[k], _test(part, by_class.get(k, []), graph.schema)))
+    for k, rule_set, _ in decision.ranked:
+        if rule_set is not FALSE or k != graph.default:
+            tests.append((k, labels[k], _any_of(by_class.get(k, []))))
+    for k, label, test in tests:
+        against = k in by_class and by_class[k][0].connective == "against"  # causes that speak against the class
+        said = f"{target} is {label} {'unless' if against else 'when'} {test}"
+        yield k, said if test else f"{target} is never {label} (no rule)"
 
 
 def _above(threshold: float, words: str) -> str:
     return "" if threshold == float("-inf") else f"{words}{weight(threshold)}"
 
 
-def _said(target: str, label: str, test: str, word: str = "when") -> str:
-    return f"{target} is {label} {word} {test}" if test else f"{target} is never {label} (no rule)"
-
-
-def _word(rules: Sequence[Rule]) -> str:
-    """How what is tested is joined to the class: causes may speak against it."""
-    return "unless" if rules and rules[0].connective == "against" else "when"
-
-
-def _any_of(rules: Sequence[Rule]) -> str:
+def _any_of(rules: Sequence[Rule] | Sequence[Row]) -> str:
     return "any of" if len(rules) > 1 else "this holds" if rules else ""
 
 
@@ -300,7 +291,6 @@ def _test(part: Part, rules: Sequence[Rule], schema: Schema) -> str:
 
 
 def _measure(score: Node, rules: Sequence[Rule]) -> str:
-    """The score as words that its rules can stand under."""
     if isinstance(score, Rescaled):
         return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
     if isinstance(score, Sided):
@@ -333,18 +323,15 @@ _HOLD = {"or": "any of these holds", "and": "all of these hold", "odd": "an odd 
 def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
     graph = graph.underlying
-    found, words = [], Words.of(graph.roots, graph.schema, full)
+    found, words = list[Section](), Words.of(graph.roots, graph.schema, full)
     known = {rule.node: rule for rule in rules_of(graph)}
     for k, node in _beside(graph):
         rules, card = rules_of_parts((Part(k, node, None),)), card_of(node, graph.schema)
         rows = tuple(rule_row(rule, words) for rule in rules)
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
-        causes = tuple(row for row in rows if not row.inhibits)
         signs = _some_totals(node.probability if isinstance(node, Sided) else node)
-        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", causes, decides=False, signs=signs))
-        inhibiting = tuple(row for row in rows if row.inhibits)
-        if inhibiting:
-            found.append(Section(_INHIBITORS, inhibiting, decides=False))
+        heading = f"{_reports(graph, k)}: {_measure(node, rules)}"
+        found += _parted(Section(heading, rows, decides=False, signs=signs))
     return tuple(found)
 
 
@@ -379,17 +366,22 @@ def links(graph: RuleGraph) -> str:
     """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
     graph = graph.underlying
     scores = _scores(graph)
-    first = len(graph.probability) == 1  # of two classes the positive one
-    found = [(k, node) for k, node in enumerate(graph.probability, first) if _follows(node, scores)]
-    if len(found) == 1:
-        k, node = found[0]
-        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
-    if any(isinstance(node, Difference) for _, node in found):
-        return "probabilities: the differences of the logistic of each sum, divided by their total"
+    found = [(k, node) for k, node in _probabilities(graph) if _follows(node, scores)]
     if not found:
         return ""
-    alike = {_link(node, "each sum", scores) for _, node in found}
-    return f"probabilities: {alike.pop() if len(alike) == 1 else 'the logistic of each sum'}, divided by their total"
+    if len(found) == 1:
+        ((k, node),) = found
+        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
+    said = "the differences of the logistic of each sum"
+    if not any(isinstance(node, Difference) for _, node in found):
+        alike = {_link(node, "each sum", scores) for _, node in found}
+        said = alike.pop() if len(alike) == 1 else "the logistic of each sum"
+    return f"probabilities: {said}, divided by their total"
+
+
+def _probabilities(graph: RuleGraph) -> Iterable[tuple[int, Node]]:
+    """The reported probabilities by class, of two classes that of the positive one."""
+    return enumerate(graph.probability, start=len(graph.probability) == 1)
 
 
 def _follows(node: Node, scores: Sequence[Node]) -> bool:
@@ -427,7 +419,7 @@ def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
     scores = _scores(graph)
     return [
         (k, node)
-        for k, node in enumerate(graph.probability, start=len(graph.probability) == 1)
+        for k, node in _probabilities(graph)
         if node not in scores
         and not _follows(node, scores)
         and not (isinstance(node, Probability) and _decides_alike(node.formula, scores))

@@ -30,7 +30,8 @@ from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.shown.outline import Words, legend, outline
+from rulekit.shown.rule_rows import Line, Row, Words, outline
+from rulekit.shown.sections import Section, legend_of
 
 SCHEMA = Schema(
     (
@@ -196,6 +197,10 @@ def test_a_long_nested_boolean_rule_is_an_outline_and_a_short_one_a_line() -> No
 
 
 def test_the_legend_takes_the_shortest_example() -> None:
-    assert legend([]) == ""
-    assert legend(["0.5", "0.999 (else 0.0072)", "0.95 (else 0.3)"]).startswith("0.95 (else 0.3): ")
-    assert legend(["0.5"]) == "0.5: true with probability 0.5 where the condition holds."
+    for weights, said in (
+        ((), ""),
+        (("0.5", "0.999 (else 0.0072)", "0.95 (else 0.3)"), "0.95 (else 0.3): true with probability 0.95"),
+        (("0.5",), "0.5: true with probability 0.5 where the condition holds."),
+    ):
+        row = Row("", 0, (), outline=tuple(Line(0, "", weight) for weight in weights))
+        assert legend_of([Section("", (row,))])[: len(said) or None] == said

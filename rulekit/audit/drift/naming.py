@@ -16,7 +16,7 @@ from rulekit.audit.drift.transformations import index_of, near, quantiles_of, un
 from rulekit.graph.language.words import counted, listed, name, percent, quoted, rounded_amount
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature, Schema
-from rulekit.shown.distributions import UNITS_OF_GRIDS, on_grid
+from rulekit.shown.statistics import UNITS_OF_GRIDS, on_grid
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts
 
 Alarms = frozenset[str]

@@ -21,7 +21,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import label_text
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.shown.distributions import bin_codes, bin_counts
+from rulekit.shown.statistics import bin_codes, bin_counts
 from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTexts
 from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.table import Table, absent

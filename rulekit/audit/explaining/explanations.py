@@ -122,7 +122,7 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     if graph.overrides:
         _add_overrides(graph, table, rows, own)
     if has_scores(graph):
-        _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(beneath, table)])
+        _add("scores", rows, row_scores(beneath, table))
     if noisy := noisy_formulas(graph):
         _add("conditions", rows, conditions_of_rows(beneath, noisy, table, own))
     changes = _changes(graph, table, asked)

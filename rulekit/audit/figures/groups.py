@@ -3,11 +3,12 @@
 One class is the one that is asked about (of two classes the positive one): a row is selected where the model decides
 for it. Five rates: selection rate, true positive rate, false positive rate, accuracy and precision, in the sense of
 S. Barocas, M. Hardt and A. Narayanan, Fairness and Machine Learning (2023), chapter 3: independence compares the first,
-separation the next two, sufficiency the last. The reference is the group of most weight unless another is named.
+separation the next two, sufficiency the last. The reference is the group of most weight.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.audit.figures.intervals import IntervalEnds, difference_bounds, exact_bounds, ratio_bounds
+from rulekit.audit.figures.intervals import difference_bounds, exact_bounds, ratio_bounds
 from rulekit.errors import InputError
 from rulekit.graph.language.figures import finite
 from rulekit.graph.language.words import name, quoted, rounded_amount
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.names import printable, suggestion, wrapped
+from rulekit.names import printable, wrapped
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 
 MEASURES = ("selection rate", "true positive rate", "false positive rate", "accuracy", "precision")
@@ -98,99 +99,68 @@ class Grouping:
     codes: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _GroupTally:
-    """Of one measure by group [G]: rows, effective rows, and the share; NaN of no weight."""
-
-    rows: Ints
-    effective: Floats
-    share: Floats
+def parities(
+    groupings: Iterable[Grouping], classes: Sequence[ClassLabel], y: Ints, decided: Ints, weight: Floats | None = None
+) -> tuple[Parity, ...]:
+    """The figures of every grouping for the positive class, or of more than two classes for each."""
+    asked = range(1 if len(classes) == 2 else 0, len(classes))
+    return tuple(parity(each, classes[k], y == k, decided == k, weight) for each in groupings for k in asked)
 
 
 def parity(
-    grouping: Grouping,
-    label: ClassLabel,
-    is_label: Bools,
-    decided: Bools,
-    weight: Floats | None = None,
-    reference: str | None = None,
+    grouping: Grouping, label: ClassLabel, is_label: Bools, decided: Bools, weight: Floats | None = None
 ) -> Parity:
-    """The rates of every group; is_label, decided, weight [n]: rows of the class, decided for it, and their weights.
-
-    Raises InputError where there is no group of reference.
-    """
+    """The rates of every group; is_label, decided, weight [n]: rows of the class, decided for it, and their weights."""
     codes, count = grouping.codes, len(grouping.names)
     mass = np.ones(len(codes)) if weight is None else weight
     everything = np.ones(len(codes), dtype=bool)
-    asked = {
-        "selection rate": (decided, everything),
-        "true positive rate": (decided, is_label),
-        "false positive rate": (decided, ~is_label),
-        "accuracy": (decided == is_label, everything),
-        "precision": (is_label, decided),
-    }
-    tallies = [_tally(*asked[measure], codes, mass, count) for measure in MEASURES]
     total: Floats = np.bincount(codes, mass, count).astype(np.float64)
-    place = _place(grouping, reference, total)
-    rates = [_rates(measure, tally, place) for measure, tally in zip(MEASURES, tallies, strict=True)]
+    place = int(np.argmax(total))
+    asked = (  # what is found among which rows, in the order of MEASURES
+        (decided, everything),
+        (decided, is_label),
+        (decided, ~is_label),
+        (decided == is_label, everything),
+        (is_label, decided),
+    )
+    rates = [
+        _rates(measure, event, among, codes, mass, count, place)
+        for measure, (event, among) in zip(MEASURES, asked, strict=True)
+    ]
     groups = tuple(
-        GroupFigures(
-            grouping.names[g],
-            int(tallies[0].rows[g]),
-            float(tallies[0].effective[g]),
-            float(total[g] / total.sum()) if total.sum() else 0.0,
-            tuple(of_measure[g] for of_measure in rates),
-        )
-        for g in range(count)
+        GroupFigures(name, of[0].rows, of[0].effective_n, float(total[g] / total.sum()) if total.sum() else 0.0, of)
+        for g, (name, of) in enumerate(zip(grouping.names, zip(*rates, strict=True), strict=True))
     )
     return Parity(grouping.column, label, grouping.names[place], groups)
 
 
-def _place(grouping: Grouping, reference: str | None, total: Floats) -> int:
-    if reference is None:
-        return int(np.argmax(total))
-    if reference not in grouping.names:
-        fix = suggestion(reference, grouping.names, "groups")
-        raise InputError(f"no group {reference!r}", where=f"column {grouping.column!r}", fix=fix)
-    return grouping.names.index(reference)
-
-
-def _tally(event: Bools, among: Bools, codes: Ints, mass: Floats, count: int) -> _GroupTally:
+def _rates(
+    measure: str, event: Bools, among: Bools, codes: Ints, mass: Floats, count: int, reference: int
+) -> list[GroupRate]:
     """How often an event is found among some rows, group by group."""
     rows = np.bincount(codes[among & (mass > 0)], minlength=count)
     total, right = (np.bincount(codes, mass * where, count) for where in (among, among & event))
     largest = float(mass.max(initial=0.0)) or 1.0  # squares of tiny weights are 0
     squares = np.bincount(codes, (mass / largest) ** 2 * among, count)
     some = total > 0
-    effective = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
-    return _GroupTally(rows, effective, np.where(some, right / np.where(some, total, 1.0), np.nan))
-
-
-def _rates(measure: str, tally: _GroupTally, reference: int) -> list[GroupRate]:
-    share, n = tally.share, tally.effective
-    own = exact_bounds(share, n)
+    n = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
+    share = np.where(some, right / np.where(some, total, 1.0), np.nan)
     theirs = share[reference], n[reference]
-    difference = share - share[reference], difference_bounds(share, n, *theirs)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = share / share[reference], ratio_bounds(share, n, *theirs)
-    return [
-        GroupRate(
-            measure,
-            int(tally.rows[g]),
-            float(n[g]),
-            finite(share[g]),
-            finite(own.low[g]),
-            finite(own.high[g]),
-            None if g == reference else _compared(difference, g),
-            None if g == reference else _compared(ratio, g),
-        )
-        for g in range(len(share))
-    ]
+        ratio = (share / share[reference], *ratio_bounds(share, n, *theirs))
+    difference = (share - share[reference], *difference_bounds(share, n, *theirs))
 
+    own = (share, *exact_bounds(share, n))
 
-def _compared(found: tuple[Floats, IntervalEnds], g: int) -> ComparedRate:
-    value, bounds = found
-    return ComparedRate(finite(value[g]), finite(bounds.low[g]), finite(bounds.high[g]))
+    def compared(found: Sequence[Floats], g: int) -> ComparedRate:
+        value, low, high = (finite(each[g]) for each in found)
+        return ComparedRate(value, low, high)
+
+    rates = []
+    for g in range(count):
+        seen, beside = compared(own, g), (compared(difference, g), compared(ratio, g)) if g != reference else ()
+        rates.append(GroupRate(measure, int(rows[g]), float(n[g]), seen.value, seen.low, seen.high, *beside))
+    return rates
 
 
 MOST_GROUPS = 12
@@ -220,19 +190,18 @@ def grouping_of(feature: Feature, array: Any) -> Grouping:
 
 def _of_numbers(feature: Feature, values: Floats) -> Grouping:
     known = values[~np.isnan(values)]
-    few = np.unique(known)
-    if len(few) <= _FEW_NUMBERS:
-        codes = np.where(np.isnan(values), 0, np.searchsorted(few, values) + 1)
-        names = {k + 1: rounded_amount(float(value), feature) for k, value in enumerate(few)}
-        return _together(feature.name, names | {0: MISSING}, codes.astype(np.int64), True)
-    # a value of the column itself, so that the words say exactly who is in the group
-    cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
-    cuts = cuts[cuts < few[-1]]
-    codes = np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1)
-    said = [rounded_amount(float(cut), feature) for cut in cuts]
-    between = [f"above {low} up to {high}" for low, high in pairwise(said)]
-    names = dict(enumerate([f"up to {said[0]}", *between, f"above {said[-1]}"], 1))
-    return _together(feature.name, names | {0: MISSING}, codes.astype(np.int64), True)
+    cuts = np.unique(known)
+    few, last = len(cuts) <= _FEW_NUMBERS, cuts[-1:]
+    if not few:
+        # a value of the column itself, so that the words say exactly who is in the group
+        cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
+        cuts = cuts[cuts < last]
+    names = [rounded_amount(float(cut), feature) for cut in cuts]
+    if not few:
+        between = [f"above {low} up to {high}" for low, high in pairwise(names)]
+        names = [f"up to {names[0]}", *between, f"above {names[-1]}"]
+    codes = np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1).astype(np.int64)
+    return _together(feature.name, dict(enumerate(names, 1)) | {0: MISSING}, codes, True)
 
 
 def _together(column: str, names: dict[int, str], codes: Ints, ordered: bool) -> Grouping:
@@ -266,7 +235,8 @@ def group_lines(found: Parity, width: int = 80) -> list[str]:
         lines.append(measure)
         for group in found.groups:
             rate = group.rate(measure)
-            said = f"{group.name:<{first}}  {rate.rows:>7}  {rate_text(rate):<18}  "
+            own = compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
+            said = f"{group.name:<{first}}  {rate.rows:>7}  {own:<18}  "
             if group.name == found.reference:
                 lines.append(f"{said}reference")
             else:
@@ -277,11 +247,6 @@ def group_lines(found: Parity, width: int = 80) -> list[str]:
     if small:
         lines += wrapped(f"fewer than {SMALL} rows, of which little can be said: {', '.join(small)}", width, "  ")
     return lines
-
-
-def rate_text(rate: GroupRate) -> str:
-    """`12.3 (8.1, 17.9)`."""
-    return compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
 
 
 def compared_text(found: ComparedRate | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:

@@ -8,13 +8,15 @@ falls to 92 % on ten rows. Weighted rows count as their effective number, (sum w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Array, Bools, Floats
+from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.graph.language.words import quoted
 
 LEVEL = 0.95
 
@@ -151,6 +153,21 @@ def operating_points(is_label: Bools, chance: Floats, weight: Floats | None = No
     thresholds = values[::-1]
     points = zip(thresholds[kept], wrong[kept] / wrong[-1], right[kept] / right[-1], strict=True)
     return (OperatingPoint(None, 0.0, 0.0), *(OperatingPoint(*map(float, point)) for point in points))
+
+
+def decided_at(is_label: Bools, decided: Bools, mass: Floats) -> list[float] | None:
+    """False and true positive rate of a decision [n] on rows of weights [n]; None where one is not defined."""
+    sides = [(~is_label, mass[~is_label].sum()), (is_label, mass[is_label].sum())]
+    return [float(mass[decided & rows].sum() / of) for rows, of in sides] if all(of for _, of in sides) else None
+
+
+def happened_where_reported(y: Ints, chances: Floats, classes: Sequence[Any]) -> tuple[Bools, Floats, str]:
+    """Where what was reported happened [n], how probable it was [n], and what it is: of two classes the positive one,
+    else the likeliest.
+    """
+    if len(classes) == 2:
+        return y == 1, chances[:, 1], quoted(classes[1])
+    return y == chances.argmax(axis=1), chances.max(axis=1), "the most probable class"
 
 
 def calibration(happened: Bools, chance: Floats, weight: Floats | None = None) -> Calibration:
