@@ -11,26 +11,9 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.cells.totals import half_way
 from rulekit.errors import InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    And,
-    Family,
-    Hidden,
-    Linear,
-    Logistic,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Strength,
-    topological,
-)
 from rulekit.graph.probability.circuits import adds_strengths
 from rulekit.graph.probability.deciding import (
     denied,
@@ -203,15 +186,17 @@ def with_threshold(graph: RuleGraph, threshold: float) -> RuleGraph:
         return with_overrides(with_threshold(graph.underlying, threshold), graph.overrides)
     if len(graph.probability) != 1:
         raise InputError("only a two-class model that reports a probability has a threshold to choose")
-    bits = sum(isinstance(part, Hidden) for part in graph.nodes())
-    known = [node.formula for node in topological(graph.decision.roots) if isinstance(node, Strength)]
+    bits = sum(isinstance(part, rg.Hidden) for part in graph.nodes())
+    known = [node.formula for node in rg.topological(graph.decision.roots) if isinstance(node, rg.Strength)]
     decision = Fires(_exceeding(graph.probability[0], threshold, graph.schema, 2 * max(bits, 1), known))
     statistics = {key: value for key, value in graph.statistics.items() if key not in ("rules", "held_out")}
     provenance = {**graph.provenance, "threshold": threshold}
     return graph.with_(decision=decision, statistics=statistics, provenance=provenance)
 
 
-def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int, known: Sequence[Node]) -> Node:
+def _exceeding(
+    node: rg.Node, threshold: float, schema: Schema, most_literals: int, known: Sequence[rg.Node]
+) -> rg.Node:
     """[probability > threshold] as a Boolean node, of rules where at most so many literals say it.
 
     Else by the sum that the probability rises with, where there is one. known: formulas by whose strengths the model
@@ -219,69 +204,69 @@ def _exceeding(node: Node, threshold: float, schema: Schema, most_literals: int,
     """
     from rulekit.logic.prime_implicants import threshold_rule
 
-    if isinstance(node, Sided):
+    if isinstance(node, rg.Sided):
         # at least `above` where its rule holds, at most `below` elsewhere
         if node.below <= threshold < node.above:
             return node.rule
         inner = _exceeding(node.probability, threshold, schema, most_literals, known)
         if threshold < node.below:
-            return _joined(Or, (*disjuncts(node.rule), *disjuncts(inner)), FALSE)
-        return _joined(And, (node.rule, inner), TRUE)
-    if isinstance(node, Rescaled):
+            return _joined(rg.Or, (*disjuncts(node.rule), *disjuncts(inner)), rg.FALSE)
+        return _joined(rg.And, (node.rule, inner), rg.TRUE)
+    if isinstance(node, rg.Rescaled):
         threshold, node = threshold / (threshold + node.odds * (1.0 - threshold)), node.probability
-    if isinstance(node, Probability):
+    if isinstance(node, rg.Probability):
         rule = threshold_rule(node.formula, threshold, most_literals, schema=schema)
         if rule is not None:
             return rule
-        return _formula_above(node.formula, threshold, known) if 0 <= threshold < 1 else Above(node, threshold)
-    if isinstance(node, Logistic) and 0 < threshold < 1:
+        return _formula_above(node.formula, threshold, known) if 0 <= threshold < 1 else rg.Above(node, threshold)
+    if isinstance(node, rg.Logistic) and 0 < threshold < 1:
         return _total_above(node.linear, log_odds(threshold), schema)
-    return Above(node, threshold)
+    return rg.Above(node, threshold)
 
 
-def _joined(connective: type[And | Or], parts: tuple[Node, ...], nothing: Node) -> Node:
+def _joined(connective: type[rg.And | rg.Or], parts: tuple[rg.Node, ...], nothing: rg.Node) -> rg.Node:
     """The different parts joined, without those that do nothing."""
     different = [part for part in dict.fromkeys(parts) if part is not nothing]
     return different[0] if len(different) == 1 else connective(different)
 
 
-def _formula_above(formula: Node, threshold: float, known: Sequence[Node]) -> Node:
+def _formula_above(formula: rg.Node, threshold: float, known: Sequence[rg.Node]) -> rg.Node:
     """[P(formula) > threshold] by a sum of strengths or of logarithms, if there is one, else by the probability.
 
     A model that decides by the strengths of the same bits, rounded to a grid, keeps to these.
     """
-    against = isinstance(formula, Not)
-    inner = formula.child if isinstance(formula, Not) else formula
+    against = isinstance(formula, rg.Not)
+    inner = formula.child if isinstance(formula, rg.Not) else formula
     gated = gated_parts(inner)
     if gated is not None and threshold > 0.0 and all(max(bit.on, bit.off) < inf for part in gated for bit in part):
         found = gated_decision(*gated, 1.0 - threshold if against else threshold)
         return denied(found) if against else found
     if adds_strengths(formula):
         same = (other for other in known if adds_strengths(other) and _causes(other) == _causes(formula))
-        return Above(Strength(next(same, formula)), strength_of(threshold))
-    hidden = [bit for bit in inner.children if isinstance(bit, Hidden)]
+        return rg.Above(rg.Strength(next(same, formula)), strength_of(threshold))
+    hidden = [bit for bit in inner.children if isinstance(bit, rg.Hidden)]
     if threshold > 0 and len(set(hidden)) == len(inner.children):
-        if isinstance(formula, And):
+        if isinstance(formula, rg.And):
             return noisy_and_decision(hidden, threshold)
-        if against and isinstance(inner, Or):
+        if against and isinstance(inner, rg.Or):
             return none_fires_decision(hidden, threshold)
-    return Above(Probability(formula), threshold)
+    return rg.Above(rg.Probability(formula), threshold)
 
 
-def _causes(formula: Node) -> tuple[tuple[str, Node], ...]:
+def _causes(formula: rg.Node) -> tuple[tuple[str, rg.Node], ...]:
     """The hidden bits of an Or by name, with their causes, and its other parts."""
-    return tuple((p.name, p.cause) if isinstance(p, Hidden) else ("", p) for p in formula.children)
+    return tuple((p.name, p.cause) if isinstance(p, rg.Hidden) else ("", p) for p in formula.children)
 
 
-def _total_above(node: Node, bound: float, schema: Schema) -> Node:
+def _total_above(node: rg.Node, bound: float, schema: Schema) -> rg.Node:
     """[sum > bound], by the total of which the sum is a multiple, and half-way between two of its values."""
     total, least = node, bound
-    while isinstance(total, Linear) and len(total.terms) == 1:
+    while isinstance(total, rg.Linear) and len(total.terms) == 1:
         ((times, inner),) = total.terms
-        if inner.family is not Family.REAL or times <= 0.0:
+        if inner.family is not rg.Family.REAL or times <= 0.0:
             break
         total, least = inner, (least - total.bias) / times
-    return Above(total, half_way(total, schema, least)) if isinstance(total, Linear) else Above(node, bound)
+    return rg.Above(total, half_way(total, schema, least)) if isinstance(total, rg.Linear) else rg.Above(node, bound)
 
 
 def settled_chances(graph: RuleGraph, table: Table) -> Floats:

@@ -16,30 +16,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.cells.totals import attainable_totals
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, number, quoted
 from rulekit.graph.leaves import column_of, levels_of_leaf, readers
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    Column,
-    Compare,
-    Family,
-    LevelPoints,
-    Linear,
-    Logistic,
-    Missing,
-    Node,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    fold,
-    with_children,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum, rules_of, segments
 from rulekit.names import wrapped
@@ -55,7 +37,7 @@ class Entry:
     """A line of a card: its points, and the condition for which they count; a number counts `points` times."""
 
     points: float
-    node: Node
+    node: rg.Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +65,7 @@ class Card:
 
     @cached_property
     def whole(self) -> bool:
-        numbers = [entry for entry in self.entries if entry.node.family is not Family.BOOLEAN]
+        numbers = [entry for entry in self.entries if entry.node.family is not rg.Family.BOOLEAN]
         return not numbers and all(v.is_integer() for v in (self.bias, *(entry.points for entry in self.entries)))
 
     def least_above(self, threshold: float) -> float | None:
@@ -91,14 +73,14 @@ class Card:
         return math.floor(threshold) + 1.0 if self.whole and math.isfinite(threshold) else None
 
 
-def card_of(score: Node, schema: Schema) -> Card | None:
+def card_of(score: rg.Node, schema: Schema) -> Card | None:
     """The card of a sum, or of the logistic of one or of some times one; None of any other score."""
-    while isinstance(score, Sided | Logistic | Rescaled):
-        score = next(inner_sum(child) if isinstance(child, Linear) else child for child in score.children)
-    if score.family is not Family.REAL or isinstance(score, Strength):
+    while isinstance(score, rg.Sided | rg.Logistic | rg.Rescaled):
+        score = next(inner_sum(child) if isinstance(child, rg.Linear) else child for child in score.children)
+    if score.family is not rg.Family.REAL or isinstance(score, rg.Strength):
         return None
-    terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
-    by_column: dict[str, list[tuple[float, Node]]] = {}
+    terms = score.terms if isinstance(score, rg.Linear) else ((1.0, score),)
+    by_column: dict[str, list[tuple[float, rg.Node]]] = {}
     for weight, node in terms:
         if weight != 0:
             columns = list(readers([node]))
@@ -110,30 +92,30 @@ def card_of(score: Node, schema: Schema) -> Card | None:
         reaches = [_reach(weight, node) for weight, node in own]
         groups.append(PointGroup(column, tuple(entries), sum(reaches) if column else max(reaches)))
     groups.sort(key=lambda group: (not group.column, -group.reach))
-    return Card(score.bias if isinstance(score, Linear) else 0.0, tuple(groups))
+    return Card(score.bias if isinstance(score, rg.Linear) else 0.0, tuple(groups))
 
 
-def _entries(weight: float, node: Node, schema: Schema) -> list[Entry]:
+def _entries(weight: float, node: rg.Node, schema: Schema) -> list[Entry]:
     """The lines of a term; points of what is missing or unseen only where they are some."""
-    lines: list[tuple[float, Node]] = [(1.0, node)]
-    if isinstance(node, LevelPoints):
-        lines = [(points, Among(node.feature, levels)) for points, levels in node.groups]
-    elif isinstance(node, Step):
+    lines: list[tuple[float, rg.Node]] = [(1.0, node)]
+    if isinstance(node, rg.LevelPoints):
+        lines = [(points, rg.Among(node.feature, levels)) for points, levels in node.groups]
+    elif isinstance(node, rg.Step):
         lines = list(zip(node.values, segments(node), strict=True))
-    if isinstance(node, LevelPoints | Step) and node.missing != 0:
-        lines.append((node.missing, Missing(node.feature)))
-    if isinstance(node, LevelPoints) and node.unseen != 0 and schema[node.feature].unseen == "unseen":
-        lines.append((node.unseen, Among(node.feature, (), False, True)))
+    if isinstance(node, rg.LevelPoints | rg.Step) and node.missing != 0:
+        lines.append((node.missing, rg.Missing(node.feature)))
+    if isinstance(node, rg.LevelPoints) and node.unseen != 0 and schema[node.feature].unseen == "unseen":
+        lines.append((node.unseen, rg.Among(node.feature, (), False, True)))
     return [Entry(weight * points, part) for points, part in lines]
 
 
-def _reach(weight: float, node: Node) -> float:
+def _reach(weight: float, node: rg.Node) -> float:
     values: Sequence[float] = (0.0, 1.0)
-    if isinstance(node, Step):
+    if isinstance(node, rg.Step):
         values = (*node.values, node.missing)
-    elif isinstance(node, LevelPoints):
+    elif isinstance(node, rg.LevelPoints):
         values = (0.0, *(value for _, value in node.points), node.missing, node.unseen)
-    elif isinstance(node, Column):
+    elif isinstance(node, rg.Column):
         values = (node.low, node.high, node.missing)
     return abs(weight) * (max(values) - min(values))
 
@@ -144,10 +126,10 @@ def _by_value(schema: Schema, column: str) -> Callable[[Entry], tuple[float, flo
 
     def key(entry: Entry) -> tuple[float, float, float]:
         node = entry.node
-        if isinstance(node, Missing):
+        if isinstance(node, rg.Missing):
             return 2.0, 0.0, 0.0
-        parts = node.children if isinstance(node, And) else (node,)
-        bounds = [part for part in parts if isinstance(part, Compare)]
+        parts = node.children if isinstance(node, rg.And) else (node,)
+        bounds = [part for part in parts if isinstance(part, rg.Compare)]
         if bounds and len(bounds) == len(parts):
             low = max((bound.value for bound in bounds if bound.op == ">"), default=-math.inf)
             return 0.0, low, min((bound.value for bound in bounds if bound.op == "<="), default=math.inf)
@@ -189,8 +171,8 @@ def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
         return None
     known, rows = training_of(graph).totals, []
     for value in totals:
-        given = Linear((), value)
-        at = fold(graph.roots, lambda node, below: given if node is total else with_children(node, below))  # noqa: B023
+        given = rg.Linear((), value)
+        at = rg.fold(graph.roots, lambda node, below: given if node is total else rg.with_children(node, below))  # noqa: B023
         roots = [at[node] for node in graph.roots]
         if readers(roots):
             return None
@@ -199,10 +181,10 @@ def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
     return tuple(rows)
 
 
-def total_of(graph: RuleGraph) -> Linear | None:
+def total_of(graph: RuleGraph) -> rg.Linear | None:
     """The sum by whose size two classes are decided, where no override does; None where the model decides otherwise."""
     root, *others = graph.underlying.decision.roots
-    return root.score if not others and isinstance(root, Above) and isinstance(root.score, Linear) else None
+    return root.score if not others and isinstance(root, rg.Above) and isinstance(root.score, rg.Linear) else None
 
 
 _DIGITS = 6
@@ -285,9 +267,9 @@ def _percent(share: float | None) -> str:
 # Points of rows ------------------------------------------------------------------------------------------------------
 
 
-def is_unseen(node: Node) -> bool:
+def is_unseen(node: rg.Node) -> bool:
     """Whether a condition holds for levels that training never saw, and nothing else."""
-    return isinstance(node, Among) and not node.levels and node.unseen and not node.missing
+    return isinstance(node, rg.Among) and not node.levels and node.unseen and not node.missing
 
 
 def row_scores(graph: RuleGraph, table: Table) -> list[list[dict[str, Any]]]:
@@ -313,9 +295,9 @@ def has_scores(graph: RuleGraph) -> bool:
     return None not in cards and any(card.groups for card in cards if card)
 
 
-def sum_of(score: Node) -> Node:
+def sum_of(score: rg.Node) -> rg.Node:
     """The sum below a score that is a probability made of one."""
-    while isinstance(score, Logistic | Rescaled):
+    while isinstance(score, rg.Logistic | rg.Rescaled):
         (score,) = score.children
     return score
 
@@ -339,11 +321,11 @@ def threshold_words(graph: RuleGraph) -> str:
 
 
 def _threshold(graph: RuleGraph, part: Part) -> float | None:
-    return part.threshold if part.score.family is Family.REAL and not graph.decision.ranked else None
+    return part.threshold if part.score.family is rg.Family.REAL and not graph.decision.ranked else None
 
 
 def _scores(
-    graph: RuleGraph, part: Part, card: Card, table: Table, names: Mapping[tuple[int, Node], str]
+    graph: RuleGraph, part: Part, card: Card, table: Table, names: Mapping[tuple[int, rg.Node], str]
 ) -> list[dict[str, Any]]:
     score, k = sum_of(part.score), part.class_index
     nodes = [entry.node for entry in card.entries]

@@ -12,32 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.words import chance, counted, listed, name, quoted, share, weight
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    AtLeast,
-    Column,
-    Difference,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Strength,
-    topological,
-)
 from rulekit.graph.overrides import Override
 from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
@@ -139,10 +118,10 @@ def signature(override: Override) -> str:
 
 def _is_count(graph: RuleGraph) -> bool:
     """Whether the ranked classes are counts: how many of the same hidden bits fire, by the median."""
-    found = set[tuple[Node, ...]]()
+    found = set[tuple[rg.Node, ...]]()
     for part in graph.decision.parts if graph.decision.ordered else ():
-        formula = part.score.formula if isinstance(part.score, Probability) else None
-        if not isinstance(formula, AtLeast) or part.threshold != 0.5:
+        formula = part.score.formula if isinstance(part.score, rg.Probability) else None
+        if not isinstance(formula, rg.AtLeast) or part.threshold != 0.5:
             return False
         if str(graph.classes[part.class_index]) != str(formula.k):
             return False
@@ -156,7 +135,7 @@ def closing(graph: RuleGraph) -> str:
     if decision.ranked:
         order = ", ".join(labels[k] for k, _, _ in decision.ranked)
         if decision.rule_sets:
-            speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
+            speaking = sum(rules is not rg.FALSE for _, rules, _ in decision.ranked)
             first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
             return f"{first}otherwise {labels[graph.default]}."
         thresholds = {threshold for _, _, threshold in decision.ranked}
@@ -171,10 +150,10 @@ def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
     decision, rules = graph.underlying.decision, rules_of(graph)
     pairs = zip(decision.roots, decision.parts, strict=True)
-    roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
+    roots = [part.score if isinstance(part.score, rg.Probability) else root for root, part in pairs]
     roots += [override.condition for override in graph.overrides]
-    accepting, nodes = _accepting(roots), tuple(topological(roots))
-    valued = {_feature(node) for node in nodes if node.family is Family.REAL}
+    accepting, nodes = _accepting(roots), tuple(rg.topological(roots))
+    valued = {_feature(node) for node in nodes if node.family is rg.Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
     never, rest = [name(f) for f in read if f not in accepting | valued], [name(f) for f in read if f in accepting]
     every = len(never) == len(read) > MOST_COLUMNS
@@ -188,12 +167,14 @@ def missing_note(graph: RuleGraph) -> str:
     return f"Missing: {'; '.join(parts)}." if parts else ""
 
 
-def _in_sums(nodes: Sequence[Node]) -> list[str]:
+def _in_sums(nodes: Sequence[rg.Node]) -> list[str]:
     """What a missing cell, and a number that training rows did not reach, count in the sums of units."""
-    units = [node for node in nodes if isinstance(node, LinearThreshold)]
+    units = [node for node in nodes if isinstance(node, rg.LinearThreshold)]
     terms = [child for unit in units for child in unit.children]
-    levels = dict.fromkeys(name(term.feature) for term in terms if isinstance(term, LevelPoints) and not term.missing)
-    columns = {term.feature: term for term in reversed(terms) if isinstance(term, Column)}
+    levels = dict.fromkeys(
+        name(term.feature) for term in terms if isinstance(term, rg.LevelPoints) and not term.missing
+    )
+    columns = {term.feature: term for term in reversed(terms) if isinstance(term, rg.Column)}
     said = [f"a missing {listed(list(levels), 'or')} brings no points"] if 0 < len(levels) <= MOST_COLUMNS else []
     if not columns:
         return said
@@ -205,7 +186,7 @@ def _in_sums(nodes: Sequence[Node]) -> list[str]:
     return [*said, f"in a sum a missing {listed(means)}", ends]
 
 
-def _accepting(roots: Sequence[Node]) -> set[str]:
+def _accepting(roots: Sequence[rg.Node]) -> set[str]:
     """The columns with a condition that holds where they are missing, as it stands in the formula: `not` counts."""
     found: set[str] = set()
     seen = {(root, True) for root in roots}
@@ -215,28 +196,28 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
         feature = _feature(node)
         if (
             feature
-            and node.family is Family.BOOLEAN
-            and (isinstance(node, Missing) or getattr(node, "missing", None) is True) is positive
+            and node.family is rg.Family.BOOLEAN
+            and (isinstance(node, rg.Missing) or getattr(node, "missing", None) is True) is positive
         ):
             found.add(feature)
-        gated = gated_parts(node.children[0] if isinstance(node, Not) else node)
+        gated = gated_parts(node.children[0] if isinstance(node, rg.Not) else node)
         if gated is not None:  # causes and inhibitors are listed as they are
-            node, positive = Or((*gated[0], *gated[1])), True
+            node, positive = rg.Or((*gated[0], *gated[1])), True
         for child in node.children:
-            below = (child, positive is not isinstance(node, Not))
+            below = (child, positive is not isinstance(node, rg.Not))
             if below not in seen:
                 seen.add(below)
                 stack.append(below)
     return found
 
 
-def _is_clause(node: Node) -> bool:
-    if isinstance(node, Hidden) and node.off == 0.0:
+def _is_clause(node: rg.Node) -> bool:
+    if isinstance(node, rg.Hidden) and node.off == 0.0:
         node = node.cause
-    return all(not p.children or (isinstance(p, Not) and not p.child.children) for p in conjuncts(node))
+    return all(not p.children or (isinstance(p, rg.Not) and not p.child.children) for p in conjuncts(node))
 
 
-def _feature(node: Node) -> str:
+def _feature(node: rg.Node) -> str:
     return str(getattr(node, "feature", ""))
 
 
@@ -256,7 +237,7 @@ def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> Itera
         k, label = part.class_index, f"above {labels[part.class_index - 1]}" if decision.ordered else ""
         tests.append((k, label or labels[k], _test(part, by_class.get(k, []), graph.schema)))
     for k, rule_set, _ in decision.ranked:
-        if rule_set is not FALSE or k != graph.default:
+        if rule_set is not rg.FALSE or k != graph.default:
             tests.append((k, labels[k], _any_of(by_class.get(k, []))))
     for k, label, test in tests:
         against = k in by_class and by_class[k][0].connective == "against"  # causes that speak against the class
@@ -276,34 +257,34 @@ def _test(part: Part, rules: Sequence[Rule], schema: Schema) -> str:
     if part.threshold is None:
         return _any_of(rules)
     card = card_of(part.score, schema)
-    if card is not None and part.score.family is Family.REAL:
+    if card is not None and part.score.family is rg.Family.REAL:
         least = card.least_above(part.threshold)
         test = f"more than {weight(part.threshold)}" if least is None else f"{weight(least)} or more"
         return f"the points of all lines that hold add up to {test}"
     said = weight(part.threshold)
-    if isinstance(part.score, Strength):
+    if isinstance(part.score, rg.Strength):
         said = chance(max(0.0, part.threshold))
-    elif part.score.family is Family.PROBABILITY and 0 < part.threshold < 1:
+    elif part.score.family is rg.Family.PROBABILITY and 0 < part.threshold < 1:
         said = share(part.threshold)
-    if rules and rules[0].connective == "against" and isinstance(part.score, Probability):
+    if rules and rules[0].connective == "against" and isinstance(part.score, rg.Probability):
         return f"{_measure(part.score, rules)} is {share(1.0 - part.threshold)} or more"
     return f"{_measure(part.score, rules)} exceeds {said}"
 
 
-def _measure(score: Node, rules: Sequence[Rule]) -> str:
-    if isinstance(score, Rescaled):
+def _measure(score: rg.Node, rules: Sequence[Rule]) -> str:
+    if isinstance(score, rg.Rescaled):
         return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
-    if isinstance(score, Sided):
+    if isinstance(score, rg.Sided):
         bounds = f"at least {weight(score.above)} when decided, else at most {weight(score.below)}"
         return f"{_measure(score.probability, rules)}, {bounds}"
-    if isinstance(score, Difference):
+    if isinstance(score, rg.Difference):
         return "the difference of two probabilities"
-    if isinstance(score, Logistic):
-        total = inner_sum(score.linear) if isinstance(score.linear, Linear) else score.linear
+    if isinstance(score, rg.Logistic):
+        total = inner_sum(score.linear) if isinstance(score.linear, rg.Linear) else score.linear
         return _link(score, _measure(total, rules), (total,))
-    if score.family is Family.REAL and not isinstance(score, Strength):
+    if score.family is rg.Family.REAL and not isinstance(score, rg.Strength):
         return "the sum of these points"
-    if not isinstance(score, Probability | Strength):
+    if not isinstance(score, rg.Probability | rg.Strength):
         return f"the score (1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0)"
     if len(rules) < 2:
         return f"the probability that {'this rule' if rules else 'nothing'} holds"
@@ -329,16 +310,16 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
         rules, card = rules_of_parts((Part(k, node, None),)), card_of(node, graph.schema)
         rows = tuple(rule_row(rule, words) for rule in rules)
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
-        signs = _some_totals(node.probability if isinstance(node, Sided) else node)
+        signs = _some_totals(node.probability if isinstance(node, rg.Sided) else node)
         heading = f"{_reports(graph, k)}: {_measure(node, rules)}"
         found += _parted(Section(heading, rows, decides=False, signs=signs))
     return tuple(found)
 
 
-def _some_totals(node: Node) -> str:
+def _some_totals(node: rg.Node) -> str:
     """The probabilities of some totals of a score card; "" of any other node, and of a scale that is not usual."""
-    linear = node.linear if isinstance(node, Logistic) else None
-    _, times, added = _scaled(linear, (inner_sum(linear),)) if isinstance(linear, Linear) else (node, 0.0, 0.0)
+    linear = node.linear if isinstance(node, rg.Logistic) else None
+    _, times, added = _scaled(linear, (inner_sum(linear),)) if isinstance(linear, rg.Linear) else (node, 0.0, 0.0)
     if not 0.01 <= abs(times) <= 10.0:
         return ""
     totals = [k * 10.0 ** round(-math.log10(abs(times))) for k in (-3, -2, -1, 0, 1, 2, 3)]
@@ -352,7 +333,7 @@ def summary(graph: RuleGraph) -> str:
     if not beside:
         return ""
     cards = [card for _, node in beside if (card := card_of(node, graph.schema)) is not None]
-    parts = len(cards) or sum(isinstance(node, Hidden) for node in topological([node for _, node in beside]))
+    parts = len(cards) or sum(isinstance(node, rg.Hidden) for node in rg.topological([node for _, node in beside]))
     what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
     what = what if readers(node for _, node in beside) else "the same on every row"
     if cards:
@@ -373,38 +354,38 @@ def links(graph: RuleGraph) -> str:
         ((k, node),) = found
         return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
     said = "the differences of the logistic of each sum"
-    if not any(isinstance(node, Difference) for _, node in found):
+    if not any(isinstance(node, rg.Difference) for _, node in found):
         alike = {_link(node, "each sum", scores) for _, node in found}
         said = alike.pop() if len(alike) == 1 else "the logistic of each sum"
     return f"probabilities: {said}, divided by their total"
 
 
-def _probabilities(graph: RuleGraph) -> Iterable[tuple[int, Node]]:
+def _probabilities(graph: RuleGraph) -> Iterable[tuple[int, rg.Node]]:
     """The reported probabilities by class, of two classes that of the positive one."""
     return enumerate(graph.probability, start=len(graph.probability) == 1)
 
 
-def _follows(node: Node, scores: Sequence[Node]) -> bool:
+def _follows(node: rg.Node, scores: Sequence[rg.Node]) -> bool:
     """Whether a reported probability is a function of the sums that decide."""
-    if isinstance(node, Rescaled | Difference):
-        certain = (isinstance(child, Probability) and child.formula is TRUE for child in node.children)
+    if isinstance(node, rg.Rescaled | rg.Difference):
+        certain = (isinstance(child, rg.Probability) and child.formula is rg.TRUE for child in node.children)
         return all(sure or _follows(child, scores) for sure, child in zip(certain, node.children, strict=True))
-    return isinstance(node, Logistic) and _scaled(node.linear, scores)[0] in scores
+    return isinstance(node, rg.Logistic) and _scaled(node.linear, scores)[0] in scores
 
 
-def _scaled(node: Node, scores: Sequence[Node]) -> tuple[Node, float, float]:
+def _scaled(node: rg.Node, scores: Sequence[rg.Node]) -> tuple[rg.Node, float, float]:
     """A sum, how often it is taken, and what is added; of one that decides the sum itself."""
-    if node not in scores and isinstance(node, Linear) and len(node.terms) == 1:
+    if node not in scores and isinstance(node, rg.Linear) and len(node.terms) == 1:
         ((times, child),) = node.terms
-        if child in scores and child.family is Family.REAL:
+        if child in scores and child.family is rg.Family.REAL:
             return child, times, node.bias
     return node, 1.0, 0.0
 
 
-def _link(node: Node, what: str, scores: Sequence[Node]) -> str:
-    if isinstance(node, Rescaled):
+def _link(node: rg.Node, what: str, scores: Sequence[rg.Node]) -> str:
+    if isinstance(node, rg.Rescaled):
         return f"{weight(node.odds)} times the odds of {_link(node.probability, what, scores)}"
-    assert isinstance(node, Logistic)
+    assert isinstance(node, rg.Logistic)
     _, times, added = _scaled(node.linear, scores)
     beside = f" {'-' if added < 0 else '+'} {weight(abs(added))}" if added else ""
     return f"the logistic of {'' if times == 1.0 else f'{weight(times)} times '}{what}{beside}"
@@ -414,7 +395,7 @@ def _reports(graph: RuleGraph, k: int) -> str:
     return f"probability of {quoted(graph.classes[k])}"
 
 
-def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
+def _beside(graph: RuleGraph) -> list[tuple[int, rg.Node]]:
     """Index and root of each reported probability that has rules of its own."""
     scores = _scores(graph)
     return [
@@ -422,16 +403,16 @@ def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
         for k, node in _probabilities(graph)
         if node not in scores
         and not _follows(node, scores)
-        and not (isinstance(node, Probability) and _decides_alike(node.formula, scores))
+        and not (isinstance(node, rg.Probability) and _decides_alike(node.formula, scores))
     ]
 
 
-def _decides_alike(formula: Node, scores: Sequence[Node]) -> bool:
+def _decides_alike(formula: rg.Node, scores: Sequence[rg.Node]) -> bool:
     """Whether it decides by its strengths, or on a grid."""
-    denied = isinstance(formula, Not)
-    gated = formula_on_grid(formula.child if isinstance(formula, Not) else formula)
-    return Strength(formula) in scores or Probability(Not(gated) if denied else gated) in scores
+    denied = isinstance(formula, rg.Not)
+    gated = formula_on_grid(formula.child if isinstance(formula, rg.Not) else formula)
+    return rg.Strength(formula) in scores or rg.Probability(rg.Not(gated) if denied else gated) in scores
 
 
-def _scores(graph: RuleGraph) -> list[Node]:
+def _scores(graph: RuleGraph) -> list[rg.Node]:
     return [part.score for part in graph.decision.parts]
