@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.figures.intervals import exact_bounds
 from rulekit.audit.figures.metrics import kept_figures
+from rulekit.audit.figures.rates import exact_bounds
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.errors import InputError
 from rulekit.graph import node as kinds

@@ -48,7 +48,7 @@ class _Learned:
         """
         for rule in self.own:
             again = [match for rules in self.others if (match := self.alike.nearest(rule, rules)) is not None]
-            found = {"id": rule.rule.id} | self._rule(rule, again)
+            found: Found = {"id": rule.rule.id, **self._rule(rule, again)}
             if rule.condition is not None and rule.rule.connective != "sum":
                 held = evaluate_nodes([rule.condition], table)[rule.condition]
                 found |= {"rows_decided_alike": float(same[held].mean())} if held.any() else {}
@@ -91,7 +91,7 @@ class _Learned:
     def _rule(self, rule: RuleParts, again: Sequence[RuleParts]) -> Found:
         """weight: in the model; weights: the smallest, the middle and the largest where it is found."""
         node = rule.rule.node if rule.condition is None or rule.rule.nested else rule.condition
-        found = {"text": print_node(node, self.schema), "class": rule.side[0], "found": len(again)}
+        found: Found = {"text": print_node(node, self.schema), "class": rule.side[0], "found": len(again)}
         found["share"] = len(again) / len(self.others)
         weights = sorted(  # that a term has elsewhere, as weights of its own condition
             -match.weight if rule.parts and self.alike.turned(rule, match) else match.weight

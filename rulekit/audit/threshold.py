@@ -265,7 +265,8 @@ def _total_above(node: rg.Node, bound: float, schema: Schema) -> rg.Node:
         ((times, inner),) = total.terms
         if inner.family is not rg.Family.REAL or times <= 0.0:
             break
-        total, least = inner, (least - total.bias) / times
+        least = (least - total.bias) / times
+        total = inner
     return rg.Above(total, half_way(total, schema, least)) if isinstance(total, rg.Linear) else rg.Above(node, bound)
 
 

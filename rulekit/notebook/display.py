@@ -272,7 +272,7 @@ def rules_frame(graph: RuleGraph, library: str = "polars") -> Any:
     import polars
 
     # A column of nulls alone does not tell its type.
-    kinds = dict.fromkeys(("id", "class", "rule"), polars.String)
+    kinds: dict[str, Any] = dict.fromkeys(("id", "class", "rule"), polars.String)
     kinds |= dict.fromkeys(("literals", "rows", "held_out_rows"), polars.Int64)
     return polars.DataFrame(columns, schema={name: kinds.get(name, polars.Float64) for name in columns})
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from rulekit.arrays import Floats, Ints
 from rulekit.audit.figures.curves import draw_calibration, draw_operating, draw_sizes, require_matplotlib, whole_sizes
-from rulekit.audit.figures.intervals import calibration, decided_at, happened_where_reported, operating_points
 from rulekit.audit.figures.metrics import area_under_curve
+from rulekit.audit.figures.rates import calibration, decided_at, happened_where_reported, operating_points
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.words import counted, percent, quoted

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable, wrapped
-from rulekit.shown.boosting_rounds import rounds_lines
 from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Line, Row
-from rulekit.shown.score_cards import table_lines, total_table
+from rulekit.shown.score_cards import rounds_lines, table_lines, total_table
 from rulekit.shown.sections import Section, closing, legend_of, links, missing_note, reported, sections, summary
 
 NARROWEST = 40

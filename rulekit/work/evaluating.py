@@ -11,8 +11,8 @@ import numpy as np
 
 from rulekit.audit.checks.kept_promises import Searches, verdicts
 from rulekit.audit.drift.findings import Drift
-from rulekit.audit.figures.groups import Grouping, Parity, grouping_of, parities
 from rulekit.audit.figures.metrics import Figures, TimeBlock, measured, time_blocks
+from rulekit.audit.figures.rates import Grouping, Parity, grouping_of, parities
 from rulekit.audit.guarantees import ErrorBounds, bounds_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold

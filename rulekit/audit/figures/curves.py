@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Bools, Floats
-from rulekit.audit.figures.intervals import Calibration, OperatingPoint
+from rulekit.audit.figures.rates import Calibration, OperatingPoint
 from rulekit.errors import InputError
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import ClassLabel

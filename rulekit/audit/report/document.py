@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.figures.groups import SMALL
-from rulekit.audit.figures.intervals import calibration, happened_where_reported
 from rulekit.audit.figures.metrics import kept_figures
+from rulekit.audit.figures.rates import SMALL, calibration, happened_where_reported
 from rulekit.audit.report.blocks import Cell, Facts, Items, ReportSection, Text, table
 from rulekit.audit.report.evidence import (
     KINDS,

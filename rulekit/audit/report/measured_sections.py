@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.figures.curves import Curve, draw_calibration, draw_operating
-from rulekit.audit.figures.groups import MEASURES, SMALL, Parity, compared_text
-from rulekit.audit.figures.intervals import (
+from rulekit.audit.figures.metrics import Figures, figures, kept_figures
+from rulekit.audit.figures.rates import (
+    MEASURES,
+    SMALL,
     Calibration,
     OperatingPoint,
+    Parity,
     calibration,
+    compared_text,
     decided_at,
     exact_bounds,
     happened_where_reported,
     operating_points,
 )
-from rulekit.audit.figures.metrics import Figures, figures, kept_figures
 from rulekit.audit.guarantees import bound_lines, bounds_of
 from rulekit.audit.report.blocks import Block, Cell, Facts, Line, Picture, ReportSection, ReportTable, Text, table
 from rulekit.audit.report.rule_sections import WEIGHTED

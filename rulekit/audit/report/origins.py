@@ -14,8 +14,8 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, name, quoted
 from rulekit.graph.variants import added_rules
 from rulekit.names import printable
-from rulekit.shown.boosting_rounds import WORDS, rounds_tables
 from rulekit.shown.rule_rows import edits_of, is_learned
+from rulekit.shown.score_cards import ABOUT_ROUNDS, rounds_tables
 from rulekit.shown.sections import sections
 
 NOT_SAID = "not stated"
@@ -149,7 +149,7 @@ def history_section(subject: Subject) -> ReportSection:
         blocks.append(table("", ("rule", "decides", "where", *keys[3:]), lines))
     for each, margins in rounds_tables(graph):
         names, texts = zip(*each.lines, strict=True)
-        below = table("", [f"{name}#" for name in names], zip(*texts, strict=True), f"{WORDS}.")
+        below = table("", [f"{name}#" for name in names], zip(*texts, strict=True), f"{ABOUT_ROUNDS}.")
         blocks += [Text("Rounds of boosting", "heading"), Text(f"{each.title}; {margins}."), below]
     data: dict[str, Any] = {"learned": is_learned(graph), "edits": [dict(edit) for edit in edits]}
     data |= {key: graph.provenance.get(key) for key in ("refitted", "threshold", "simplified")}

@@ -11,9 +11,8 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.audit.checks.checking import Checked, check_model
-from rulekit.audit.figures.groups import Grouping, Parity, parities
-from rulekit.audit.figures.intervals import effective_rows, exact_bounds
 from rulekit.audit.figures.metrics import class_indices
+from rulekit.audit.figures.rates import Grouping, Parity, effective_rows, exact_bounds, parities
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.figures import RuleFigures, finite, rule_figures
 from rulekit.graph.rule_graph import RuleGraph

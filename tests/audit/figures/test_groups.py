@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.figures.groups import MEASURES, Grouping, grouping_of, parity
+from rulekit.audit.figures.rates import MEASURES, Grouping, grouping_of, parity
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 
