@@ -67,8 +67,12 @@ def rule_statistics(
         start += block.n_rows
     distributions = distributions or Distributions(table, weight)
     columns = {name: distributions.of(graph.schema[name]) for name in graph.used_features}
-    found = {"rows": table.n_rows, **tally.effective_rows(), "rules": tally.entries(), "columns": columns}
-    found["classes"] = tally.of_classes()
+    effective = tally.equal_rows("effective_rows", tally.total, tally.squares)
+    found = {"rows": table.n_rows, **effective, "rules": tally.entries(), "columns": columns}
+    found["classes"] = [
+        {"class": label, **{name: share_of(tally.sums[name][k], tally.total) for name in ("actual", "predicted")}}
+        for k, label in enumerate(graph.classes)
+    ]
     return found | ({"totals": totals} if (totals := tally.of_totals()) else {})
 
 
@@ -83,7 +87,7 @@ class _Tally:
         ordered = graph.decision.ordered
         self.speaks_for = [(rule.class_index, ordered and rule.connective != OVERRIDES) for rule in rules]
         self.total = 0
-        self.sums: dict[str, list[int]] = {}
+        self.sums = {name: [0] * len(graph.classes) for name in ("actual", "predicted")}
         self.score = total_of(graph)
         self.totals: dict[float, tuple[int, int]] = {}
         self.squares = 0
@@ -154,7 +158,7 @@ class _Tally:
                 "id": rule.id,
                 "class": self.graph.classes[k],
                 "n": of["rows"],
-                **self._equal_rows("effective_n", of["reached"], of.get("squares", 0)),
+                **self.equal_rows("effective_n", of["reached"], of.get("squares", 0)),
                 "coverage": share_of(of["alone"], self.total),
                 "precision": share_of(of["right reached"], of["reached"]),
                 "base_rate": share_of(positive, self.total),
@@ -169,24 +173,12 @@ class _Tally:
             entries.append(entry | (dict.fromkeys(alone) if rule.connective == "sum" else alone))
         return entries
 
-    def effective_rows(self) -> dict[str, float]:
-        """How many rows of equal weight say as much as all, where rows have weights."""
-        return self._equal_rows("effective_rows", self.total, self.squares)
-
-    def _equal_rows(self, name: str, weight: int, squares: int) -> dict[str, float]:
+    def equal_rows(self, name: str, weight: int, squares: int) -> dict[str, float]:
+        """How many rows of equal weight say as much as some, where rows have weights."""
         if not squares:
             return {}
         scaled = Fraction(weight, UNIT) / Fraction(2) ** self.exponent
         return {name: float(scaled**2 / Fraction(squares, UNIT))}
-
-    def of_classes(self) -> list[dict[str, Any]]:
-        """The share of the rows of each class, and of those that are decided for it."""
-        none = [0] * len(self.graph.classes)
-        parts = zip(self.graph.classes, *(self.sums.get(name, none) for name in ("actual", "predicted")), strict=True)
-        return [
-            {"class": label, "actual": share_of(actual, self.total), "predicted": share_of(predicted, self.total)}
-            for label, actual, predicted in parts
-        ]
 
 
 # Columns -------------------------------------------------------------------------------------------------------------

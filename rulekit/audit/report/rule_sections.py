@@ -187,14 +187,10 @@ def _held_table(counts: list[int], n_rows: int) -> ReportTable:
 def _pairs_table(subject: Subject, meeting: Sequence[Mapping[str, Any]]) -> ReportTable:
     labels = {rule.id: quoted(subject.graph.classes[rule.class_index]) for rule in subject.rules}
     said = {rule: f"{rule} ({label})" if len({*labels.values()}) > 1 else rule for rule, label in labels.items()}
-    lines = [
-        (
-            *(said[pair[key]] for key in ("first", "second")),
-            rows_text(pair["together"]),
-            *(share_text(pair[key]) for key in ("of_first", "of_second")),
-        )
-        for pair in meeting[:MOST_SHOWN]
-    ]
+    lines = []
+    for p in meeting[:MOST_SHOWN]:
+        shares = share_text(p["of_first"]), share_text(p["of_second"])
+        lines.append((said[p["first"]], said[p["second"]], rows_text(p["together"]), *shares))
     more = len(meeting) - MOST_SHOWN
     below = f"and {more} pairs with fewer rows" if more > 0 else ""
     titles = (("rule", "id"), ("and rule", "id"), "rows of both#", "of the first's#", "of the second's#")
