@@ -239,6 +239,11 @@ class GroupRate:
     difference: ComparedRate | None = None
     ratio: ComparedRate | None = None
 
+    @property
+    def compared(self) -> tuple[str, str]:
+        """The difference in percentage points and the ratio in words."""
+        return _compared_text(self.difference, 100.0, signed=True), _compared_text(self.ratio, places=2)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
@@ -419,21 +424,20 @@ def group_lines(found: Parity, width: int = 80) -> list[str]:
         lines.append(measure)
         for group in found.groups:
             rate = group.rate(measure)
-            own = compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
+            own = _compared_text(ComparedRate(rate.share, rate.low, rate.high), 100.0)
             said = f"{group.name:<{first}}  {rate.rows:>7}  {own:<18}  "
             if group.name == found.reference:
                 lines.append(f"{said}reference")
             else:
-                difference = compared_text(rate.difference, 100.0, signed=True)
-                ratio = compared_text(rate.ratio, places=2) if wide else ""
-                lines.append(f"{said}{difference:<20}  {ratio}".rstrip())
+                difference, ratio = rate.compared
+                lines.append(f"{said}{difference:<20}  {ratio if wide else ''}".rstrip())
     small = [group.name for group in found.groups if group.effective_n < SMALL]
     if small:
         lines += wrapped(f"fewer than {SMALL} rows, of which little can be said: {', '.join(small)}", width, "  ")
     return lines
 
 
-def compared_text(found: ComparedRate | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:
+def _compared_text(found: ComparedRate | None, scale: float = 1.0, signed: bool = False, places: int = 1) -> str:
     """`+1.2 (-3.4, 5.6)`; `-` of nothing; without an upper end `(0.4, no limit)`."""
     if found is None or (found.value is None and found.low is None):
         return "-"

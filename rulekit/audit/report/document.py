@@ -15,26 +15,8 @@ import numpy as np
 
 from rulekit.audit.figures.metrics import kept_figures
 from rulekit.audit.figures.rates import SMALL, calibration, happened_where_reported
+from rulekit.audit.report import evidence, measured_sections, origins, rule_sections
 from rulekit.audit.report.blocks import Cell, Facts, Items, ReportSection, Text, table
-from rulekit.audit.report.evidence import (
-    KINDS,
-    attached_section,
-    checks_section,
-    foreign,
-    of_this_model,
-    verification_section,
-)
-from rulekit.audit.report.measured_sections import bounds_section, groups_section, performance_section
-from rulekit.audit.report.origins import annex_section, history_section, purpose_section, sizes_section
-from rulekit.audit.report.rule_sections import (
-    FEW_ROWS,
-    columns_section,
-    coverage_section,
-    missing_section,
-    probability_section,
-    rules_section,
-    score_section,
-)
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import bounded_share, number_text, rows_text, share_text
 from rulekit.graph.language.words import counted, listed, name, quoted
@@ -70,27 +52,27 @@ def document(subject: Subject) -> Document:
     graph, said = subject.graph, subject.said
     limits = sorted(_limits(subject), key=lambda limit: not limit.serious)
     lines = [(Cell(limit.kind, tone="bad" if limit.serious else "plain"), limit.text) for limit in limits]
-    shown, performance = table("", ("of", "limit"), lines), performance_section(subject)
+    shown, performance = table("", ("of", "limit"), lines), measured_sections.performance_section(subject)
     sections = [
         _summary(subject, performance.data, [limit.text for limit in limits if limit.serious]),
-        purpose_section(subject),
-        rules_section(subject),
-        score_section(subject),
-        missing_section(subject),
-        coverage_section(subject),
+        origins.purpose_section(subject),
+        rule_sections.rules_section(subject),
+        rule_sections.score_section(subject),
+        rule_sections.missing_section(subject),
+        rule_sections.coverage_section(subject),
         performance,
-        bounds_section(subject),
-        groups_section(subject),
-        columns_section(subject),
-        checks_section(subject),
-        verification_section(subject),
-        probability_section(subject),
-        sizes_section(subject),
-        history_section(subject),
-        *(attached_section(subject, kind) for kind in KINDS),
+        measured_sections.bounds_section(subject),
+        measured_sections.groups_section(subject),
+        rule_sections.columns_section(subject),
+        evidence.checks_section(subject),
+        evidence.verification_section(subject),
+        rule_sections.probability_section(subject),
+        origins.sizes_section(subject),
+        origins.history_section(subject),
+        *(evidence.attached_section(subject, kind) for kind in evidence.KINDS),
         ReportSection("limits", "Limits", [shown, *map(Text, ALWAYS)], {"limits": list(map(asdict, limits))}),
     ]
-    sections.append(annex_section({section.id: section.title for section in sections}))
+    sections.append(origins.annex_section({section.id: section.title for section in sections}))
     title = said.title or f"Rules for {name(graph.schema.target)}"
     subtitle = ", ".join([*filter(None, (said.author, said.date)), f"model {graph.digest[:12]}"])
     return Document(title, subtitle, tuple(sections), graph.digest)
@@ -149,7 +131,7 @@ def _artifacts(subject: Subject) -> str:
     parts = []
     for here, words in ((True, "verified"), (False, "verified as a file says, which was not repeated here")):
         some = [content for name, content in subject.verifications.items() if (name in subject.verified) is here]
-        ok = [each for each in some if not foreign(each, subject.graph.digest) and each.get("ok") is True]
+        ok = [each for each in some if not evidence.foreign(each, subject.graph.digest) and each.get("ok") is True]
         proved = sum(content.get("proof") == "proved" for content in ok)
         parts += [f"{len(ok)} of {len(some)} {words}, {proved} proved equal on every row"] * bool(some)
     return "; ".join(parts) or "none verified here"
@@ -187,9 +169,13 @@ def _limits(subject: Subject) -> Iterator[ModelLimit]:
     yield from _of_rows(subject)
     yield from _of_classes(subject)
     firsts = [(entry["id"], figure) for entry in subject.entries for figure in entry["figures"][:1]]
-    few = [f"{id_} ({counted(f['covered'], 'row')} of {f['table']})" for id_, f in firsts if f["covered"] < FEW_ROWS]
+    few = [
+        f"{id_} ({counted(f['covered'], 'row')} of {f['table']})"
+        for id_, f in firsts
+        if f["covered"] < rule_sections.FEW_ROWS
+    ]
     if few:
-        yield ModelLimit("rules", f"Rules that rest on fewer than {FEW_ROWS} rows: {_named(few)}.")
+        yield ModelLimit("rules", f"Rules that rest on fewer than {rule_sections.FEW_ROWS} rows: {_named(few)}.")
     for found in subject.parities:
         small = [f"{group.name} ({counted(group.rows, 'row')})" for group in found.groups if group.effective_n < SMALL]
         if small:
@@ -197,7 +183,7 @@ def _limits(subject: Subject) -> Iterator[ModelLimit]:
     yield from _of_proofs(subject)
     for kind, files in subject.attachments.items():
         for file, content in files:
-            if isinstance(content, dict) and not of_this_model(kind, content, subject.graph):
+            if isinstance(content, dict) and not evidence.of_this_model(kind, content, subject.graph):
                 yield ModelLimit(kind, f"{file} is of another model.", True)
             elif isinstance(content, dict) and kind == "drift" and content.get("alike") is False:
                 yield ModelLimit("rows", f"{file}: later rows are not like those of training.", True)
@@ -273,7 +259,7 @@ def _of_proofs(subject: Subject) -> Iterator[ModelLimit]:
     if not subject.verifications:
         yield ModelLimit("artifacts", "No artifact is shown to decide as the model does.")
     for file, content in subject.verifications.items():
-        if foreign(content, subject.graph.digest):
+        if evidence.foreign(content, subject.graph.digest):
             yield ModelLimit("artifacts", f"{file} verifies another model.", True)
         elif content.get("ok") is not True:
             yield ModelLimit("artifacts", f"{file}: the artifact was not shown to decide as the model does.", True)

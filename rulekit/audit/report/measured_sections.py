@@ -12,21 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.audit.figures import rates
 from rulekit.audit.figures.curves import Curve, draw_calibration, draw_operating
 from rulekit.audit.figures.metrics import Figures, figures, kept_figures
-from rulekit.audit.figures.rates import (
-    MEASURES,
-    SMALL,
-    Calibration,
-    OperatingPoint,
-    Parity,
-    calibration,
-    compared_text,
-    decided_at,
-    exact_bounds,
-    happened_where_reported,
-    operating_points,
-)
 from rulekit.audit.guarantees import bound_lines, bounds_of
 from rulekit.audit.report.blocks import Block, Cell, Facts, Line, Picture, ReportSection, ReportTable, Text, table
 from rulekit.audit.report.rule_sections import WEIGHTED
@@ -82,7 +70,7 @@ def _rows_of_kept(found: Figures) -> float | None:
 def _data(found: Figures, effective: float | None) -> dict[str, Any]:
 
     def interval(share: float, n: float | None) -> list[float | None]:
-        return [finite(float(end)) for end in exact_bounds(share, n)] if n else [None, None]
+        return [finite(float(end)) for end in rates.exact_bounds(share, n)] if n else [None, None]
 
     data = found.as_dict()
     total = sum(map(sum, found.confusion))
@@ -127,12 +115,12 @@ def _share(share: float | None, low: float | None, high: float | None, tick: flo
 def _curves(subject: Subject, rows: MeasuredRows, data: dict[str, Any]) -> list[Block]:
     """The operating characteristic and the calibration, drawn where they can be, and as tables."""
     classes = subject.graph.classes
-    happened, reported, what = happened_where_reported(rows.y, rows.chances, classes)
-    found = calibration(happened, reported, rows.weight)
+    happened, reported, what = rates.happened_where_reported(rows.y, rows.chances, classes)
+    found = rates.calibration(happened, reported, rows.weight)
     data["roc"], named = [], []
     for k in range(subject.binary, len(classes)):
-        points = operating_points(rows.y == k, rows.chances[:, k], rows.weight)
-        at = decided_at(rows.y == k, rows.decided == k, rows.mass)
+        points = rates.operating_points(rows.y == k, rows.chances[:, k], rows.weight)
+        at = rates.decided_at(rows.y == k, rows.decided == k, rows.mass)
         data["roc"].append({"class": classes[k], "decides_at": at, "points": list(map(asdict, points))})
         named += [(quoted(classes[k]), points, at)] * bool(points)
     data["calibration"] = {"of": what, **asdict(found)}
@@ -151,7 +139,7 @@ def _curves(subject: Subject, rows: MeasuredRows, data: dict[str, Any]) -> list[
     return [*drawn, Picture("Calibration", _calibration_picture(found), said), _calibration_table(found, what)]
 
 
-def _operating_table(label: str, points: Sequence[OperatingPoint]) -> ReportTable:
+def _operating_table(label: str, points: Sequence[rates.OperatingPoint]) -> ReportTable:
     kept = points if len(points) <= 21 else [points[k] for k in np.linspace(0, len(points) - 1, 21).round().astype(int)]
     titles = ("decided where reported at least#", "false positive rate#", "true positive rate#")
     lines = []
@@ -161,7 +149,7 @@ def _operating_table(label: str, points: Sequence[OperatingPoint]) -> ReportTabl
     return table(f"Operating characteristic of {label}", titles, lines)
 
 
-def _calibration_table(found: Calibration, what: str) -> ReportTable:
+def _calibration_table(found: rates.Calibration, what: str) -> ReportTable:
     lines: list[Line] = []
     for each in found.bins:
         seen = _share(each.happened, each.low, each.high, each.mean_probability)
@@ -198,7 +186,7 @@ def _operating_picture(curves: Sequence[Curve]) -> str:
     return _svg(partial(draw_operating, curves=plain, colours=SERIES, quiet=QUIET, paper=PAPER), "operating")
 
 
-def _calibration_picture(found: Calibration) -> str:
+def _calibration_picture(found: rates.Calibration) -> str:
     """What was observed against what was reported."""
     return _svg(partial(draw_calibration, found=found, colour=SERIES[0], quiet=QUIET), "calibration")
 
@@ -273,7 +261,7 @@ def groups_section(subject: Subject) -> ReportSection:
     return ReportSection("groups", "Figures by group", blocks, data)
 
 
-def _by_group(found: Parity) -> list[Block]:
+def _by_group(found: rates.Parity) -> list[Block]:
     known = {key: value for key, value in found.spread.items() if value is not None}
     spread = ", ".join(f"{key} {share_text(value).replace(' %', '')}" for key, value in known.items()) or "none"
     said = f"Largest differences between two groups, in percentage points: {spread}."
@@ -285,15 +273,13 @@ def _by_group(found: Parity) -> list[Block]:
         ]
         blocks.append(table("Groups", ("group", "rows#", "share#", "effective rows#"), of_rows))
     titles = ("group", "rows#", "rate#", "|", "difference#", "ratio#")
-    for measure, meaning in zip(MEASURES, _MEANINGS, strict=True):
+    for measure, meaning in zip(rates.MEASURES, _MEANINGS, strict=True):
         base = next(group for group in found.groups if group.name == found.reference).rate(measure)
         lines: list[Line] = []
         for group in found.groups:
             rate = group.rate(measure)
-            compared = [compared_text(rate.difference, 100.0, signed=True), compared_text(rate.ratio, places=2)]
-            if group.name == found.reference:
-                compared = ["reference"] * 2
-            head = Cell(group.name, marks=("few rows",) if rate.effective_n < SMALL else ())
+            compared = ("reference",) * 2 if group.name == found.reference else rate.compared
+            head = Cell(group.name, marks=("few rows",) if rate.effective_n < rates.SMALL else ())
             lines.append([head, rows_text(rate.rows), *_share(rate.share, rate.low, rate.high, base.share), *compared])
         blocks.append(table(f"{measure[0].upper()}{measure[1:]}: {meaning}", titles, lines))
     return blocks
