@@ -29,7 +29,7 @@ from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rule
 from rulekit.numbers import separates, threshold_between
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.shown.score_cards import total_of
-from rulekit.tables.table import PART, StoredArrays, Table, absent
+from rulekit.tables.table import PART, StoredColumn, Table, absent, held_columns
 from rulekit.tables.token_sets import TokenSets
 
 _TOGETHER = 1 << 15  # rows of which it is held what each rule says
@@ -219,11 +219,9 @@ class Distributions:
 
     def _parts(self, name: str) -> Iterator[tuple[Any, ExactWeights]]:
         """The cells of a column with the weights of their rows, part by part."""
-        where, arrays = self.table.names.index(name), self.table.arrays
-        stored = isinstance(arrays, StoredArrays)
-        column: Any = arrays.columns[where] if isinstance(arrays, StoredArrays) else arrays[where]
+        column = held_columns(self.table.arrays)[self.table.names.index(name)]
         for rows, weights in self._blocks():
-            part = column.read(rows.start, rows.stop) if stored else column[rows]
+            part = column.read(rows.start, rows.stop) if isinstance(column, StoredColumn) else column[rows]
             yield part if isinstance(part, TokenSets) else np.ascontiguousarray(part), weights
 
     def _share(self, part: int) -> float:
