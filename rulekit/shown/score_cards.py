@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.cells.totals import attainable_totals
+from rulekit.cells.sums import attainable_totals
 from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Median, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes

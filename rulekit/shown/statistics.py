@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Array, Bools, Floats, Ints
-from rulekit.cells.totals import MOST_TOTALS
+from rulekit.cells.sums import MOST_TOTALS
 from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
