@@ -12,7 +12,7 @@ from rulekit.arrays import Bools, Ints
 from rulekit.audit.checks.findings import Example, given, row_as_json
 from rulekit.audit.differences.joint import Joint
 from rulekit.audit.differences.ways import Region
-from rulekit.audit.figures.groups import grouping_of
+from rulekit.audit.figures.rates import grouping_of
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language import words
 from rulekit.graph.language.words import amount

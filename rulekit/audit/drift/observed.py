@@ -10,7 +10,7 @@ import numpy as np
 
 from rulekit.arrays import Array, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.shown.distributions import bin_codes, bin_counts
+from rulekit.shown.statistics import bin_codes, bin_counts
 from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTable, KnownTexts
 from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.table import Table, absent

@@ -106,7 +106,7 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
         "rules": _fired_rules(beneath, table, own),
     }
     if has_scores(graph):
-        facts["scores"] = [[score.as_dict() for score in scores] for scores in row_scores(beneath, table)]
+        facts["scores"] = row_scores(beneath, table)
     if noisy := noisy_formulas(graph):
         facts["conditions"] = conditions_of_rows(beneath, noisy, table, own)
     changes = None
