@@ -19,7 +19,6 @@ from rulekit.audit.drift.significance import share_test, stability_index
 from rulekit.graph.language.words import counted, listed, name, percent, quoted, rounded_amount
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature
-from rulekit.shown.distributions import on_grid
 from rulekit.shown.statistics import UNITS_OF_GRIDS, bin_counts, on_grid
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTexts
 

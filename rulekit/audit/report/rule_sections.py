@@ -355,5 +355,5 @@ def _satisfied(subject: Subject) -> dict[str, list[str]] | None:
     for finding in subject.checked.findings:
         if finding.kind == "missing":
             own = found.setdefault(finding.column, [])
-            own += [rule for rule in finding.rules if rule not in own]
+            own += [rule for rule in finding.ids if rule not in own]
     return found
