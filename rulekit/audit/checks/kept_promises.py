@@ -285,7 +285,10 @@ def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
         others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
         before = [Claim(condition, False) for condition in conditions[:place]]
         found = search.find(Claim(conditions[place]), *before, Claim(others))
-        where, label = print_node(override.condition, graph.schema, None), quoted(graph.classes[override.class_index])
+        where, label = (
+            print_node(override.condition, model.graph.schema, None),
+            quoted(graph.classes[override.class_index]),
+        )
         where += " holds and no override before it does" * bool(place)
         promise = Promise("override", f"override {override.id} wins: where {where}, the decision is {label}")
         outcome: Outcome = "not proved" if found.reason else "proved"

@@ -369,4 +369,5 @@ def _of_provenance(graph: RuleGraph, other: RuleGraph) -> Iterator[Fact]:
         yield "trained on", f"{made.get('rows', '?')} rows ({made['data'][:8]})"
     settings, known = made.get("parameters"), others.get("parameters")
     if made.get("learner") == others.get("learner") and isinstance(settings, Mapping) and isinstance(known, Mapping):
-        yield from ((f"parameter {key}", str(settings[key])) for key in sorted(settings) if key not in _NOT_COMPARED)
+        keys = sorted({*settings, *known} - {*_NOT_COMPARED})
+        yield from ((f"parameter {key}", str(settings.get(key))) for key in keys)
