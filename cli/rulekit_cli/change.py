@@ -43,10 +43,9 @@ def threshold(
     """
     given = locals()
     from rulekit.audit.threshold import Purpose
-    from rulekit.tables.labels import parse_cost
     from rulekit.work.evaluating import move_threshold
 
-    purpose = Purpose(precision, recall, parse_cost(cost), f1, at)
+    purpose = Purpose.of(precision, recall, cost, f1, at)
     moved = move_threshold(model, data, purpose, output, options.reading({**given, "precision": None}))
     choice = moved.choice
     notes(moved.notes)

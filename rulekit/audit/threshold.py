@@ -27,6 +27,7 @@ from rulekit.graph.rules import disjuncts
 from rulekit.graph.variants import with_overrides
 from rulekit.numbers import log_odds, strength_of, threshold_between
 from rulekit.schema import Schema
+from rulekit.tables.labels import parse_cost
 from rulekit.tables.table import Table
 
 _MOST_STEPS = 6
@@ -44,6 +45,13 @@ class Purpose:
     cost: tuple[float, float] | None = None
     f1: bool = False
     at: float | None = None
+
+    @classmethod
+    def of(
+        cls, precision: float | None, recall: float | None, cost: str | None, f1: bool, at: float | None = None
+    ) -> Purpose:
+        """The purpose with its costs as text, "FP:FN"; raises InputError where they are none."""
+        return cls(precision, recall, parse_cost(cost), f1, at)
 
     def __post_init__(self) -> None:
         if [self.precision, self.recall, self.cost, self.at].count(None) + (not self.f1) != 4:
