@@ -16,7 +16,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.notebook.html import estimator_html, graph_html, ladder_html, path_html, report_html
 from rulekit.shown import view
-from rulekit.work.progress import TrainingCourse
+from rulekit.work.progress import Learning, RunProgress
 
 __all__ = ["bar_of", "html_of", "show"]
 
@@ -79,11 +79,11 @@ class Bar(Protocol):
 @contextmanager
 def bar_of(learner: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
     """A bar that is moved by each step of a fit, as a callback gets them."""
-    course = TrainingCourse(learner)
+    course = RunProgress(parts=(0.0, 0.1, 1.0))
     with bar() as show:
 
         def tell(step: Mapping[str, Any]) -> None:
-            standing = course.after(step)
+            standing = course.take(Learning(learner, step))
             show(standing.label, standing.share, standing.remaining)
 
         show(f"{learner}: reading the rows", None, "")
