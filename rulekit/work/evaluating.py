@@ -268,8 +268,13 @@ def evaluate_labels(
         drawn.check_curve(path)
     figures, judged, notes, rows = list[drawn.LabelFigures](), list[drawn.Judged](), dict[str, None](), 0
     for path in models:
-        graph = load(path)
-        _refuse_unlike(graph, path)
+        graph, why = load(path), ""
+        if len(graph.classes) != 2:
+            why = f"this model has {len(graph.classes)} classes, and does not tell one label from the rest"
+        elif not graph.probability:
+            why = "this model reports no probability"
+        if why:
+            raise InputError(why, where=str(path), fix="evaluate it by itself, without --curve")
         found = labelled_rows(graph, data, reading)
         notes |= dict.fromkeys(found.notes)
         has, given = found.rows.y == 1, decide(graph, found.rows.table) == 1
@@ -280,11 +285,3 @@ def evaluate_labels(
     for path in curves:
         write_atomically(path, drawn.threshold_curve_bytes(path, curve))
     return LabelEvaluation(tuple(figures), curve, rows, tuple(notes))
-
-
-def _refuse_unlike(graph: RuleGraph, path: Path) -> None:
-    if len(graph.classes) != 2:
-        why = f"this model has {len(graph.classes)} classes, and does not tell one label from the rest"
-        raise InputError(why, where=str(path), fix="evaluate it by itself, without --curve")
-    if not graph.probability:
-        raise InputError("this model reports no probability", where=str(path), fix="evaluate it without --curve")

@@ -81,7 +81,7 @@ class TrainingRequest:
         refuse_unable(found, {**asked, **parameters}, "--")
         if "report" in parameters and "report" not in found.parameters:
             raise InputError(f"{found.word} predicts the probability in one way", where="--report", fix="leave it out")
-        for name in (name for name in (*CONSTRAINTS, "report") if name in parameters):
+        for name in {*CONSTRAINTS, "report"} & {*parameters} & {*found.parameters}:
             flag = OPTIONS[name]
             check_parameters("", {flag: parameters[name]}, {flag: found.parameters[name]})
         if self.smallest:

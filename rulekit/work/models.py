@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from rulekit.audit.differences.results import Compared
     from rulekit.audit.zero_one import Tendency
     from rulekit.simplification.passes import Applied
-    from rulekit.tables.raw.columns import RawTable
     from rulekit.verification.against import Repetition
     from rulekit.verification.report import Report
 
@@ -128,25 +127,21 @@ def compare(
     rows on which both are run; by: columns of these by whose values flips are counted.
     """
     from rulekit.audit.differences.compared import compare
+    from rulekit.tables.reading import read_columns
 
     if by and data is None:
         raise InputError("groups of which rows?", where="--by", fix="give --data FILE")
     models = {path: load(path, meetings=False) for path in (first, second)}
     old, new = models[first], models[second]
-    raw = None if data is None else _rows_of_both(data, (old, new), by, reading)
+    raw = None
+    if data is not None:
+        texts = {feature.name for graph in (old, new) for feature in graph.schema if feature.reads_text}
+        columns = {*old.used_features, *new.used_features, *by}
+        raw = replace(read_columns(data, reading, columns=columns, keep_text=texts), source=data.name)
+        for column in by:
+            require_column(column, raw.known_names, raw.source)
     compared = compare(old, new, raw, by, names=(str(first), str(second)), deadline=deadline)
     return compared.with_faults([fault for item in models.items() if (fault := _fault(*item, deadline))])
-
-
-def _rows_of_both(data: Path, graphs: Sequence[RuleGraph], by: Sequence[str], reading: ReadingOptions) -> RawTable:
-    from rulekit.tables.reading import read_columns
-
-    used = {name for graph in graphs for name in graph.used_features}
-    texts = {feature.name for graph in graphs for feature in graph.schema if feature.reads_text}
-    raw = read_columns(data, reading, columns=used | set(by), keep_text=texts)
-    for column in by:
-        require_column(column, raw.known_names, raw.source)
-    return replace(raw, source=data.name)
 
 
 def _fault(path: Path, graph: RuleGraph, deadline: Deadline) -> str:

@@ -8,7 +8,7 @@ rows change and by which rule, and the proof that nothing else does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -218,22 +218,21 @@ def edit_of(
 
 
 def changed_rules(base: RuleGraph, edited: RuleGraph) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """The rules that only the edited model has, and those that only the base has."""
-
-    def meant(rule: Rule) -> tuple[Any, ...]:
-        return rule.class_index, rule.node, rule.connective, rule.weight
-
-    old, new = (rules_of(graph) for graph in (base, edited))
-    # a rule that stands twice counts twice
-    spare = [Counter(map(meant, rules)) for rules in (old, new)]
-    added = tuple(rule for rule in new if _not_among(meant(rule), spare[0]))
-    removed = tuple(rule for rule in old if _not_among(meant(rule), spare[1]))
-    return added, removed
+    """The rules that only the edited model has, and those that only the base has; one that is there twice counts so."""
+    old, new = rules_of(base), rules_of(edited)
+    return _not_among(new, old), _not_among(old, new)
 
 
-def _not_among(meant: tuple[Any, ...], left: Counter[tuple[Any, ...]]) -> bool:
-    left[meant] -= 1
-    return left[meant] < 0
+def _not_among(rules: Sequence[Rule], others: Sequence[Rule]) -> tuple[Rule, ...]:
+    left, found = Counter(map(_meant, others)), list[Rule]()
+    for rule in rules:
+        left[_meant(rule)] -= 1
+        found += [rule] * (left[_meant(rule)] < 0)
+    return tuple(found)
+
+
+def _meant(rule: Rule) -> tuple[Any, ...]:
+    return rule.class_index, rule.node, rule.connective, rule.weight
 
 
 def changed_rows(
@@ -272,11 +271,8 @@ def prove_unchanged(
     """Whether the two decide alike wherever no added and no removed rule holds, on every row that there can be."""
     if base.default == edited.default and base.underlying.decision == edited.underlying.decision:
         return _prove_beneath_unchanged(base, edited, [rule.node for rule in (*added, *removed)])
-    own = {False: set(base.nodes()), True: set(edited.nodes())}
-    parts = [
-        *(part for rule in added for part in _reach(rule.node, own[False])),
-        *(part for rule in removed for part in _reach(rule.node, own[True])),
-    ]
+    against = (added, {*base.nodes()}), (removed, {*edited.nodes()})
+    parts = [part for rules, others in against for rule in rules for part in _reach(rule.node, others)]
     if TRUE in parts:
         why = "a probability was edited that counts where its rule does not hold, so the edit concerns every row"
         return Unchanged(False, reason=why)
@@ -284,10 +280,9 @@ def prove_unchanged(
     if edited.default != base.default and (base.decision.has_default or edited.decision.has_default):
         return Unchanged(False, reason="the default class was edited")
     search = RowSearch(base, [*base.decision.roots, *edited.decision.roots, region])
-    everything = frozenset(range(len(base.classes)))
-    for k in sorted(everything):
-        same = Label(base.decision, frozenset({k})), Label(edited.decision, frozenset({k}))
-        found = search.find(Claim(region, False), Claim(same[0]), Claim(same[1], False))
+    for k in range(len(base.classes)):
+        before, after = (Label(graph.decision, frozenset({k})) for graph in (base, edited))
+        found = search.find(Claim(region, False), Claim(before), Claim(after, False))
         if found.cells is not None:
             return Unchanged(False, examples(edited, search, [found.cells])[0])
         if found.reason:
