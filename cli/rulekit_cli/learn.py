@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rulekit.errors import InputError
 from rulekit.names import label_text, printable, wrapped
 from rulekit_cli.console import aligned, bounded, guarded, log, notes, result, result_json, shown_progress, width
 from rulekit_cli.options import PROMISES, command
@@ -96,7 +97,10 @@ _FEWEST = 4  # columns that are shown however narrow the terminal is
 
 
 def _promised(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given options that are parameters of a learner."""
+    """Those of the given options that are parameters of a learner; raises InputError for what is no direction."""
+    for name, way in given.get("monotone", {}).items():
+        if way not in ("increasing", "decreasing"):
+            raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
     return {name: given[name] for name in PROMISES if given.get(name)}
 
 

@@ -21,7 +21,6 @@ from rulekit.graph.rules import left_out
 from rulekit.graph.variants import with_overrides
 from rulekit.learners.contract import find_learner, refuse_unable
 from rulekit.learners.parameters import Parameter, check_parameters, value_for
-from rulekit.learners.promises.constraints import CONSTRAINTS
 from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 from rulekit.schema import Schema
@@ -79,11 +78,11 @@ class TrainingRequest:
             raise InputError(f"{found.word} does not go on from given rules", where="--start", fix=fix)
         asked = {"freeze": self.freeze, "memory": self.memory, "ordered": self.reading.ordered or None}
         refuse_unable(found, {**asked, **parameters}, "--")
-        if "report" in parameters and "report" not in found.parameters:
-            raise InputError(f"{found.word} predicts the probability in one way", where="--report", fix="leave it out")
-        for name in {*CONSTRAINTS, "report"} & {*parameters} & {*found.parameters}:
-            flag = OPTIONS[name]
-            check_parameters("", {flag: parameters[name]}, {flag: found.parameters[name]})
+        if "report" in parameters:
+            if "report" not in found.parameters:
+                what = f"{found.word} predicts the probability in one way"
+                raise InputError(what, where="--report", fix="leave it out")
+            check_parameters("", {"--report": parameters["report"]}, {"--report": found.parameters["report"]})
         if self.smallest:
             sized = ["--size"] * (self.size is not None)
             sized += [f"--param {name}" for name in ("parsimony", "stopping") if name in parameters]

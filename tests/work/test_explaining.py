@@ -93,7 +93,7 @@ def test_reasons_are_those_that_count_in_the_order_of_importance(files: Path) ->
     one, two, three, four = explained(files, catalogue=files / "reasons.toml").rows
     assert [reason["code"] for reason in one["reasons"]] == ["R1", "R2"]
     assert [reason["code"] for reason in two["reasons"]] == ["R3"]
-    assert "reasons" not in three.facts
+    assert "reasons" not in three
     # gambling, and one of income and late: the nearest change moves purpose farthest
     assert [reason["code"] for reason in four["reasons"]] == ["R3", "R1", "R2"]
     assert four["counting"] == {"columns": ["income", "late", "purpose"], "complete": True}

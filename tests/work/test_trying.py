@@ -19,7 +19,7 @@ from rulekit.synthetic import loans, write_csv
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning, resampling
-from rulekit.work.progress import Event, Progress, Resample
+from rulekit.work.progress import Event, Progress, Resample, unseen
 from rulekit.work.resampling import BASELINES, Trial, trial
 from rulekit.work.training import TrainingRequest
 
@@ -75,7 +75,7 @@ def test_figures_are_those_of_the_same_trainings_by_hand(table: Path) -> None:
     by_hand, sizes = [], []
     for k in range(3):
         how: dict[str, Any] = {"seed": 3, "time_limit": None, "memory": None, "start": None}
-        learner = learning.fitted("cnll", QUICK, rows.take(fold != k), callback=lambda *_: False, **how)
+        learner = learning.fitted("cnll", QUICK, rows.take(fold != k), progress=unseen, **how)
         model = learner.path_.simplified(learner.rule_graph_)
         by_hand.append(measured(model, rows.take(fold == k)))
         sizes.append((counts(model).rules, counts(model).literals, len(model.used_features)))
