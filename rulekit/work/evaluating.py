@@ -27,8 +27,8 @@ from rulekit.graph.rules import ModelSize, counts
 from rulekit.schema import require_column
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.kinds.inference import infer_columns
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.reading import read_columns
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
@@ -61,12 +61,12 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
     if known is not None:
         hashes = hashes_from_json(known)
         try:
-            rows = read_for_model(data, graph.schema, graph.classes, reading, all_words=True)
+            rows = label_for_model(data, graph.schema, graph.classes, reading, all_words=True)
             found = overlap(hashes, rows)
             return LabelledRows(rows, found, (*rows.notes, str(found)))
         except InputError as error:
             unknown = f"it is not known whether these rows equal training rows: {error}"
-    rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
+    rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
     return LabelledRows(rows, None, (*rows.notes, *filter(None, [unknown])))
 
 
@@ -223,7 +223,7 @@ def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: 
     if raw.n_rows != n_rows:
         what = f"{raw.n_rows - n_rows} rows have no label, so it is not known which rows of {names[0]} are meant"
         raise InputError(what, where=data.name, fix="leave the rows without a label out of the file")
-    return infer_columns(raw, options)
+    return infer(raw, options)
 
 
 # Models of several labels on the same rows ----------------------------------------------------------------------------

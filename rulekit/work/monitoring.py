@@ -17,7 +17,7 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, require_column
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_columns
@@ -103,7 +103,7 @@ def _compared(graph: RuleGraph, data: Path, asked: ReadingOptions) -> tuple[Drif
     raw = read_columns(data, reading, columns={*used, *labels}, keep_text=texts, schema=graph.schema)
     for name in filter(None, (asked.target, reading.weight)):
         require_column(name, raw.known_names, raw.source)
-    table, notes, known = encode_columns(raw, graph.schema, used), tuple[str, ...](), dict[str, Any]()
+    table, notes, known = encode(raw, graph.schema, used), tuple[str, ...](), dict[str, Any]()
     if reading.target in raw.names:
         try:
             labelled = label_for_model(raw, graph.schema, graph.classes, separated(graph, reading), used=used)

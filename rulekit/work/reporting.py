@@ -69,10 +69,10 @@ def report(
     files = {kind: _attached(paths, kind) for kind, paths in attached.items() if paths}
     said, verified = dict[str, Mapping[str, Any]](), dict[str, Mapping[str, Any]]()
     for path in verifications:
-        said[_free(said, path.name)] = read_report(path).content
+        said[_free(said, path.name)] = read_report(path)
     for path in artifacts:
         found = verify(model, path, data, reading=replace(reading, target=None, weight=None), deadline=deadline)
-        verified[_free(said | verified, path.name)] = parse_report(found.to_json()).content
+        verified[_free(said | verified, path.name)] = parse_report(found.to_json())
     subject = Subject(graph, Said(**beside), rows, said | verified, files, frozenset(verified))
     made = document(subject, __version__, deadline)
     for path in outputs:

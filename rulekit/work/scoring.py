@@ -22,7 +22,7 @@ from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
 from rulekit.tables.reading import read_columns
@@ -100,7 +100,7 @@ def score(
     asked = _with_reasons(graph, catalogue, adverse, most)
     _refuse_taken_names(graph, keep, explain, catalogue is not None)
     raw = read_columns(data, reading, columns={*graph.used_features, *keep}, keep_text=keep, schema=graph.schema)
-    table = encode_columns(raw, graph.schema, graph.used_features)
+    table = encode(raw, graph.schema, graph.used_features)
     outcome = _outcome(model, graph, table)
     for name in keep:
         require_column(name, raw.known_names, raw.source)
@@ -250,7 +250,7 @@ def explain(
     asked = _with_reasons(graph, catalogue, adverse, most) or explanations.ExplainOptions()
     asked = replace(asked, wishes=wishes, to=wanted, deadline=deadline)
     raw = read_columns(data, reading, columns={*graph.used_features, *ids}, keep_text=ids, schema=graph.schema)
-    table = encode_columns(raw, graph.schema, graph.used_features)
+    table = encode(raw, graph.schema, graph.used_features)
     chosen = _chosen(raw, table.n_rows, rows, ids)
     if len(chosen) > MOST_SHOWN and not (as_json or output):
         fix = f"name one by --row N (1 to {table.n_rows}) or --id COL=VALUE, or take them all by --json or -o FILE"

@@ -24,10 +24,10 @@ from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, label_counts, read_for_model
+from rulekit.tables.labels import LabelledTable, label_counts, label_for_model
 from rulekit.tables.row_notes import order_note
+from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
 from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
@@ -237,7 +237,7 @@ def read_rows(
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
     if request.test is not None:
         reading = replace(test_reading(request), target=rows.target)
-        read_for_model(request.test, rows.schema, rows.classes, reading, used=())
+        label_for_model(request.test, rows.schema, rows.classes, reading, used=())
     return rows, kept, _picked(rows, request, tell)
 
 

@@ -352,7 +352,7 @@ def _coded(column: StoredColumn, dtype: np.dtype[Any], codes_of: Callable[[Array
     codes = column.store.writer(dtype)
     for part in column.parts():
         codes.add(codes_of(part))
-    return codes.column()
+    return codes
 
 
 def _with_weights(column: StoredColumn, weights: Array) -> Iterator[tuple[Array, Array]]:

@@ -190,7 +190,7 @@ def _dealt(codes: DiskCodes, seed: int) -> list[tuple[StoredColumn, StoredColumn
         for (hashes, rows), low, high in zip(writers, np.concatenate([[0], ends[:-1]]), ends, strict=True):
             hashes.add(h[order[low:high]])
             rows.add(order[low:high] + part.start)
-    return [(hashes.column(), rows.column()) for hashes, rows in writers]
+    return writers
 
 
 def _are_few_kinds(files: Sequence[tuple[StoredColumn, StoredColumn]]) -> bool:

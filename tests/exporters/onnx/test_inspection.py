@@ -13,8 +13,7 @@ from onnx import numpy_helper
 from onnx_cases import changed
 from rulekit_exporters.onnx.inspection.reader import inspect
 
-from rulekit.conformance.models import NODES
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import (
