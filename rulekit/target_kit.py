@@ -28,43 +28,8 @@ from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
 from rulekit.verification.rows import raw_columns
 
-__all__ = [
-    "ATOM",
-    "CHOICE",
-    "LOW",
-    "MIDDLE",
-    "PRODUCT",
-    "Answer",
-    "Artifact",
-    "Body",
-    "Expression",
-    "Feed",
-    "Names",
-    "NoOptions",
-    "Outcome",
-    "Reading",
-    "Runtime",
-    "Spelling",
-    "Target",
-    "alike",
-    "answers",
-    "arrays",
-    "atom",
-    "bracketed",
-    "context_of",
-    "elementary",
-    "firing_steps",
-    "label_texts",
-    "layout",
-    "lower",
-    "objects",
-    "option",
-    "raw_columns",
-    "raw_rows",
-    "reached",
-    "read_answer",
-    "rows_by_name",
-    "rows_by_place",
-    "run_bounded",
-    "text_target",
-]
+__all__ = ["ATOM", "CHOICE", "LOW", "MIDDLE", "PRODUCT", "Answer", "Artifact", "Body", "Expression", "Feed", "Names"]
+__all__ += ["NoOptions", "Outcome", "Reading", "Runtime", "Spelling", "Target", "alike", "answers", "arrays", "atom"]
+__all__ += ["bracketed", "context_of", "elementary", "firing_steps", "label_texts", "layout", "lower", "objects"]
+__all__ += ["option", "raw_columns", "raw_rows", "reached", "read_answer", "rows_by_name", "rows_by_place"]
+__all__ += ["run_bounded", "text_target"]

@@ -25,9 +25,7 @@ from rulekit.schema import Feature
 if TYPE_CHECKING:
     from rulekit.graph.decisions import Decision
     from rulekit.graph.nodes import Node
-    from rulekit.graph.rule_graph import RuleGraph
     from rulekit.program.nodes import Labels
-    from rulekit.schema import Feature
     from rulekit.tables.table import Table
 
 
@@ -58,7 +56,7 @@ Answer = list[int] | str
 """What an artifact says of a table of cells: the class index of each row, or in words why it refuses the table."""
 
 
-def _holds(feature: Feature, cell: Any) -> str:
+def _nothing(*_: Any) -> str:
     return ""
 
 
@@ -76,7 +74,7 @@ class Feed:
 
     name: str
     run: Callable[[bytes, RuleGraph, Sequence[Mapping[str, Any]]], list[Answer]]
-    holds: Callable[[Feature, Any], str] = _holds
+    holds: Callable[[Feature, Any], str] = _nothing
     without: Mapping[str, str] = field(default_factory=dict)
     mixed: bool = True
 
@@ -129,10 +127,6 @@ class Reading:
     as_written: bool = False
     bounded: bool = False
     misstated: tuple[str, ...] = ()
-
-
-def _takes_all(graph: RuleGraph, options: Any) -> str:
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +206,7 @@ class Target:
     read: Callable[[bytes], RuleGraph] | None = None
     inspect: Callable[[bytes, RuleGraph], Reading] | None = None
     options: type = NoOptions
-    refuses: Callable[[RuleGraph, Any], str] = _takes_all
+    refuses: Callable[[RuleGraph, Any], str] = _nothing
 
     def __post_init__(self) -> None:
         _guard(self, f"no {self.name} artifact of rulekit", "read", "inspect")
@@ -223,8 +217,7 @@ class Target:
         Raises InputError for an option that there is not or a wrong value, Unsupported for a graph that is refused.
         """
         parsed = self.parsed(options or {})
-        reason = self.refuses(graph, parsed)
-        if reason:
+        if reason := self.refuses(graph, parsed):
             raise InputError(reason, where=self.name)
         return self.write(graph, parsed)
 
@@ -241,9 +234,8 @@ class Target:
         """The first run-time that is installed; raises InputError where none is."""
         found = self.installed()
         if not found:
-            raise InputError(
-                f"nothing here runs {self.name}", fix="; ".join(runtime.missing() for runtime in self.runs)
-            )
+            fix = "; ".join(runtime.missing() for runtime in self.runs)
+            raise InputError(f"nothing here runs {self.name}", fix=fix)
         return found[0]
 
     def bounded(self) -> Target:
@@ -366,11 +358,8 @@ def find_target_for(path: str) -> Target:
             return target
         endings += target.suffixes
     reason = "".join(f"; {failure}" for failure in broken)
-    raise InputError(
-        f"the ending of this file belongs to no export target{reason}",
-        where=path,
-        fix=f"a model or artifact ends in {', '.join(dict.fromkeys(endings))}",
-    )
+    fix = f"a model or artifact ends in {', '.join(dict.fromkeys(endings))}"
+    raise InputError(f"the ending of this file belongs to no export target{reason}", where=path, fix=fix)
 
 
 Columns = Mapping[str, Any]

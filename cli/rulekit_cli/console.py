@@ -11,19 +11,40 @@ import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, requires
-from typing import Any, TextIO
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from rulekit.errors import InputError, Interrupted, RulekitError, reason_of
 from rulekit.names import printable, wrapped
 from rulekit.work.choices import OPTIONS
+from rulekit.work.progress import (
+    Event,
+    Finishing,
+    Noticed,
+    Progress,
+    Read,
+    RunProgress,
+    Standing,
+    deadline_of,
+    end_for_time,
+    unseen,
+)
 from rulekit_cli.interruption import INTERRUPTED, say_interrupted
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from rulekit.limits import Deadline
 
 CHECK_FAILED = 1
 BAD_INPUT = 2
@@ -65,18 +86,6 @@ def library_heard() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-
-
-@contextmanager
-def logged_from(level: int, name: str = "rulekit") -> Iterator[None]:
-    """The library, or a part of it, logs from this level on."""
-    logger = logging.getLogger(name)
-    before = logger.level
-    logger.setLevel(level)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def notes(texts: Iterable[str]) -> None:
@@ -245,3 +254,105 @@ def _flat(text: str) -> str:
 def _say(line: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         print(red(f"rulekit: {printable(line)}", sys.stderr), file=sys.stderr)
+
+
+# How far long work has come: notes and what the table holds; on a terminal one bar for the whole run ------------------
+
+_BAR_WIDTH = 20
+
+
+class _Display:
+    """Shows events; the bar is taken away while lines are written."""
+
+    def __init__(self, stack: ExitStack, time_limit: float | None) -> None:
+        self._stack = stack
+        self._run = RunProgress(time_limit)
+        self._bar: tuple[Bars, TaskID] | None = None
+
+    def __call__(self, event: Event) -> bool:
+        """Take an event; never cancels."""
+        standing = self._run.take(event)
+        if isinstance(event, Read | Noticed):
+            self._stack.close()
+            self._bar = None
+            for line in event.lines(width()):
+                log(line)
+        if sys.stderr.isatty():
+            self._move(standing)
+        return False
+
+    def _move(self, standing: Standing) -> None:
+        if self._bar is None:
+            bars = self._stack.enter_context(_bars())
+            self._bar = bars, bars.add_task("", total=1.0, said="")
+        bars, task = self._bar
+        said = "   ".join(filter(None, [f"{100 * standing.share:.0f} %", standing.remaining]))
+        room = max(10, width() - _BAR_WIDTH - len(said) - 6)
+        shown = standing.label if len(standing.label) <= room else f"{standing.label[: room - 3]}..."
+        bars.update(task, description=printable(shown), completed=standing.share, said=said)
+
+
+@contextmanager
+def shown_progress(quiet: bool, time_limit: float | None = None) -> Iterator[Progress]:
+    """A callback for long work that shows the events, unless quiet; time_limit: of the learning, in seconds."""
+    if not quiet:
+        with ExitStack() as stack:
+            yield _Display(stack, time_limit)
+        return
+    logger = logging.getLogger("rulekit")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield unseen
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def shown_search(time_limit: float) -> Iterator[Deadline]:
+    """The limit of a command's searches, in seconds from now, which shows how far they are."""
+    with shown_progress(False) as progress:
+        yield deadline_of(time_limit, progress)
+
+
+@contextmanager
+def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
+    """The callback of a training that may take so many seconds, after which it is stopped wherever it is.
+
+    Most steps ask for the time themselves. An alarm stops those that do not, where the system has one; what is left
+    once a model was learned is short.
+    """
+    if seconds is None or not hasattr(signal, "setitimer") or current_thread() is not main_thread():
+        yield progress
+        return
+
+    def over(number: int, frame: FrameType | None) -> None:
+        while frame is not None:
+            name = str(frame.f_globals.get("__name__", ""))
+            if name.startswith(("importlib._bootstrap", "numba.", "llvmlite.")):
+                return  # half a module or half a kernel would stay; the alarm comes again
+            frame = frame.f_back
+        end_for_time()
+
+    def tell(event: Event) -> object:
+        if event == Finishing("measuring"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        return progress(event)
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, 2.0 + 1.05 * seconds, 1.0)
+    try:
+        yield tell
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _bars() -> Bars:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    bar = BarColumn(_BAR_WIDTH, complete_style="blue", finished_style="blue")
+    texts = TextColumn("{task.fields[said]}"), TextColumn("{task.description}", markup=False)
+    return Bars(bar, *texts, console=Console(stderr=True), transient=True)

@@ -1,50 +1,36 @@
-"""rulekit describe, try, train and resize: from a table to a model, and to another size of it."""
+"""rulekit describe, try, train, resize and demo: from a table to a model, and to another size of it."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rulekit.errors import InputError
 from rulekit.names import label_text, printable, wrapped
-from rulekit_cli import options
-from rulekit_cli.console import aligned, log, notes, result, result_json, width
+from rulekit_cli.console import aligned, bounded, guarded, log, notes, result, result_json, shown_progress, width
+from rulekit_cli.options import PROMISES, command
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.curves import LabelFigures, LabelRates
     from rulekit.work.describing import ColumnDescription
-    from rulekit.work.label_models import LabelEvaluation
+    from rulekit.work.evaluating import LabelEvaluation
+    from rulekit.work.resampling import Trial, Tried
     from rulekit.work.training import TrainingRequest, TrainingResult
-    from rulekit.work.trying import Trial, Tried
 
 MOST_COLUMNS = 40
 LONGEST_NAME = 24
 
 
-@options.reads_text
-def describe(
-    data: options.Data,
-    types_out: Annotated[
-        Path | None,
-        typer.Option("--types-out", metavar="FILE", help="Write the types of the columns, to be edited, for --types."),
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Every column and every level, however many there are.")] = False,
-    types_file: options.TypesFile = None,
-    ignore: options.Ignore = None,
-    types: options.Types = None,
-    units: options.Units = None,
-    roles: options.Roles = None,
-    unseen: options.Unseen = None,
-    missing: options.Missing = None,
-    precision: options.Precision = None,
-    text_file: options.TextFile = options.DETECTED,
-    json_: options.Json = False,
-) -> None:
+@command(
+    "data types_out everything.columns types_file ignore types units roles unseen missing precision text_file json"
+)
+def describe(data: Path, reading: Any, everything: bool, json: bool, types_out: Path | None = None) -> None:
     """Describe every column of a table.
 
     Its kind, how many different values it has, how many cells are missing, its range or its levels with the rows of
@@ -59,18 +45,18 @@ def describe(
       rulekit describe loans.csv --types-out types.toml
       rulekit train loans.csv --target default --types types.toml -o model.json
     """
-    given = locals()
     from rulekit.work.describing import describe as look
 
-    found = look(data, options.reading(given), types_out)
+    found = look(data, reading, types_out)
     n_rows = found.summary.n_rows
-    if json_:
+    if json:
         result_json({"rows": n_rows, "columns": [column.as_dict(n_rows) for column in found.columns]})
     else:
         notes(found.notes)
         result(found.summary.headline(), hanging="  ")
-        shown = found.columns if all_ or len(found.columns) <= MOST_COLUMNS + 1 else found.columns[:MOST_COLUMNS]
-        result(*_columns_table(shown, n_rows, all_levels=all_))
+        all_ = everything or len(found.columns) <= MOST_COLUMNS + 1
+        shown = found.columns if all_ else found.columns[:MOST_COLUMNS]
+        result(*_columns_table(shown, n_rows, all_levels=everything))
         if len(shown) < len(found.columns):
             result(f"and {len(found.columns) - len(shown):,} more columns; --all shows them")
     if types_out is not None:
@@ -101,7 +87,7 @@ def _share(missing: int, n_rows: int) -> str:
     return f"{100 * missing / n_rows:.1f} %" if missing >= n_rows / 1000 else "< .1 %"
 
 
-_OWN = {"learners", "folds", "time_limit", "json_", "quiet"}
+_OWN = {"learners", "folds", "time_limit", "json", "quiet"}
 _COLUMNS = {
     **{"error": ("error %", 1), "log_loss": ("log loss", 3), "auc": ("AUC", 3), "macro_f1": ("macro F1", 2)},
     **{"rules": ("rules", 1), "literals": ("literals", 1), "columns": ("columns", 1)},
@@ -110,22 +96,20 @@ _COLUMNS = {
 _FEWEST = 4  # columns that are shown however narrow the terminal is
 
 
-@options.reads_text
+def _promised(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given options that are parameters of a learner; raises InputError for what is no direction."""
+    for name, way in given.get("monotone", {}).items():
+        if way not in ("increasing", "decreasing"):
+            raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
+    return {name: given[name] for name in PROMISES if given.get(name)}
+
+
+@command(
+    "context data target learners folds time_limit.all positive label_separator columns missing_target text_file "
+    "seed json quiet"
+)
 def try_(
-    context: typer.Context,
-    data: options.Data,
-    target: options.Target,
-    learners: Annotated[options.Texts, typer.Option("--learners", metavar="A,B", help="These, not all.")] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, metavar="N", help="Folds, the same for all learners.")] = 5,
-    time_limit: Annotated[float, typer.Option("--time-limit", min=0, metavar="SECONDS", help="In all.")] = 180.0,
-    positive: options.Positive = None,
-    label_separator: options.LabelSeparator = None,
-    columns: options.Columns = options.DETECTED,
-    missing_target: options.MissingTarget = "error",
-    text_file: options.TextFile = options.DETECTED,
-    seed: options.Seed = 0,
-    json_: options.Json = False,
-    quiet: options.Quiet = False,
+    context: typer.Context, data: Path, reading: Any, time_limit: float, json: bool, quiet: bool, **given: Any
 ) -> None:
     """Compare all learners on the same folds of a table: error, size, time, and whether rules come back.
 
@@ -137,19 +121,16 @@ def try_(
       rulekit try loans.csv --target default
       rulekit try loans.csv --target default --learners cnll,additive --folds 10 --time-limit 60
     """
-    given = locals()
+    from rulekit.work.resampling import BASELINES, trial
     from rulekit.work.training import TrainingRequest
-    from rulekit.work.trying import BASELINES, trial
-    from rulekit_cli.progress import bounded, shown_progress
 
-    promised = options.declared(columns)
-    request = TrainingRequest(data, options.reading(given), parameters=promised, time_limit=time_limit, seed=seed)
+    request = TrainingRequest(data, reading, parameters=_promised(given), time_limit=time_limit, seed=given["seed"])
     with shown_progress(quiet, time_limit) as progress:
-        tried = trial(request, options.several(learners), folds, progress, bounded)
+        tried = trial(request, given.get("learners", ()), given["folds"], progress, bounded)
     measured = [line for line in tried.lines if line.folds and line.name not in BASELINES]
     name = max(measured, key=lambda line: line.default).name
     words = ["rulekit", "train", str(data), *_spelled(context), "--learner", name, "-o", "model.json"]
-    if json_:
+    if json:
         result_json({**asdict(tried), "train": words})
         return
     result(*_trial_table(tried))
@@ -205,37 +186,12 @@ def _below(tried: Trial) -> Iterator[str]:
         yield "* rulekit train takes this learner where none is named"
 
 
-@options.reads_text
-def train(
-    data: options.Data,
-    target: options.Target,
-    output: options.ModelOutput,
-    learner: options.Learner = "rules",
-    positive: options.Positive = None,
-    label_separator: options.LabelSeparator = None,
-    report: options.Reported = None,
-    param: options.Param = None,
-    smallest: options.Smallest = False,
-    size: options.Size = None,
-    no_baselines: options.NoBaselines = False,
-    curves: options.Curves = None,
-    start: options.Start = None,
-    freeze: options.Freeze = None,
-    overrides: options.Overrides = None,
-    date: options.Date = None,
-    columns: options.Columns = options.DETECTED,
-    test: options.Test = None,
-    holdout: options.Holdout = None,
-    held_rows: options.HeldRows = None,
-    missing_target: options.MissingTarget = "error",
-    text_file: options.TextFile = options.DETECTED,
-    time_limit: options.TimeLimit = None,
-    memory: options.Memory = None,
-    no_simplify: options.NoSimplify = False,
-    seed: options.Seed = 0,
-    json_: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@command(
+    "data target output learner positive label_separator report param smallest size baselines curves start freeze "
+    "overrides date.kept columns test holdout held_rows missing_target text_file time_limit memory simplified seed "
+    "json quiet"
+)
+def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequence[str] = (), **given: Any) -> None:
     """Learn a rule model and write it as JSON.
 
     Ctrl-C and --time-limit keep the best model so far, marked as such.
@@ -251,30 +207,23 @@ def train(
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
       rulekit train big.parquet --target y --param max_rules=4 --param stopping=none --time-limit 60 -o model.json
     """
-    given: dict[str, Any] = locals()  # the options by name, as TrainingRequest and ReadingOptions name them
     from rulekit.work.learning import parse_parameters
     from rulekit.work.training import TrainingRequest
     from rulekit.work.training import train as learn
-    from rulekit_cli.learn import train_each_label
-    from rulekit_cli.progress import bounded, shown_progress
 
-    given |= {
-        "reading": options.reading(given),
-        "parameters": {**parse_parameters(learner, param or []), **options.declared(columns, report)},
-        "simplified": not no_simplify,
-        "baselines": not (no_baselines or quiet),
-        "curves": tuple(curves or ()),
-    }
-    request = TrainingRequest(**{item.name: given[item.name] for item in fields(TrainingRequest)})
-    if label_separator is not None and positive is None:
-        train_each_label(request, json=json_, quiet=quiet)
+    parameters = {**parse_parameters(given["learner"], param), **_promised(given)}
+    others = {name: value for name, value in given.items() if name not in PROMISES}
+    request = TrainingRequest(reading=reading, parameters=parameters, baselines=baselines and not quiet, **others)
+    if reading.label_separator is not None and reading.positive is None:
+        _train_each_label(request, json=json, quiet=quiet)
         return
-    with shown_progress(quiet, time_limit) as progress, bounded(time_limit, progress) as told:
-        result = learn(request, told)
-    shown_report(request, result, json=json_, quiet=quiet)
+    limit = request.time_limit
+    with shown_progress(quiet, limit) as progress, bounded(limit, progress) as told:
+        trained = learn(request, told)
+    _show_trained(request, trained, json=json, quiet=quiet)
 
 
-def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
+def _show_trained(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
     """Size and figures beside those of the majority class, for a person or for a machine."""
     from rulekit.audit.ladder_lines import ladder_lines
 
@@ -283,19 +232,10 @@ def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: boo
         log(f"{request.learner}   {trained.chosen}   {trained.seconds:.1f} s")
         notes(trained.notes)
     if json:
-        result_json(
-            {
-                **_ladder_json(trained),
-                "model": str(request.output),
-                "measured_on": trained.measured_on,
-                **figures.as_dict(),
-                "rules": size.rules,
-                "literals": size.literals,
-                "units": model.provenance.get("units"),
-                "stopped": model.provenance.get("stopped"),
-                "digest": model.digest,
-            }
-        )
+        said = {**_ladder_json(trained), "model": str(request.output), "measured_on": trained.measured_on}
+        said |= {**figures.as_dict(), "rules": size.rules, "literals": size.literals}
+        said |= {name: model.provenance.get(name) for name in ("units", "stopped")}
+        result_json({**said, "digest": model.digest})
         return
     two = len(model.classes) == 2
     f1 = figures.classes[1].f1 if two else figures.macro_f1
@@ -307,11 +247,12 @@ def shown_report(request: TrainingRequest, trained: TrainingResult, *, json: boo
     _say_measured(request, trained)
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
-    if not quiet and model.ladder is not None:
+    if quiet:
+        return
+    if model.ladder is not None:
         result(*ladder_lines(model.ladder, trained.baselines, width()))
-    if not quiet:
-        notes(trained.ways_out)
-        log(f"wrote {request.output}   next: rulekit show {request.output}")
+    notes(trained.ways_out)
+    log(f"wrote {request.output}   next: rulekit show {request.output}")
 
 
 def _say_measured(request: TrainingRequest, trained: TrainingResult) -> None:
@@ -331,10 +272,10 @@ def _ladder_json(trained: TrainingResult) -> dict[str, Any]:
     return found
 
 
-def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> None:
+def _train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> None:
     """Train a model for each label of a column, and print a line of each."""
-    from rulekit.work.label_models import train_labels
-    from rulekit_cli.progress import shown_progress
+    from rulekit.audit.figures.curves import LabelFigures
+    from rulekit.work.training import train_labels
 
     started = list[str]()
 
@@ -353,21 +294,17 @@ def train_each_label(request: TrainingRequest, *, json: bool, quiet: bool) -> No
             }
         )
         return
-    figures = [_figures_of(label, trained) for label, trained in found.trained.items()]
-    sizes = [[str(trained.size.rules), str(trained.size.literals)] for trained in found.trained.values()]
+    figures, sizes = [], []
+    for label, trained in found.trained.items():
+        own, positive = trained.figures, trained.figures.classes[1]
+        right = own.confusion[1][1]
+        figures.append(LabelFigures(label, positive.support, positive.predicted, right, own.accuracy))
+        sizes.append([str(trained.size.rules), str(trained.size.literals)])
     result(*_label_table(figures, sizes))
     _say_measured(request, next(iter(found.trained.values())))
     if not quiet:
         notes(found.notes)
         log(f"wrote {request.output}   next: rulekit evaluate {request.output} test.csv --curve curve.png")
-
-
-def _figures_of(label: str, trained: TrainingResult) -> LabelFigures:
-    from rulekit.audit.figures.curves import LabelFigures
-
-    positive = trained.figures.classes[1]
-    right = trained.figures.confusion[1][1]
-    return LabelFigures(label, positive.support, positive.predicted, right, trained.figures.accuracy)
 
 
 def evaluate_each_label(found: LabelEvaluation, *, json: bool) -> None:
@@ -385,38 +322,22 @@ def _label_table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]]
     """A line of each label and of the averages; sizes: rules and literals of each model."""
     from rulekit.audit.figures.curves import macro_average, micro_average
 
+    def rates(of: LabelRates) -> list[str]:
+        return [f"{of.precision:.3f}", f"{of.recall:.3f}", f"{of.f1:.3f}"]
+
     header = ["label", *(["rules", "literals"] if sizes else []), "rows", "predicted", "precision", "recall", "F1"]
     body = [
-        [
-            label_text(each.label),
-            *(sizes[k] if sizes else ()),
-            f"{each.support:.12g}",
-            f"{each.predicted:.12g}",
-            *_rates(each.rates),
-        ]
-        for k, each in enumerate(figures)
+        [label_text(each.label), *size, f"{each.support:.12g}", f"{each.predicted:.12g}", *rates(each.rates)]
+        for each, size in zip(figures, sizes or [()] * len(figures), strict=True)
     ]
     blank = ["-"] * (len(header) - 4)
-    averages = [["macro average", *blank, *_rates(macro_average(figures))]]
-    averages += [["micro average", *blank, *_rates(micro_average(figures))]]
-    return aligned([header, *body, *averages])
+    for name, average in (("macro average", macro_average), ("micro average", micro_average)):
+        body.append([name, *blank, *rates(average(figures))])
+    return aligned([header, *body])
 
 
-def _rates(rates: LabelRates) -> list[str]:
-    return [f"{rates.precision:.3f}", f"{rates.recall:.3f}", f"{rates.f1:.3f}"]
-
-
-def resize(
-    model: options.Model,
-    rules: Annotated[
-        int | None, typer.Option("--rules", min=0, metavar="N", help="The largest row with at most N rules a class.")
-    ] = None,
-    size: Annotated[int | None, typer.Option("--size", min=0, metavar="N", help="The row of size N.")] = None,
-    smallest: Annotated[
-        bool, typer.Option("--smallest", help="The smallest row within one standard error of the best.")
-    ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The model file to write (.json).")] = None,
-) -> None:
+@command("model rules.most size.row smallest.row output.optional")
+def resize(model: Path, smallest: bool, output: Path | None = None, **asked: int) -> None:
     """Take another size from the ladder that training left in the model file.
 
     \b
@@ -428,8 +349,53 @@ def resize(
     from rulekit.audit.ladder_lines import ladder_lines
     from rulekit.work.models import resize
 
-    other = resize(model, rules=rules, size=size, smallest=smallest, output=output)
+    other = resize(model, smallest=smallest, output=output, **asked)
     if other.model.ladder is not None:
         result(*ladder_lines(other.model.ladder, None, width()))
     if output is not None:
         log(f"wrote {output}: {other.size}")
+
+
+_STEPS = """
+train loans.csv --target default --holdout 0.25 -o model.json
+show model.json
+export model.json --to onnx -o model.onnx
+export model.json --to python -o model.py
+export model.json --to text -o rules.txt
+predict model.onnx loans.csv -o predictions.csv
+evaluate model.json loans.csv
+verify model.json model.onnx --data loans.csv --report parity.json
+verify model.json model.py --data loans.csv
+verify model.json rules.txt --data loans.csv
+"""
+
+
+@command("context folder")
+def demo(context: typer.Context, folder: Path | None = None) -> None:
+    """Run the whole chain on a bundled sample.
+
+    Train, show, export, predict, evaluate and verify, on a table of loans.
+    """
+    import os
+    import shutil
+    import tempfile
+    from contextlib import ExitStack
+    from functools import partial
+    from importlib.resources import files
+
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rulekit-demo-")))
+        folder.mkdir(parents=True, exist_ok=True)
+        with (files("rulekit_cli") / "loans.csv").open("rb") as source, (folder / "loans.csv").open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+        stack.callback(os.chdir, Path.cwd())
+        os.chdir(folder)
+        command = context.find_root().command
+        for step in _STEPS.split("\n")[1:-1]:
+            print(f"\n$ rulekit {step}", flush=True)
+            status = guarded(partial(command, shlex.split(step), "rulekit", standalone_mode=False), debug=False)
+            sys.stdout.flush()
+            if status:
+                raise typer.Exit(status)
+    print("\nThe same steps work on your own table: see rulekit train --help.")

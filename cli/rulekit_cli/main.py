@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from rulekit.errors import refuse_no_threads
-from rulekit_cli import change, learn, options, question, read, use
+from rulekit_cli import change, learn, options, read, use
 from rulekit_cli.console import guarded, library_heard
-from rulekit_cli.demo import demo
 
-Command = Callable[..., None]
-SECTIONS: Mapping[str, Mapping[str, Command]] = {
-    "Learn": {
-        **{"describe": learn.describe, "try": learn.try_, "train": learn.train, "resize": learn.resize, "demo": demo}
-    },
-    "Read and question": {
-        **{"show": read.show, "explain": read.explain, "reasons": read.reasons, "check": read.check},
-        **{"compare": read.compare, "stability": question.stability, "sample": question.sample},
-        **{"bounds": question.bounds, "report": question.report},
-    },
-    "Change": {
-        **{"threshold": change.threshold, "override": change.override, "import": change.import_model},
-        **{"refit": change.refit, "simplify": change.simplify},
-    },
-    "Use": {
-        **{"predict": use.predict, "evaluate": use.evaluate, "monitor": use.monitor, "export": use.export},
-        **{"verify": use.verify},
-    },
+
+def _name(command: Callable[..., None]) -> str:
+    return command.__name__.strip("_")
+
+
+SECTIONS = {
+    "Learn": [learn.describe, learn.try_, learn.train, learn.resize, learn.demo],
+    "Read and question": [
+        *(read.show, read.explain, read.reasons, read.check, read.compare),
+        *(read.stability, read.sample, read.bounds, read.report),
+    ],
+    "Change": [change.threshold, change.override, change.import_, change.refit, change.simplify],
+    "Use": [use.predict, use.evaluate, use.monitor, use.export, use.verify],
 }
 """The subcommands in the order in which a model lives, under headings in the help of the command."""
+COMMANDS = {_name(command): command for section in SECTIONS.values() for command in section}
 _WHOLE = 1_000
 """Letters of the first sentence that are shown: all of it, on two lines where one is too short."""
 
@@ -43,8 +38,9 @@ class _Sections(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         width = max(map(len, self.commands))
-        for heading, names in SECTIONS.items():
+        for heading, section in SECTIONS.items():
             with formatter.section(heading):
+                names = list(map(_name, section))
                 rows = [(name.ljust(width), self.commands[name].get_short_help_str(_WHOLE)) for name in names]
                 formatter.write_dl(rows)
 
@@ -62,7 +58,7 @@ def app_for(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_of_all)
-    commands = {name: command for section in SECTIONS.values() for name, command in section.items()}
+    commands = dict(COMMANDS)
     if "export" in arguments[:1] and (target := options.named(arguments, "--to")) is not None:
         commands["export"] = use.export_to(target)
     asks = {"-h", "--help"} & set(arguments)

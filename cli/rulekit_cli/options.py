@@ -1,25 +1,211 @@
-"""Options, each declared once, those that a target or a learner brings, and what is made of them."""
+"""The options of all commands in one table, those that a target or a learner brings, and what commands get of them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
 from rulekit.errors import InputError
-from rulekit.work.choices import DeclaredOption
 
-if TYPE_CHECKING:
-    from rulekit.tables.options import ReadingOptions
+_DECLARED = """
+# Files
+MODEL (file required): A model file (.json), or an artifact that carries its rules.
+MODEL as model.optional (file): A model file (.json), or an artifact that carries its rules.
+MODEL as model.any (file required): A model (.json), or an artifact, which then does the scoring.
+MODEL as model.folder (file required): A model file (.json), an artifact that carries its rules, or a folder of models.
+MODEL as model.probability (file required): A two-class model (.json) that reports a probability.
+DATA (file required): A CSV (also .gz), Parquet or JSON-lines file.
+DATA as data.labelled (file required): Labelled rows.
+DATA as data.further (file required): Labelled rows; not those that trained the model.
+DATA as data.today (file required): A CSV (also .gz), Parquet or JSON-lines file; with --counts, counts.
+DATA as data.lint (file): A table: how often each reason is given, and rows without one.
+DATA as data.bound (file): Labelled rows: held-out ones, or those that trained the model.
+DATA as data.report (file): Labelled rows to measure it on: CSV (also .gz), Parquet or JSON lines.
+SOURCE (file required): A rule text (.txt, .rules), an edited .json, or an artifact that carries its rules.
+A as first (file required): A model file (.json), rule text or artifact: the old one.
+B as second (file required): The new one.
+[MODEL] ARTIFACT as files (files required): The model file and the exported file; --against: the latter.
+--data as data.compared (file): A table whose rows are compared as well.
+--data as data.both (file): A table: both decide its rows.
+--data FILE as data.changed (file): Rows, with labels or without: which labels change.
+--data FILE as data.edited (file): Labelled rows, with --base: what changes on them.
+-o, --output (file required): The model file to write (.json).
+-o, --output as output.optional (file): The model file to write (.json).
+-o, --output as output.artifact (file required): The file to write.
+-o, --output as output.scores (file): CSV to write; standard output without it.
+-o, --output as output.catalogue (file): Write a catalogue to start from (.toml).
+-o, --output FILE as output.explained (file): Write all of it there; JSON with --json.
+-o, --output FILE as output.drift (file): Write the result as JSON there.
+-o, --output FILE as output.figures (file): Write the figures (JSON) here.
+-o, --output FILE as output.taken (file): That model (.json).
+-o, --output FILE as outputs (files): The file to write, repeatable: report.html, report.json, report.md.
+--folder (file): Keep the files here; a temporary folder without it.
+--types-out FILE (file): Write the types of the columns, to be edited, for --types.
+--picture FILE (file): Draw the walks and the rules (.png, .svg, .pdf).
 
-Texts = list[str] | None
+# How a text file is written
+--delimiter (text): Cell separator, or blanks for runs of them; detected by default.
+--decimal (text): Decimal mark, a point or a comma; detected by default.
+--encoding (text): Encoding of the file; detected by default.
+--header LINE (text): Line of the header (3), its lines (1-3), or none; 1 by default.
+--names A,B,C (list): Names of the columns, instead of the header's.
+--comment TEXT (texts): Leave out lines that begin with TEXT: a comment, a total.
+--quote SIGN (text): The sign around cells, " by default, or none.
+--trim (flag): Take blanks off around cells, which count otherwise.
+
+# Columns of a table
+--target COL (text required): The label column.
+--target COL as target.own (text): The label column; the model's by default.
+--positive LABEL (text): The positive of two classes; else the rarer.
+--ordered A,B,C (list): The classes are ranks, from low to high.
+--label-separator SIGN (text): The cells of the label column hold several labels with this sign between them; each gets
+  a model.
+--missing-target HOW (text = error): Rows without a label: error, or drop to leave them out.
+--weight COL (text): Column of row weights.
+--group COL (text): Rows of one group stay together in every split.
+--time COL (text): Column of the time of each row, not a feature: the last rows are held out, folds are blocks in its
+  order. rows: the order of the file.
+--time COL as time.shown (text): Also show the error by blocks of this column of time.
+--cost FP:FN (text): Cost of a false positive and of a false negative.
+--types FILE as types_file (file): What columns are, from a file that rulekit describe wrote.
+--types FILE as types_file.labels (file): A file of types: what means a missing label or weight.
+--type COL=KIND as types (pairs): What a column is: numeric, categorical, boolean, text, date, datetime, money, or
+  ordered:low,mid,high; with a cell that shows how numbers or dates are written, numeric:1.234,50 EUR, date:31-Dec-99.
+--unit COL=UNIT as units (pairs): The unit of the numbers of COL: EUR, %, years.
+--role COL=ROLE as roles (pairs): use, audit (kept for reports) or forbidden: in no rule.
+--unseen COL=HOW (pairs): A level of COL that training never saw is: unseen, missing or error.
+--missing [COL=]TOKEN (texts): A cell text that means missing, everywhere or in COL.
+--missing TOKEN as missing.label (texts): A text that means a missing label or weight.
+--width COL=float64 as precision (pairs): Compare the numbers of a column in this width.
+--ignore COL (texts): Leave this column out.
+--by COL (texts): Also measure each group of the rows by this column.
+--by COL as by.flips (texts): Count by the values of COL of the table, which no model need read.
+
+# Training
+--learner (text = rules): Which learner; `--learner NAME --help` lists its parameters.
+--learners A,B (names): These, not all.
+--folds N (integer 2.. = 5): Folds, the same for all learners.
+--report rules|all|rates (text): The probability: a card over the columns of the rules (default), over all, or a rate
+  for each rule.
+--param K=V (texts): A parameter of the learner, for example max_rules=4.
+--param K=V as param.walk (texts): Of the learner mcmc: likelihood, n_literals, price, n_chains.
+--smallest (flag): Take the smallest model that is not worse than the best one.
+--size N (integer 1..): Take this row of the ladder: at most N rules (units) a class.
+--no-baselines as baselines (off): Measure no other models beside the ladder.
+--curve FILE as curves (files): Write error against size: curve.csv, or drawn curve.png.
+--curve FILE as curves.thresholds (files): Write precision and recall against the threshold, one for all labels:
+  curve.csv, or drawn curve.png.
+--start MODEL_OR_RULES (file): Go on from these rules: a model, or a rule text.
+--freeze IDS (text): Rules of --start that stay as they are: all (default), none, ids.
+--overrides FILE (file): Overrides that win over what is learned: of a model, a rule text or TOML; by default those of
+  --start.
+--date YYYY-MM-DD as date.kept (text): Overrides that expired before are left out; today by default.
+--test FILE (file): Measure on this file.
+--holdout (number 0.01..0.9): Measure on this share, held out of training.
+--holdout-out FILE as held_rows (file): Write the held-out rows there, in the format of the data.
+--memory SIZE (text): Learn from a file larger than this much memory: 500MB, 2GB.
+--monotone COL=WAY (pairs): As COL grows the positive decision only comes (increasing) or goes.
+--forbid COLS (texts): No rule reads two of these: age,sex.
+--require RULE (texts): Decide so wherever it holds: "amount > 9000 -> yes".
+--missing-never-helps (flag): No rule is satisfied by a missing value or a new level.
+--no-simplify as simplified (off): Save the rules as learned, not simplified.
+--seed (integer 0..4294967295 = 0): Seed of every random choice.
+--rules N as rules.most (integer 0..): The largest row with at most N rules a class.
+--size N as size.row (integer 0..): The row of size N.
+--smallest as smallest.row (flag): The smallest row within one standard error of the best.
+
+# Reading and questioning
+--format HOW (text = rules): rules (for people), table, csv or c50; language; json.
+--row N as rows.explained (numbers): This row; 1 is the first below the header. Or 1,7.
+--id COL=VALUE as ids (pairs): The rows with this value, of an id for example.
+--immutable COL (names): This column must stay as it is. Or age,sex.
+--direction COL=up|down as directions (pairs): This column may only rise, or fall.
+--to CLASS as to.wanted (text): The class that is wanted; else any other.
+--catalogue FILE (file): Reasons for adverse decisions (.toml).
+--adverse CLASS (names): Decisions that need reasons; by default the negative one of two classes.
+--most N (integer 1.. = 4): At most so many reasons a row.
+--sentence TEXT (text): In place of a model: where this sentence tends.
+--graph R (texts): Of the sentence: R is symmetric, never from an object to itself.
+--resamples N (integer 2.. = 20): How many halves of the table are learned from.
+--label (text): The class of the rules; by default the positive or last one.
+--steps N (integer 100..1000000000 = 20000): How many steps each walk takes.
+--take N (integer 1..): Write rule set number N as a model.
+--training as trained (flag): DATA trained the model, whatever its hashes of rows say.
+--delta X (number = 0.05): One minus the confidence of each bound.
+--epsilon X (number = 0.05): Say how many rows an error of X needs.
+--title (text): The title of the report.
+--purpose (text): What the model is for, in the words of its author.
+--author as author.report (text): Who answers for the report.
+--date as date.report (text): The date of the report; never taken from the clock.
+--verification FILE as verifications (files): A report that rulekit verify --report wrote.
+--artifact FILE as artifacts (files): An artifact of the model, which is verified now.
+--stability FILE (files): What rulekit stability -o wrote.
+--comparison FILE (files): What rulekit compare --json wrote.
+--drift FILE (files): What rulekit monitor --json wrote.
+
+# Changing
+--precision as least_precision (number): At least this precision.
+--recall (number): At least this recall.
+--f1 (flag): Largest F1 of the positive class.
+--at T (number): This threshold: yes above T.
+RULE as rules (texts): Each such as "amount > 9000 -> yes".
+--author NAME (text): Who answers for it.
+--reason TEXT (text): Why.
+--date YYYY-MM-DD (text): From when; never taken from the clock.
+--expires YYYY-MM-DD (text): The last day on which it is meant to decide.
+--id ID (text): Its name; o1, o2, ... by default.
+--first as first.all (flag): Let it win over all existing overrides.
+--from FILE as written (file): Overrides of a TOML file, each signed there.
+--remove ID (texts): Take this override off; signed likewise.
+--list as listing (flag): List the overrides of the model, and change nothing.
+--base MODEL (file): The model (.json) whose rules were edited.
+--author NAME as author.edit (text): Who edited, for the record.
+--reason TEXT as reason.edit (text): Why, for the record.
+--explain as explain.laws (flag): Say which law changed what.
+
+# Using
+--explain (flag): Also which rules and conditions did it.
+--keep COL (texts): Copy this column of DATA, an id for example.
+--escape-formulas (flag): Put ' before text that a spreadsheet would run as a formula.
+--fail-on WHAT (text): Exit status 1 if: any, columns, rules, classes, psi=0.25 (one is above); several with commas.
+--counts (flag): DATA holds counts of rules that an SQL or Python export made.
+--to TARGET (text required): javascript, onnx, python, sql, text, or one installed.
+--rows (integer 0..): How many rows to make, beside every cut; 20,000 by default.
+--seed as seed.rows (integer 0..): Seed of the rows that are made; 0 by default.
+--report as report.parity (file): Write the report (JSON) here.
+--against REPORT (file): Repeat the verification of this report.
+--require as require.proof (proof): Fail unless decisions, or probabilities too, are proved equal.
+--key (file): A file of secret bytes: signs the report, or checks its signature.
+--run-untrusted (flag): Also run an artifact that the exporter does not write like this.
+
+# Time, and what is printed
+--time-limit SECONDS (number 0..): Stop then, with the best model so far.
+--time-limit SECONDS as time_limit.models (number 0..): Stop then, with the models so far.
+--time-limit SECONDS as time_limit.steps (number 0..): Stop then, with the steps so far.
+--time-limit SECONDS as time_limit.all (number 0.. = 180.0): In all.
+--time-limit SECONDS as time_limit.search (number 0.. = 60.0): Stop searching then; what is not settled is open.
+--time-limit SECONDS as time_limit.fit (number 0.. = 60.0): Stop fitting then; take the best so far.
+--all as everything.columns (flag): Every column and every level, however many there are.
+--all as everything.levels (flag): Rules with every level, and the conditions behind probabilities.
+--all as everything.pairs (flag): Each rule and each pair of rules by itself.
+--all as everything.regions (flag): Every region, rule and parameter.
+--all as everything.again (flag): Every condition and every rule that comes again.
+--json (flag): Print the result as JSON.
+-q, --quiet (flag): No notes and no progress.
+"""
+"""An option a line: how it is written, by which name commands take it where that is another one (a point and what
+follows tell options of one name apart), its kind, range and default, and its help."""
+
+_LINE = re.compile(r"(?P<written>.+?)(?: as (?P<key>\S+))? \((?P<kind>\w+)(?P<needed> required)?(?P<range> \S+\.\.\S*)?"
+                   r"(?: = (?P<default>\S+))?\): (?P<help>.*)")  # fmt: skip
 
 
 class Require(StrEnum):
@@ -29,332 +215,118 @@ class Require(StrEnum):
     probabilities = "proof-of-probabilities"
 
 
-# Files ---------------------------------------------------------------------------------------------------------------
-
-MODEL_HELP = "A model file (.json), or an artifact that carries its rules."
-Model = Annotated[Path, typer.Argument(help=MODEL_HELP)]
-ModelOrFolder = Annotated[
-    Path, typer.Argument(help="A model file (.json), an artifact that carries its rules, or a folder of models.")
-]
-Data = Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file.")]
-ModelOutput = Annotated[Path, typer.Option("-o", "--output", help="The model file to write (.json).")]
-Weight = Annotated[str | None, typer.Option("--weight", metavar="COL", help="Column of row weights.")]
-Cost = Annotated[
-    str | None, typer.Option("--cost", metavar="FP:FN", help="Cost of a false positive and of a false negative.")
-]
-MissingTarget = Annotated[
-    str, typer.Option("--missing-target", metavar="HOW", help="Rows without a label: error, or drop to leave them out.")
-]
-TextFile = Mapping[str, Any]
-Columns = Mapping[str, Any]
-DETECTED: TextFile = MappingProxyType({})
-"""What a command takes as the options of its text file, and of its columns, where none is given."""
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-SearchLimit = Annotated[
-    float,
-    typer.Option("--time-limit", metavar="SECONDS", help="Stop searching then; what is not settled is open.", min=0),
-]
-SEARCH_SECONDS = 60.0
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No notes and no progress.")]
-
-_OF_TEXT_FILES = {
-    "delimiter": Annotated[
-        str | None, typer.Option("--delimiter", help="Cell separator, or blanks for runs of them; detected by default.")
-    ],
-    "decimal": Annotated[
-        str | None, typer.Option("--decimal", help="Decimal mark, a point or a comma; detected by default.")
-    ],
-    "encoding": Annotated[str | None, typer.Option("--encoding", help="Encoding of the file; detected by default.")],
-    "header": Annotated[
-        str | None,
-        typer.Option(
-            "--header", metavar="LINE", help="Line of the header (3), its lines (1-3), or none; 1 by default."
-        ),
-    ],
-    "names": Annotated[
-        str | None, typer.Option("--names", metavar="A,B,C", help="Names of the columns, instead of the header's.")
-    ],
-    "comment": Annotated[
-        Texts,
-        typer.Option("--comment", metavar="TEXT", help="Leave out lines that begin with TEXT: a comment, a total."),
-    ],
-    "quote": Annotated[
-        str | None, typer.Option("--quote", metavar="SIGN", help='The sign around cells, " by default, or none.')
-    ],
-    "trim": Annotated[bool | None, typer.Option("--trim", help="Take blanks off around cells, which count otherwise.")],
+_KINDS: dict[str, Any] = {
+    **{"text": str, "list": str, "texts": list[str], "names": list[str], "numbers": list[str], "pairs": list[str]},
+    **{"flag": bool, "off": bool, "file": Path, "files": list[Path], "integer": int, "number": float, "proof": Require},
 }
 
 
-def reads_text(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with options in the place of its parameters `text_file` and `columns`, which get their values."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: shown for name, shown in _GROUPS.items() if name in hints}
-    parameters = []
-    for name, own in inspect.signature(command).parameters.items():
-        shown = groups.get(name, {name: hints[name]})
-        default = None if name in groups else own.default
-        parameters += [inspect.Parameter(n, own.KEYWORD_ONLY, default=default, annotation=a) for n, a in shown.items()]
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option, or an argument, as typer takes it, under the name by which a command takes its value."""
 
-    @wraps(command)
-    def extended(**values: Any) -> None:
-        of_groups = {name: {each: values.pop(each) for each in shown} for name, shown in groups.items()}
-        command(**values, **of_groups)
+    name: str
+    kind: str
+    written: str
+    parameter: inspect.Parameter
 
-    extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    extended.__annotations__ = {p.name: p.annotation for p in parameters}
-    return extended
+    def read(self, value: Any) -> Any:
+        """What a command gets of a value: items of a list, of several with commas between them, NAME=VALUE by name."""
+        if self.kind == "list":
+            return tuple(map(str.strip, value.split(",")))
+        if self.kind in ("names", "numbers"):
+            parts = [part.strip() for item in value for part in item.split(",") if part.strip()]
+            return parts if self.kind == "names" else list(map(self._number, parts))
+        if self.kind == "pairs":
+            return dict(self._pair(item) for item in value)
+        if self.kind == "off":
+            return not value
+        return tuple(value) if isinstance(value, list) else value
+
+    def _number(self, text: str) -> int:
+        if not text.isdecimal():
+            raise InputError(f"{text!r} is no whole number", where=self.written.split()[0], fix="write 1 or more")
+        return int(text)
+
+    def _pair(self, item: str) -> tuple[str, str]:
+        name, equals, text = item.rpartition("=")  # a name may hold `=`, its value may not
+        if not equals or not name:
+            flag, metavar = self.written.split()
+            raise InputError(f"{item!r} is not {metavar}", where=flag)
+        return name, text
 
 
-# Reasons -------------------------------------------------------------------------------------------------------------
+def _declared(line: str) -> tuple[str, Declared]:
+    found = _LINE.fullmatch(line)
+    assert found is not None, line
+    words, kind, default = found["written"].split(), found["kind"], found["default"]
+    flags = [word.rstrip(",") for word in words if word.startswith("-")]
+    metavar = " ".join(word for word in words if not word.startswith("-")) or None
+    key = found["key"] or (flags[-1].lstrip("-").replace("-", "_") if flags else words[0].lower())
+    name, of = key.partition(".")[0], _KINDS[kind]
+    value: Any = inspect.Parameter.empty if found["needed"] else False if of is bool else None
+    if default is not None:
+        value = of(default)
+    least, _, most = (found["range"] or "").strip().partition("..")
+    limits: dict[str, Any] = {
+        side: float(text) if "." in text else int(text) for side, text in (("min", least), ("max", most)) if text
+    }
+    shown = None if not flags and name.upper() == metavar else metavar
+    info = (typer.Option if flags else typer.Argument)(*flags, metavar=shown, help=found["help"], **limits)
+    annotation: Any = Annotated[of | None if value is None else of, info]
+    how = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=annotation)
+    return key, Declared(name, kind, found["written"], how)
 
-Catalogue = Annotated[
-    Path | None, typer.Option("--catalogue", metavar="FILE", help="Reasons for adverse decisions (.toml).")
-]
-Adverse = Annotated[
-    Texts,
-    typer.Option(
-        "--adverse", metavar="CLASS", help="Decisions that need reasons; by default the negative one of two classes."
-    ),
-]
-MostReasons = Annotated[int, typer.Option("--most", min=1, metavar="N", help="At most so many reasons a row.")]
 
-# Columns of a table --------------------------------------------------------------------------------------------------
-
-Target = Annotated[str, typer.Option("--target", metavar="COL", help="The label column.")]
-Positive = Annotated[
-    str | None, typer.Option("--positive", metavar="LABEL", help="The positive of two classes; else the rarer.")
-]
-Ordered = Annotated[
-    str | None, typer.Option("--ordered", metavar="A,B,C", help="The classes are ranks, from low to high.")
-]
-LabelSeparator = Annotated[
-    str | None,
-    typer.Option(
-        "--label-separator",
-        metavar="SIGN",
-        help="The cells of the label column hold several labels with this sign between them; each gets a model.",
-    ),
-]
-Group = Annotated[
-    str | None, typer.Option("--group", metavar="COL", help="Rows of one group stay together in every split.")
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="COL",
-        help="Column of the time of each row, not a feature: the last rows are held out, folds are blocks in its "
-        "order. rows: the order of the file.",
-    ),
-]
-TimeShown = Annotated[
-    str | None, typer.Option("--time", metavar="COL", help="Also show the error by blocks of this column of time.")
-]
-Reported = Annotated[
-    str | None,
-    typer.Option(
-        "--report",
-        metavar="rules|all|rates",
-        help="The probability: a card over the columns of the rules (default), over all, or a rate for each rule.",
-    ),
-]
-Ignore = Annotated[Texts, typer.Option("--ignore", metavar="COL", help="Leave this column out.")]
-By = Annotated[Texts, typer.Option("--by", metavar="COL", help="Also measure each group of the rows by this column.")]
-Types = Annotated[
-    Texts,
-    typer.Option(
-        "--type",
-        metavar="COL=KIND",
-        help="What a column is: numeric, categorical, boolean, text, date, datetime, money, or ordered:low,mid,high; "
-        "with a cell that shows how numbers or dates are written, numeric:1.234,50 EUR, date:31-Dec-99.",
-    ),
-]
-LabelColumn = Annotated[
-    str | None, typer.Option("--target", metavar="COL", help="The label column; the model's by default.")
-]
-MissingLabel = Annotated[
-    Texts, typer.Option("--missing", metavar="TOKEN", help="A text that means a missing label or weight.")
-]
-LabelTypes = Annotated[
-    Path | None, typer.Option("--types", metavar="FILE", help="A file of types: what means a missing label or weight.")
-]
-TypesFile = Annotated[
-    Path | None,
-    typer.Option("--types", metavar="FILE", help="What columns are, from a file that rulekit describe wrote."),
-]
-Units = Annotated[
-    Texts, typer.Option("--unit", metavar="COL=UNIT", help="The unit of the numbers of COL: EUR, %, years.")
-]
-Roles = Annotated[
-    Texts, typer.Option("--role", metavar="COL=ROLE", help="use, audit (kept for reports) or forbidden: in no rule.")
-]
-Unseen = Annotated[
-    Texts,
-    typer.Option(
-        "--unseen", metavar="COL=HOW", help="A level of COL that training never saw is: unseen, missing or error."
-    ),
-]
-Missing = Annotated[
-    Texts,
-    typer.Option("--missing", metavar="[COL=]TOKEN", help="A cell text that means missing, everywhere or in COL."),
-]
-Precision = Annotated[
-    Texts, typer.Option("--width", metavar="COL=float64", help="Compare the numbers of a column in this width.")
-]
-
-# Training ------------------------------------------------------------------------------------------------------------
-
-Learner = Annotated[str, typer.Option("--learner", help="Which learner; `--learner NAME --help` lists its parameters.")]
-Param = Annotated[
-    Texts, typer.Option("--param", metavar="K=V", help="A parameter of the learner, for example max_rules=4.")
-]
-Smallest = Annotated[
-    bool, typer.Option("--smallest", help="Take the smallest model that is not worse than the best one.")
-]
-Size = Annotated[
-    int | None,
-    typer.Option("--size", min=1, metavar="N", help="Take this row of the ladder: at most N rules (units) a class."),
-]
-NoBaselines = Annotated[bool, typer.Option("--no-baselines", help="Measure no other models beside the ladder.")]
-Curves = Annotated[
-    list[Path] | None,
-    typer.Option("--curve", metavar="FILE", help="Write error against size: curve.csv, or drawn curve.png."),
-]
-ThresholdCurves = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--curve",
-        metavar="FILE",
-        help="Write precision and recall against the threshold, one for all labels: curve.csv, or drawn curve.png.",
-    ),
-]
-Start = Annotated[
-    Path | None,
-    typer.Option("--start", metavar="MODEL_OR_RULES", help="Go on from these rules: a model, or a rule text."),
-]
-Freeze = Annotated[
-    str | None,
-    typer.Option("--freeze", metavar="IDS", help="Rules of --start that stay as they are: all (default), none, ids."),
-]
-Overrides = Annotated[
-    Path | None,
-    typer.Option(
-        "--overrides",
-        metavar="FILE",
-        help="Overrides that win over what is learned: of a model, a rule text or TOML; by default those of --start.",
-    ),
-]
-Date = Annotated[
-    str | None,
-    typer.Option("--date", metavar="YYYY-MM-DD", help="Overrides that expired before are left out; today by default."),
-]
-Test = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Measure on this file.")]
-Holdout = Annotated[
-    float | None, typer.Option("--holdout", min=0.01, max=0.9, help="Measure on this share, held out of training.")
-]
-HeldRows = Annotated[
-    Path | None,
-    typer.Option("--holdout-out", metavar="FILE", help="Write the held-out rows there, in the format of the data."),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", min=0, metavar="SECONDS", help="Stop then, with the best model so far.")
-]
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Learn from a file larger than this much memory: 500MB, 2GB."),
-]
-Monotone = Annotated[
-    Texts,
-    typer.Option(
-        "--monotone", metavar="COL=WAY", help="As COL grows the positive decision only comes (increasing) or goes."
-    ),
-]
-Forbid = Annotated[Texts, typer.Option("--forbid", metavar="COLS", help="No rule reads two of these: age,sex.")]
-Promised = Annotated[
-    Texts, typer.Option("--require", metavar="RULE", help='Decide so wherever it holds: "amount > 9000 -> yes".')
-]
-NeverHelps = Annotated[
-    bool | None, typer.Option("--missing-never-helps", help="No rule is satisfied by a missing value or a new level.")
-]
-_COLUMNS = {
-    **{"ignore": Ignore, "types_file": TypesFile, "types": Types, "units": Units, "roles": Roles, "unseen": Unseen},
-    **{"missing": Missing, "precision": Precision, "ordered": Ordered, "monotone": Monotone, "forbid": Forbid},
-    **{"require": Promised, "missing_never_helps": NeverHelps, "weight": Weight, "group": Group, "time": Time},
-    **{"cost": Cost},
+_TABLE = dict(map(_declared, re.findall(r"(?m)^(?!#).+", re.sub(r"\n  ", " ", _DECLARED))))
+_GROUPS = {
+    "text_file": "delimiter decimal encoding header names comment quote trim",
+    "columns": "ignore types_file types units roles unseen missing precision ordered monotone forbid require "
+    "missing_never_helps weight group time cost",
 }
-_GROUPS: Mapping[str, Mapping[str, Any]] = {"text_file": _OF_TEXT_FILES, "columns": _COLUMNS}
-NoSimplify = Annotated[bool, typer.Option("--no-simplify", help="Save the rules as learned, not simplified.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of every random choice.")]
+PROMISES = ("monotone", "forbid", "require", "missing_never_helps", "report")
+"""The parameters of a learner that have an option."""
 
-# Verification --------------------------------------------------------------------------------------------------------
-
-Compared = Annotated[Path | None, typer.Option("--data", help="A table whose rows are compared as well.")]
-Rows = Annotated[
-    int | None, typer.Option("--rows", min=0, help="How many rows to make, beside every cut; 20,000 by default.")
-]
-RowSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the rows that are made; 0 by default.")]
-Report = Annotated[Path | None, typer.Option("--report", help="Write the report (JSON) here.")]
-Against = Annotated[
-    Path | None, typer.Option("--against", metavar="REPORT", help="Repeat the verification of this report.")
-]
-Required = Annotated[
-    Require | None, typer.Option("--require", help="Fail unless decisions, or probabilities too, are proved equal.")
-]
-Key = Annotated[
-    Path | None, typer.Option("--key", help="A file of secret bytes: signs the report, or checks its signature.")
-]
-Untrusted = Annotated[
-    bool, typer.Option("--run-untrusted", help="Also run an artifact that the exporter does not write like this.")
-]
-
-_PAIRS = {"types": "--type", "precision": "--width", "unseen": "--unseen", "units": "--unit", "roles": "--role"}
+Command = Callable[..., None]
 
 
-def reading(given: Mapping[str, Any]) -> ReadingOptions:
-    """How a table is read, of the options of a command by name; those that it does not have are as by default."""
+def command(keys: str, further: Iterable[inspect.Parameter] = ()) -> Callable[[Command], Command]:
+    """A function as a command with these options of the table, in this order, which gets those that are given by name.
+
+    What says how a table is read comes as one, `reading`; further: parameters that the function takes as well.
+    """
+    own = [_TABLE[key] for word in keys.split() for key in _GROUPS.get(word, word).split() if word != "context"]
+    known = {each.name: each for each in own}
+
+    def made(function: Command) -> Command:
+        @wraps(function)
+        def extended(**values: Any) -> None:
+            given = {name: value for name, value in values.items() if value is not None and value != []}
+            given |= {name: known[name].read(value) for name, value in given.items() if name in known}
+            function(**(_with_reading(given) if "text_file" in keys else given))
+
+        begun = [_CONTEXT] if keys.startswith("context") else []
+        parameters = [*begun, *(each.parameter for each in own), *further]
+        extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        extended.__annotations__ = {each.name: each.annotation for each in parameters}
+        return extended
+
+    return made
+
+
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+
+def _with_reading(given: dict[str, Any]) -> dict[str, Any]:
     from rulekit.tables.options import ReadingOptions
 
-    given = {**given, **given.get("columns", {}), **given.get("text_file", {})}
-    values: dict[str, Any] = {}
-    for item in fields(ReadingOptions):
-        value = given.get(item.name)
-        if value is not None and item.name in _PAIRS:
-            value = pairs(value, _PAIRS[item.name])
-        elif value is not None and item.name in ("ordered", "names"):
-            value = tuple(map(str.strip, value.split(",")))
-        values |= {} if value is None else {item.name: value}
-    read = ReadingOptions(**values)
-    if given.get("types_file") is None:
-        return read
-    from rulekit.work.describing import with_types
+    known = {item.name for item in fields(ReadingOptions)}
+    reading = ReadingOptions(**{name: value for name, value in given.items() if name in known})
+    if "types_file" in given:
+        from rulekit.work.describing import with_types
 
-    return with_types(read, given["types_file"])
-
-
-def declared(given: Mapping[str, Any], report: str | None = None) -> dict[str, Any]:
-    """The parameters of a learner that have an option: what a model promises, by name, and what it reports."""
-    found = {"monotone": pairs(given["monotone"], "--monotone", "COL=increasing or COL=decreasing")}
-    for name, way in found["monotone"].items():
-        if way not in ("increasing", "decreasing"):
-            raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
-    asked = {**found, **{name: given[name] for name in ("forbid", "require", "missing_never_helps")}, "report": report}
-    return {name: value for name, value in asked.items() if value}
-
-
-def several(items: Texts) -> list[str]:
-    """The items of an option that is given more than once, or once with commas between them."""
-    return [part.strip() for item in items or [] for part in item.split(",") if part.strip()]
-
-
-def pairs(items: Texts, option: str, value: str = "COL=VALUE") -> dict[str, str]:
-    """NAME=VALUE items as a mapping; a name may hold `=`, its value may not."""
-    found = {}
-    for item in items or []:
-        name, equals, text = item.rpartition("=")
-        if not equals or not name:
-            raise InputError(f"{item!r} is not {value}", where=option)
-        found[name] = text
-    return found
+        reading = with_types(reading, given["types_file"])
+    return {"reading": reading} | {n: v for n, v in given.items() if n not in known and n != "types_file"}
 
 
 def named(arguments: Sequence[str], flag: str) -> str | None:
@@ -367,58 +339,26 @@ def named(arguments: Sequence[str], flag: str) -> str | None:
     return None
 
 
-def with_flags(
-    command: Callable[..., None],
-    choices: Sequence[DeclaredOption],
-    run: Callable[[Mapping[str, Any], Mapping[str, Any]], None],
-) -> Callable[..., None]:
-    """The command with one more flag for each choice; run takes what the command takes, and the choices that are made.
-
-    A flag that is on by default is turned off by --no-NAME.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    own = [p.replace(annotation=hints[name]) for name, p in inspect.signature(command).parameters.items()]
-    flags = [
-        inspect.Parameter(choice.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_flag(choice))
-        for choice in choices
-    ]
-
-    def extended(**values: Any) -> None:
-        made = {choice.name: values.pop(choice.name) for choice in choices}
-        run(values, {name: value for name, value in made.items() if value is not None})
-
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own] + flags
-    extended.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    extended.__annotations__ = {p.name: p.annotation for p in parameters}
-    extended.__doc__ = command.__doc__
-    return extended
+def flag_of(choice: Any) -> inspect.Parameter:
+    """The parameter for a field of a target's options; one that is on by default is turned off by --no-NAME."""
+    word, said, default = choice.name.replace("_", "-"), choice.metadata["help"], choice.default
+    allowed = choice.metadata.get("allowed", ())
+    if not all(str(value) in said for value in allowed):
+        said += f": {', '.join(map(str, allowed))}"
+    kind: Any = bool if isinstance(default, bool) else int if isinstance(default, int) else str
+    beside = "" if kind is bool or default in (None, "") else f"; {default} by default"
+    flag = f"--{word}/--no-{word}" if default is True else f"--{word}"
+    annotation: Any = Annotated[kind | None, typer.Option(flag, help=f"{said}{beside}.", show_default=False)]
+    return inspect.Parameter(choice.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _flag(choice: DeclaredOption) -> Any:
-    word = choice.name.replace("_", "-")
-    said = choice.help
-    if not all(str(value) in choice.help for value in choice.allowed):
-        said += f": {', '.join(map(str, choice.allowed))}"
-    if isinstance(choice.default, bool):
-        name = f"--{word}/--no-{word}" if choice.default else f"--{word}"
-        return Annotated[bool | None, typer.Option(name, help=f"{said}.", show_default=False)]
-    kind = int if isinstance(choice.default, int) else str
-    beside = "" if choice.default in (None, "") else f"; {choice.default} by default"
-    return Annotated[kind | None, typer.Option(f"--{word}", help=f"{said}{beside}.", show_default=False)]
-
-
-def with_parameters(command: Callable[..., None], learner: str) -> Callable[..., None]:
+def with_parameters(command: Command, learner: str) -> Command:
     """The command whose help lists the parameters of a learner; raises InputError for one that is not installed."""
+    from rulekit.work.learning import parameters
 
-    @wraps(command)
-    def described(**values: Any) -> None:
-        command(**values)
-
-    from rulekit.work.learning import choices_of_learner
-
-    choices = choices_of_learner(learner)
-    column = max((len(f"{choice.name}={choice.default}") for choice in choices), default=0) + 2
-    lines = [f"  {f'{choice.name}={choice.default}':{column}}{choice.help}" for choice in choices]
+    found = {f"{item.name}={item.default}": item.help for item in parameters(learner)}
+    column = max(map(len, found), default=0) + 2
+    described = wraps(command)(lambda **values: command(**values))
     head = f"    \b\n    Parameters of {learner}, with their defaults; --param NAME=VALUE sets one:"
-    described.__doc__ = "\n".join([f"{command.__doc__}", head, *(f"    {line}" for line in lines)])
+    described.__doc__ = "\n".join([f"{command.__doc__}", head, *(f"      {n:{column}}{h}" for n, h in found.items())])
     return described

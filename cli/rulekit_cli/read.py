@@ -1,15 +1,17 @@
-"""rulekit show, explain, reasons, check and compare: what a model says, and why."""
+"""The commands show, explain, reasons, check, compare, stability, sample, bounds and report: a model is questioned."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any
 
 import typer
 
 from rulekit.errors import InputError
-from rulekit_cli import options
+from rulekit.names import wrapped
 from rulekit_cli.console import (
     CHECK_FAILED,
     log,
@@ -18,22 +20,17 @@ from rulekit_cli.console import (
     result,
     result_json,
     result_words,
+    shown_progress,
+    shown_search,
     width,
     write,
     write_json,
 )
-from rulekit_cli.progress import shown_search
+from rulekit_cli.options import command
 
 
-def show(
-    model: options.Model,
-    format_: Annotated[
-        str, typer.Option("--format", metavar="HOW", help="rules (for people), table, csv or c50; language; json.")
-    ] = "rules",
-    all_: Annotated[
-        bool, typer.Option("--all", help="Rules with every level, and the conditions behind probabilities.")
-    ] = False,
-) -> None:
+@command("model format everything.levels")
+def show(model: Path, format: str, everything: bool) -> None:
     """Show the rules of a model.
 
     The file is read as data and never run.
@@ -45,43 +42,18 @@ def show(
     """
     from rulekit.work.models import show
 
-    shown = show(model, format_, width(), everything=all_)
+    shown = show(model, format, width(), everything=everything)
     if shown.stopped:
         log(f"note: training was stopped early ({shown.stopped}); this was the best model so far")
     notes(shown.fading)
-    write(shown.text.removesuffix("\n") + "\n", exact=format_ not in ("rules", "table"))
+    write(shown.text.removesuffix("\n") + "\n", exact=format not in ("rules", "table"))
 
 
-@options.reads_text
-def explain(
-    model: options.Model,
-    data: options.Data,
-    rows: Annotated[
-        list[str] | None, typer.Option("--row", metavar="N", help="This row; 1 is the first below the header. Or 1,7.")
-    ] = None,
-    ids: Annotated[
-        list[str] | None,
-        typer.Option("--id", metavar="COL=VALUE", help="The rows with this value, of an id for example."),
-    ] = None,
-    immutable: Annotated[
-        list[str] | None, typer.Option("--immutable", metavar="COL", help="This column must stay as it is. Or age,sex.")
-    ] = None,
-    directions: Annotated[
-        list[str] | None, typer.Option("--direction", metavar="COL=up|down", help="This column may only rise, or fall.")
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option("--to", metavar="CLASS", help="The class that is wanted; else any other.")
-    ] = None,
-    catalogue: options.Catalogue = None,
-    adverse: options.Adverse = None,
-    most: options.MostReasons = 4,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write all of it there; JSON with --json.")
-    ] = None,
-    text_file: options.TextFile = options.DETECTED,
-    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
-    json_: options.Json = False,
-) -> None:
+@command(
+    "model data rows.explained ids immutable directions to.wanted catalogue adverse most output.explained text_file "
+    "time_limit.search json"
+)
+def explain(json: bool, time_limit: float, output: Path | None = None, **asked: Any) -> None:
     """Say why rows are decided as they are, and what would turn the decision.
 
     In sentences, with the values of the row: the rules that hold, or the points and their total; of a decision for
@@ -94,57 +66,28 @@ def explain(
       rulekit explain model.json new.csv --id customer=4711 --immutable age --direction income=up
       rulekit explain model.json new.csv --catalogue reasons.toml --json -o explained.json
     """
-    given = locals()
-    from rulekit.work.explaining import ExplanationRequest
-    from rulekit.work.explaining import explain as explained
+    from rulekit.work.scoring import explain
 
-    wanted = ExplanationRequest(
-        model,
-        data,
-        [_number(text) for text in options.several(rows)],
-        options.pairs(ids, "--id"),
-        options.several(immutable),
-        cast("dict[str, Any]", options.pairs(directions, "--direction", "COL=up or COL=down")),
-        to,
-        catalogue,
-        options.several(adverse),
-        most,
-        json_,
-        output,
-        options.reading(given),
-    )
     with shown_search(time_limit) as deadline:
-        found = explained(wanted, deadline)
+        found = explain(**asked, as_json=json, output=output, deadline=deadline)
     if output is not None:
         many = len(found.rows)
         log(f"wrote {output}: {many} row{'s' * (many != 1)}")
-        return
-    if json_:
+    elif json:
         write_json(found.as_json())
-        return
-    result(*found.lines(), hanging="    ")
+    else:
+        result(*found.lines(), hanging="    ")
 
 
-def _number(text: str) -> Any:
-    if not text.isdecimal():
-        raise InputError(f"{text!r} is no number of a row", where="--row", fix="write 1 for the first row")
-    return int(text)
-
-
-@options.reads_text
+@command("model data.lint catalogue output.catalogue adverse text_file time_limit.search json")
 def reasons(
-    model: options.Model,
-    data: Annotated[
-        Path | None, typer.Argument(help="A table: how often each reason is given, and rows without one.")
-    ] = None,
-    catalogue: options.Catalogue = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write a catalogue to start from (.toml).")
-    ] = None,
-    adverse: options.Adverse = None,
-    text_file: options.TextFile = options.DETECTED,
-    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
-    json_: options.Json = False,
+    model: Path,
+    json: bool,
+    time_limit: float,
+    catalogue: Path | None = None,
+    output: Path | None = None,
+    adverse: Sequence[str] = (),
+    **rows: Any,
 ) -> None:
     """Start a catalogue of reasons for adverse decisions, or lint one from both sides.
 
@@ -160,43 +103,33 @@ def reasons(
       rulekit reasons model.json --catalogue reasons.toml
       rulekit reasons model.json loans.csv --catalogue reasons.toml --adverse yes
     """
-    given = locals()
-    from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
+    from rulekit.work.scoring import lint_catalogue, start_catalogue
 
     if (output is None) == (catalogue is None):
         fix = "-o FILE starts one, --catalogue FILE lints one"
         raise InputError("say what to do with a catalogue", where="rulekit reasons", fix=fix)
+    with shown_search(time_limit) as deadline:
+        if output is not None:
+            begun = start_catalogue(model, output, adverse, deadline)
+        if catalogue is not None:
+            found = lint_catalogue(model, catalogue, adverse=adverse, deadline=deadline, **rows)
     if output is not None:
-        with shown_search(time_limit) as deadline:
-            begun = start_catalogue(model, output, options.several(adverse), deadline)
         if deadline.over:
             log(f"note: {deadline.reason}; a column that may never count has a reason too")
         many = len(begun.reasons)
         log(f"wrote {output}: {many} reason{'s' * (many != 1)}; word each for your readers")
         return
-    assert catalogue is not None
-    with shown_search(time_limit) as deadline:
-        found = lint_catalogue(model, catalogue, data, options.several(adverse), options.reading(given), deadline)
-    if json_:
-        result_json(found.as_dict())
-    else:
-        result_words(found.lines(), 8)
-    if not found.ok:
-        raise typer.Exit(CHECK_FAILED)
+    _checked(found, found.lines, 8, json)
 
 
+@command("model.optional everything.pairs sentence graph time_limit.search json")
 def check(
-    model: Annotated[Path | None, typer.Argument(help=options.MODEL_HELP)] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Each rule and each pair of rules by itself.")] = False,
-    sentence: Annotated[
-        str | None, typer.Option("--sentence", metavar="TEXT", help="In place of a model: where this sentence tends.")
-    ] = None,
-    graph: Annotated[
-        list[str] | None,
-        typer.Option("--graph", metavar="R", help="Of the sentence: R is symmetric, never from an object to itself."),
-    ] = None,
-    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
-    json_: options.Json = False,
+    everything: bool,
+    time_limit: float,
+    json: bool,
+    model: Path | None = None,
+    sentence: str | None = None,
+    graph: Sequence[str] = (),
 ) -> None:
     """Prove what a model promises, and find rules that do nothing or meet others.
 
@@ -223,42 +156,33 @@ def check(
     if (model is None) == (sentence is None) or (graph and sentence is None):
         raise InputError("give a model, or a sentence with --sentence", where="rulekit check", fix="give one of them")
     if model is None:
-        found = tendency(sentence or "", graph or ())
-        if json_:
+        found = tendency(sentence or "", graph)
+        if json:
             result_json(found.as_dict())
         else:
             result(found.text, hanging="  ")
         return
     with shown_search(time_limit) as deadline:
         checked = check(model, deadline)
-    if json_:
-        result_json(checked.as_dict())
+    _checked(checked, lambda: check_lines(checked, everything), 12, json)
+
+
+def _checked(found: Any, lines: Callable[[], Iterable[tuple[str, str]]], margin: int, json: bool) -> None:
+    """Print what a check found, as JSON or in lines; status 1 where not all is well."""
+    if json:
+        result_json(found.as_dict())
     else:
-        result_words(check_lines(checked, all_), 12)
-    if not checked.ok:
+        result_words(lines(), margin)
+    if not found.ok:
         raise typer.Exit(CHECK_FAILED)
 
 
-_COMPARE_INDENT = 13
+_INDENT = 13
 _LOUD = ("DIFFERENT", "NOT PROVED", "FAULT")
 
 
-@options.reads_text
-def compare(
-    first: Annotated[
-        Path, typer.Argument(metavar="A", help="A model file (.json), rule text or artifact: the old one.")
-    ],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The new one.")],
-    data: Annotated[Path | None, typer.Option("--data", help="A table: both decide its rows.")] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", metavar="COL", help="Count by the values of COL of the table, which no model need read."),
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Every region, rule and parameter.")] = False,
-    text_file: options.TextFile = options.DETECTED,
-    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
-    json_: options.Json = False,
-) -> None:
+@command("first second data.both by.flips everything.regions text_file time_limit.search json")
+def compare(json: bool, time_limit: float, everything: bool, **asked: Any) -> None:
     """Tell two models apart: proved equal, or where they decide otherwise, with rows that show it.
 
     Says which rules were added, removed, tightened, loosened or moved, and what else is declared otherwise; for each
@@ -273,21 +197,128 @@ def compare(
       rulekit compare model.json model.onnx
       rulekit compare model.json rules.txt --json
     """
-    given = locals()
     from rulekit.audit.differences.compared import difference_lines
-    from rulekit.names import wrapped
-    from rulekit.work.comparing import ComparisonRequest
-    from rulekit.work.comparing import compare as compared_files
+    from rulekit.work.models import compare
 
-    request = ComparisonRequest(first, second, data, tuple(by or ()), options.reading(given))
     with shown_search(time_limit) as deadline:
-        compared = compared_files(request, deadline)
-    if json_:
+        compared = compare(**asked, deadline=deadline)
+    if json:
         result_json(compared.as_dict())
     else:
-        for word, text in difference_lines(compared, all_):
-            lines = wrapped(f"{word:{_COMPARE_INDENT}}{text}", width(), " " * (_COMPARE_INDENT + 4))
+        for word, text in difference_lines(compared, everything):
+            lines = wrapped(f"{word:{_INDENT}}{text}", width(), " " * (_INDENT + 4))
             write(red(lines[0][: len(word)], sys.stdout) if word in _LOUD else lines[0][: len(word)])
             result(lines[0][len(word) :], *lines[1:])
     if not compared.equal:
         raise typer.Exit(CHECK_FAILED)
+
+
+# How far a model can be trusted ---------------------------------------------------------------------------------------
+
+
+@command(
+    "model data resamples seed time_limit.models output.figures everything.again weight group time cost missing_target "
+    "text_file json quiet"
+)
+def stability(json: bool, quiet: bool, everything: bool, output: Path | None = None, **asked: Any) -> None:
+    """Learn a model again from halves of its table: which rules come back, and how often labels agree.
+
+    The table is parted into two halves, again and again, and the learner of the model, with its parameters, learns from
+    each. A rule comes back where a rule for the same class reads the same columns and its conditions differ on at most
+    5 % of the rows each. Ctrl-C and --time-limit keep what is done.
+
+    \b
+    Examples:
+      rulekit stability model.json loans.csv
+      rulekit stability model.json loans.csv --resamples 50 -o stability.json
+    """
+    from rulekit.audit.stability import stability_lines
+    from rulekit.work.resampling import stability
+
+    with shown_progress(quiet, asked.get("time_limit")) as progress:
+        stable = stability(**asked, output=output, progress=progress)
+    if json:
+        result_json(stable)
+    else:
+        result_words(stability_lines(stable, everything), 12, indented=10)
+    if output is not None and not quiet:
+        log(f"wrote {output}")
+
+
+@command(
+    "model data label steps param.walk seed time_limit.steps take output.taken picture weight missing_target text_file "
+    "json quiet"
+)
+def sample(json: bool, quiet: bool, **asked: Any) -> None:
+    """Find which other rule sets explain the rows as well as the model does, and how probable each is.
+
+    Random walks over rule sets visit each as often as the rows make it probable. Ctrl-C and --time-limit keep the steps
+    that are done. The same seed and steps give the same numbers.
+
+    \b
+    Examples:
+      rulekit sample model.json loans.csv
+      rulekit sample model.json loans.csv --take 2 -o other.json
+    """
+    from rulekit.work.sampling import sample
+
+    with shown_progress(quiet, asked.get("time_limit")) as progress:
+        found = sample(**asked, progress=progress)
+    if json:
+        result_json(asdict(found))
+    else:
+        for line in found.lines():
+            result(line, hanging=" " * (11 if " %" in line[:9] else 4))
+    for name in ("output", "picture"):
+        if name in asked:
+            log(f"wrote {asked[name]}")
+
+
+@command("model data.bound trained delta epsilon target.own weight missing_target missing.label text_file json")
+def bounds(json: bool, **asked: Any) -> None:
+    """Bound the error of a model on further rows, by held-out rows, or by its training rows and its length.
+
+    Each bound says what it assumes, and where it does not hold or says nothing. Without DATA it takes what training
+    measured.
+
+    \b
+    Examples:
+      rulekit bounds model.json
+      rulekit bounds model.json test.csv --delta 0.01
+    """
+    from rulekit.audit.guarantees import bound_lines
+    from rulekit.work.evaluating import error_bounds
+
+    found = error_bounds(**asked)
+    if json:
+        result_json(asdict(found))
+        return
+    for line in bound_lines(found):
+        result(line, hanging="      " if line.startswith("    ") else "    ")
+
+
+@command(
+    "model data.report outputs title purpose author.report date.report by verifications artifacts stability comparison "
+    "drift target.own weight missing_target missing.label types_file.labels text_file time_limit.search"
+)
+def report(time_limit: float, outputs: tuple[Path, ...] = (Path("report.html"),), **asked: Any) -> None:
+    """Write one file about a model: its rules with their figures, proofs, groups, history and limits.
+
+    The HTML file needs nothing beside it, sends nothing, prints, and scores a row. The same content is written as JSON
+    with all digits, and as a Markdown model card. Rows that did not train the model measure it best; columns with the
+    role audit, and those of --by, are measured by group.
+
+    \b
+    Examples:
+      rulekit report model.json test.csv -o report.html
+      rulekit report model.json test.csv --by sex --artifact model.onnx -o report.html -o report.json
+      rulekit report model.json test.csv --title "Loans" --author "R. Roe" --date 2025-03-01 -o report.html
+    """
+    from rulekit.work.reporting import report
+
+    with shown_search(time_limit) as deadline:
+        found = report(**asked, outputs=outputs, deadline=deadline)
+    notes(found.notes)
+    for limit in found.document.section("summary").data["to_know"]:
+        log(f"to know: {limit}")
+    result(f"wrote {', '.join(map(str, outputs))}")

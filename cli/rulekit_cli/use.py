@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,36 +23,18 @@ from rulekit_cli.console import (
     result,
     result_json,
     result_words,
+    shown_search,
     width,
     write,
 )
-from rulekit_cli.progress import shown_search
+from rulekit_cli.options import command
 
 if TYPE_CHECKING:
-    from rulekit.work.comparing import Comparison
     from rulekit.work.evaluating import Evaluation
 
 
-@options.reads_text
-def predict(
-    model: Annotated[Path, typer.Argument(help="A model (.json), or an artifact, which then does the scoring.")],
-    data: options.Data,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="CSV to write; standard output without it.")
-    ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Also which rules and conditions did it.")] = False,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COL", help="Copy this column of DATA, an id for example.")
-    ] = None,
-    escape_formulas: Annotated[
-        bool, typer.Option("--escape-formulas", help="Put ' before text that a spreadsheet would run as a formula.")
-    ] = False,
-    catalogue: options.Catalogue = None,
-    adverse: options.Adverse = None,
-    most: options.MostReasons = 4,
-    text_file: options.TextFile = options.DETECTED,
-    json_: options.Json = False,
-) -> None:
+@command("model.any data output.scores explain keep escape_formulas catalogue adverse most text_file json")
+def predict(model: Path, data: Path, json: bool, output: Path | None = None, **asked: Any) -> None:
     """Predict labels and probabilities.
 
     One row of output for every row: the label, the probability of each class and, if asked, the rules that fired. Rules
@@ -69,17 +51,13 @@ def predict(
       rulekit predict model.json new.csv -o predictions.csv --explain
       rulekit predict model.json new.csv --explain --json
     """
-    given = locals()
     from rulekit.work.monitoring import notice
-    from rulekit.work.scoring import ScoringRequest, score
+    from rulekit.work.scoring import score
 
-    reading, classes = options.reading(given), options.several(adverse)
-    scores = score(
-        ScoringRequest(model, data, output, keep or [], explain, escape_formulas, reading, catalogue, classes, most)
-    )
+    scores = score(model, data, output=output, **asked)
     notes(scores.notes)
-    notes(filter(None, [notice(scores.drift, model, data)]))
-    if json_:
+    notes(notice(scores.drift, model, data))
+    if json:
         result_json(scores.as_rows())
         if output is None:
             return
@@ -96,20 +74,12 @@ def predict(
         log("their conditions count by strengths, which rulekit show prints")
 
 
-@options.reads_text
+@command(
+    "model.folder data target.own weight time.shown missing_target missing.label types_file.labels text_file "
+    "curves.thresholds by json"
+)
 def evaluate(
-    model: options.ModelOrFolder,
-    data: options.Data,
-    target: options.LabelColumn = None,
-    weight: options.Weight = None,
-    time: options.TimeShown = None,
-    missing_target: options.MissingTarget = "error",
-    missing: options.MissingLabel = None,
-    types_file: options.LabelTypes = None,
-    text_file: options.TextFile = options.DETECTED,
-    curves: options.ThresholdCurves = None,
-    by: options.By = None,
-    json_: options.Json = False,
+    model: Path, data: Path, reading: Any, json: bool, curves: Sequence[Path] = (), by: Sequence[str] = ()
 ) -> None:
     """Measure a model on labelled rows, or the models of a folder, one a label, together.
 
@@ -123,105 +93,69 @@ def evaluate(
       rulekit evaluate model.json test.csv --by sex --by age
       rulekit evaluate model.json later.csv --time date
     """
-    given = locals()
-    from rulekit.work.evaluating import evaluate as measure
+    from rulekit.work.evaluating import evaluate
     from rulekit.work.monitoring import notice
 
     if curves or model.is_dir():
-        if by or time:
+        if by or reading.time:
             asked = "--by" if by else "--time"
             raise InputError(f"{asked} measures one model", fix="leave out --curve, and name a model file")
-        from rulekit.work.label_models import evaluate_labels
+        from rulekit.work.evaluating import evaluate_labels
         from rulekit_cli.learn import evaluate_each_label
 
-        evaluate_each_label(evaluate_labels(model, data, options.reading(given), curves or ()), json=json_)
+        evaluate_each_label(evaluate_labels(model, data, reading, curves), json=json)
         return
-    found = measure(model, data, options.reading(given), by or ())
-    if json_:
+    found = evaluate(model, data, reading, by)
+    if json:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
         groups = {"groups": [asdict(each) for each in found.groups]} if by else {}
-        groups |= {"time": [asdict(each) for each in found.blocks]} if time else {}
+        groups |= {"time": [asdict(each) for each in found.blocks]} if reading.time else {}
         trained = {"training_rows": found.overlap and asdict(found.overlap)}
         drift = {"drift": found.drift and found.drift.as_dict()}
         result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups})
         return
-    notes((*found.notes, *filter(None, [notice(found.drift, model, data)])))
-    result(*_per_class(found), *_totals(found), *_by_time(found), *_by_group(found))
+    notes((*found.notes, *notice(found.drift, model, data)))
+    result(*_evaluated(found))
 
 
-def _per_class(found: Evaluation) -> list[str]:
-    header = ["class", *(["weight", "predicted"] if found.weighted else ["rows", "predicted"])]
-    header += ["precision", "recall", "F1"]
-    body = [
-        [
-            label_text(c.label),
-            f"{c.support:.12g}",
-            f"{c.predicted:.12g}",
-            f"{c.precision:.3f}",
-            f"{c.recall:.3f}",
-            f"{c.f1:.3f}",
-        ]
-        for c in found.figures.classes
-    ]
-    return aligned([header, *body])
-
-
-def _by_time(found: Evaluation) -> list[str]:
-    if not found.blocks:
-        return []
-    body = [
-        [each.first, each.last, str(each.rows), f"{100 * each.error:.1f} ± {100 * each.standard_error:.1f}"]
-        for each in found.blocks
-    ]
-    return ["", *aligned([["from", "to", "rows", "error %"], *body])]
-
-
-def _by_group(found: Evaluation) -> list[str]:
-    """A table for each grouping: rates of each group, and how far they are from those of the reference."""
+def _evaluated(found: Evaluation) -> list[str]:
+    """Figures by class, of all rows, by time, and a table for each grouping."""
     from rulekit.audit.figures.rates import group_lines
 
-    return [line for each in found.groups for line in ("", *group_lines(each, width()))]
-
-
-def _totals(found: Evaluation) -> list[str]:
-    """Accuracy with its standard error, F1, AUC, log loss, size."""
     figures = found.figures
-    of_weight = [f"{figures.rows} rows with weights: all figures are of their weight"] if found.weighted else []
-    area = "-" if figures.auc is None else f"{figures.auc:.3f}"
-    return of_weight + joined(
+    of_class = [
+        [
+            label_text(c.label),
+            *(f"{n:.12g}" for n in (c.support, c.predicted)),
+            *(f"{x:.3f}" for x in (c.precision, c.recall, c.f1)),
+        ]
+        for c in figures.classes
+    ]
+    lines = aligned(
+        [["class", "weight" if found.weighted else "rows", "predicted", "precision", "recall", "F1"], *of_class]
+    )
+    if found.weighted:
+        lines.append(f"{figures.rows} rows with weights: all figures are of their weight")
+    lines += joined(
         [
             f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})",
             f"macro F1 {figures.macro_f1:.3f}",
-            f"AUC {area}",
+            f"AUC {'-' if figures.auc is None else f'{figures.auc:.3f}'}",
             f"log loss {figures.log_loss:.3f}",
             str(found.size),
         ]
     )
+    if found.blocks:
+        body = [
+            [each.first, each.last, str(each.rows), f"{100 * each.error:.1f} ± {100 * each.standard_error:.1f}"]
+            for each in found.blocks
+        ]
+        lines += ["", *aligned([["from", "to", "rows", "error %"], *body])]
+    return [*lines, *(line for each in found.groups for line in ("", *group_lines(each, width())))]
 
 
-@options.reads_text
-def monitor(
-    model: options.Model,
-    data: Annotated[Path, typer.Argument(help="A CSV (also .gz), Parquet or JSON-lines file; with --counts, counts.")],
-    fail_on: Annotated[
-        str | None,
-        typer.Option(
-            "--fail-on",
-            metavar="WHAT",
-            help="Exit status 1 if: any, columns, rules, classes, psi=0.25 (one is above); several with commas.",
-        ),
-    ] = None,
-    counts: Annotated[
-        bool, typer.Option("--counts", help="DATA holds counts of rules that an SQL or Python export made.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the result as JSON there.")
-    ] = None,
-    target: options.LabelColumn = None,
-    weight: options.Weight = None,
-    text_file: options.TextFile = options.DETECTED,
-    json_: options.Json = False,
-) -> None:
+@command("model data.today fail_on counts output.drift target.own weight text_file json")
+def monitor(json: bool, **asked: Any) -> None:
     """Compare rows with those that trained the model.
 
     For each column: values that are missing, new, out of range or distributed otherwise, and the name of the change
@@ -236,12 +170,11 @@ def monitor(
       rulekit monitor model.json today.csv --fail-on any --json
       rulekit monitor model.json counts.csv --counts
     """
-    given = locals()
     from rulekit.audit.drift.findings import WORD, column_rows, drift_lines, rule_rows
-    from rulekit.work.monitoring import MonitoringRequest, monitor
+    from rulekit.work.monitoring import monitor
 
-    found = monitor(MonitoringRequest(model, data, counts, fail_on, output, options.reading(given)))
-    if json_:
+    found = monitor(**asked)
+    if json:
         result_json(found.as_dict())
     else:
         notes(found.notes)
@@ -255,13 +188,7 @@ def monitor(
         raise typer.Exit(CHECK_FAILED)
 
 
-def export(
-    model: options.Model,
-    to: Annotated[
-        str, typer.Option("--to", metavar="TARGET", help="javascript, onnx, python, sql, text, or one installed.")
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
-) -> None:
+def _export(model: Path, to: str, output: Path, **chosen: Any) -> None:
     """Export a model to ONNX, Python, SQL, rule text or another target.
 
     Each target has options of its own, which rulekit export --to TARGET --help lists. A target that cannot express the
@@ -275,47 +202,40 @@ def export(
       rulekit export model.json --to python -o model.py
       rulekit export model.json --to sql --table loans -o model.sql
     """
-    _run({"model": model, "to": to, "output": output}, {})
+    from rulekit.work.models import export
+
+    artifact = export(model, output, to, chosen)
+    notes(artifact.warnings)
+    size = len(artifact.main)
+    said = f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
+    log(f"{output}   {said}{', ' + artifact.summary if artifact.summary else ''}")
+
+
+export = command("model to output.artifact")(_export)
 
 
 def export_to(target: str) -> Callable[..., None]:
     """The command with the options of a target; raises InputError for one that is not installed."""
-    from rulekit.work.choices import choices_of_target
-    from rulekit_cli.options import with_flags
+    from rulekit.work.models import options_of_target
 
-    return with_flags(export, choices_of_target(target), _run)
-
-
-def _run(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
-    from rulekit.work.models import export
-
-    artifact = export(given["model"], given["output"], given["to"], chosen)
-    notes(artifact.warnings)
-    size = len(artifact.main)
-    said = f"{size} bytes" if size < 1000 else f"{size / 1000:.1f} kB"
-    log(f"{given['output']}   {said}{', ' + artifact.summary if artifact.summary else ''}")
+    return command("model to output.artifact", map(options.flag_of, options_of_target(target)))(_export)
 
 
 _USAGE = "rulekit verify MODEL ARTIFACT, or rulekit verify ARTIFACT --against REPORT"
 
 
-@options.reads_text
+@command(
+    "files data.compared rows seed.rows report.parity against text_file require.proof key run_untrusted "
+    "time_limit.search json"
+)
 def verify(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="[MODEL] ARTIFACT", help="The model file and the exported file; --against: the latter."),
-    ],
-    data: options.Compared = None,
-    rows: options.Rows = None,
-    seed: options.RowSeed = None,
-    report: options.Report = None,
-    against: options.Against = None,
-    text_file: options.TextFile = options.DETECTED,
-    require: options.Required = None,
-    key: options.Key = None,
-    run_untrusted: options.Untrusted = False,
-    time_limit: options.SearchLimit = options.SEARCH_SECONDS,
-    json_: options.Json = False,
+    files: Sequence[Path],
+    time_limit: float,
+    json: bool,
+    against: Path | None = None,
+    require: str = "",
+    reading: Any = None,
+    **asked: Any,
 ) -> None:
     """Prove that an artifact decides like its model.
 
@@ -333,44 +253,35 @@ def verify(
       rulekit verify model.json model.onnx --data loans.csv --report parity.json
       rulekit verify model.onnx --against parity.json
     """
-    given = locals()
-    from rulekit.work.comparing import ROWS, SEED, VerificationRequest, repeat
-    from rulekit.work.comparing import verify as compare
+    from rulekit.work.models import repeat
+    from rulekit.work.models import verify as compare
 
     if len(files) > 2:
         raise InputError(f"{len(files)} files are given", fix=_USAGE)
     if against is not None:
-        _check_alone(files, {f"--{name}": given[name] for name in ("data", "rows", "seed", "report")})
+        made = next((name for name in ("data", "rows", "seed", "report") if name in asked), None)
+        if made is not None:
+            raise InputError(f"--{made} does not go with --against", fix="the report says which rows were made")
+        if len(files) == 2:
+            raise InputError("--against takes the artifact alone, which carries its model", fix=_USAGE)
         with shown_search(time_limit) as deadline:
-            repeated = repeat(files[0], against, key, run_untrusted, deadline)
-        _print(repeated, "repeated", require, json_)
-        return
-    if len(files) == 1:
-        raise InputError("a model is needed, or the report of an earlier verification", fix=_USAGE)
-    made, reading = ROWS if rows is None else rows, options.reading(given)
-    request = VerificationRequest(files[0], files[1], data, made, seed or SEED, report, reading, key, run_untrusted)
-    with shown_search(time_limit) as deadline:
-        outcome = compare(request, deadline)
-    if report is not None:
-        log(f"wrote {report}")
-    _print(outcome, "verified", require, json_)
+            outcome: Any = repeat(files[0], against, **asked, deadline=deadline)
+    else:
+        if len(files) == 1:
+            raise InputError("a model is needed, or the report of an earlier verification", fix=_USAGE)
+        with shown_search(time_limit) as deadline:
+            outcome = compare(*files, **asked, reading=reading, deadline=deadline)
+        if "report" in asked:
+            log(f"wrote {asked['report']}")
+    _print(outcome, "verified" if against is None else "repeated", require, json)
 
 
-def _check_alone(files: list[Path], made: Mapping[str, object]) -> None:
-    """Raises InputError for what does not go with --against."""
-    given = [name for name, value in made.items() if value is not None]
-    if given:
-        raise InputError(f"{given[0]} does not go with --against", fix="the report says which rows were made")
-    if len(files) == 2:
-        raise InputError("--against takes the artifact alone, which carries its model", fix=_USAGE)
-
-
-def _print(outcome: Comparison, word: str, require: options.Require | None, json_: bool) -> None:
+def _print(outcome: Any, word: str, require: str, json: bool) -> None:
     """The outcome as JSON, or a word and lines that stand below each other; status 1 where not all is well."""
-    met = outcome.meets(require.value if require else "")
+    met = outcome.meets(require)
     if not met:
         word = "NOT PROVED" if outcome.ok else outcome.failure
-    if json_:
+    if json:
         write(outcome.to_json().rstrip() + "\n")
     else:
         head = f"{word:9}  "

@@ -28,7 +28,7 @@ from rulekit.names import label_text, printable
 from rulekit.shown import view
 from rulekit.shown.score_cards import total_table
 from rulekit.shown.sections import closing, legend_of, links, missing_note, reported, sections, summary
-from rulekit.work.progress import TrainingCourse
+from rulekit.work.progress import Learning, RunProgress
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -318,12 +318,12 @@ def bar_of(learner: str) -> Iterator[Callable[[Mapping[str, Any]], None]]:
 
     Where output goes to a file, a line for each new label.
     """
-    course = TrainingCourse(learner)
+    course = RunProgress(parts=(0.0, 0.1, 1.0))
     made = _cell() if shell() is not None else _terminal() if sys.stderr.isatty() else nullcontext(_lines())
     with made as show:
 
         def tell(step: Mapping[str, Any]) -> None:
-            standing = course.after(step)
+            standing = course.take(Learning(learner, step))
             show(standing.label, standing.share, standing.remaining)
 
         show(f"{learner}: reading the rows", None, "")

@@ -84,7 +84,11 @@ class Description:
 
     def types_text(self) -> str:
         """A file of the types that the columns have now; what they look like stands there as a comment."""
-        remarks = {column.feature.name: _remark(column, self.summary.n_rows) for column in self.columns}
+        remarks = {}
+        for column in self.columns:
+            gaps = f"{percent(column.missing / self.summary.n_rows)} missing" if column.missing else ""
+            said = filter(None, [column.values(), gaps, str(column.hint or "")])
+            remarks[column.feature.name] = printable("; ".join(said))
         likely = {
             column.feature.name: declaration(column.feature, column.hint.kind, column.hint.levels, column.hint.missing)
             for column in self.columns
@@ -139,9 +143,3 @@ def _described(feature: Feature, array: Array, hint: Hint | None) -> ColumnDescr
         return ColumnDescription(feature, 1 + (0 < true < len(known_values)), missing, levels=levels, hint=hint)
     low, high, example = (amount(float(v), feature) for v in (known_values.min(), known_values.max(), known_values[0]))
     return ColumnDescription(feature, len(np.unique(known_values)), missing, low, high, example, (), hint)
-
-
-def _remark(column: ColumnDescription, n_rows: int) -> str:
-    gaps = f"{percent(column.missing / n_rows)} missing" if column.missing else ""
-    looks = "" if column.hint is None else str(column.hint)
-    return printable("; ".join(filter(None, [column.values(), gaps, looks])))

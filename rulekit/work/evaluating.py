@@ -1,4 +1,4 @@
-"""Evaluating a model on labelled rows, by group too, and moving its decision threshold there."""
+"""Evaluating a model on labelled rows, by group too, or the models of several labels; moving a threshold there."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import numpy as np
 
 from rulekit.audit.checks.kept_promises import Searches, verdicts
 from rulekit.audit.drift.findings import Drift
-from rulekit.audit.figures.metrics import Figures, TimeBlock, measured, time_blocks
+from rulekit.audit.figures import curves as drawn
+from rulekit.audit.figures.metrics import Figures, TimeBlock, class_indices, measured, time_blocks
 from rulekit.audit.figures.rates import Grouping, Parity, grouping_of, parities
 from rulekit.audit.guarantees import ErrorBounds, bounds_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold
 from rulekit.errors import InputError
-from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.nodes import Above, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
-from rulekit.schema import Feature, require_column
+from rulekit.schema import require_column
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.inference import infer
@@ -32,7 +34,7 @@ from rulekit.tables.reading import read_columns
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.tables.table import Table
 from rulekit.work.changes.hand_edits import expired_notes
-from rulekit.work.monitoring import glance, levels_of_file
+from rulekit.work.monitoring import glance, levels_of_file, separated
 from rulekit.work.outputs import check_outputs
 
 
@@ -54,23 +56,18 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
     Which of them equal training rows is told by all columns of the table, also by those that the model does not use.
     also: other columns that are read in any case.
     """
-    used, separator = {*graph.used_features, *also}, graph.provenance.get("label_separator")
-    if reading.label_separator is None and isinstance(separator, str):
-        reading = replace(reading, label_separator=separator)
-    known = graph.provenance.get("row_hashes")
-    if known is None:
-        rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
-        return LabelledRows(rows, None, rows.notes)
-    hashes = hashes_from_json(known)
-    try:
-        rows = label_for_model(data, graph.schema, graph.classes, reading, all_words=True)
-    except InputError as error:
-        rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
-        return LabelledRows(
-            rows, None, (*rows.notes, f"it is not known whether these rows equal training rows: {error}")
-        )
-    found = overlap(hashes, rows)
-    return LabelledRows(rows, found, (*rows.notes, str(found)))
+    used, reading = {*graph.used_features, *also}, separated(graph, reading)
+    known, unknown = graph.provenance.get("row_hashes"), ""
+    if known is not None:
+        hashes = hashes_from_json(known)
+        try:
+            rows = label_for_model(data, graph.schema, graph.classes, reading, all_words=True)
+            found = overlap(hashes, rows)
+            return LabelledRows(rows, found, (*rows.notes, str(found)))
+        except InputError as error:
+            unknown = f"it is not known whether these rows equal training rows: {error}"
+    rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
+    return LabelledRows(rows, None, (*rows.notes, *filter(None, [unknown])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +96,21 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS,
     by: columns by whose groups the rows are measured as well.
     """
     graph = load(model)
-    found = labelled_rows(graph, data, reading, known_columns(graph, by))
-    rows, notes = found.rows, (*found.notes, *expired_notes(graph.overrides))
-    asked = groupings(graph, rows, by, data, reading)
-    groups = parities(asked, graph.classes, rows.y, decide(graph, rows.table), rows.weight) if by else ()
+    found, groups = rows_and_groups(graph, data, by, reading)
+    rows = found.rows
     new = levels_of_file(graph, rows.table, data, reading)
-    drift = glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new)
-    blocks = () if rows.time is None else time_blocks(graph, rows)
-    figures, weighted = measured(graph, rows), rows.weight is not None
-    size = counts(graph)
-    return Evaluation(figures, size, graph.digest, notes, found.overlap, drift, groups, blocks, weighted)
+    y, decided = class_indices(graph, rows), decide(graph, rows.table) if groups else rows.y
+    return Evaluation(
+        measured(graph, rows),
+        counts(graph),
+        graph.digest,
+        (*found.notes, *expired_notes(graph.overrides)),
+        found.overlap,
+        glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new),
+        parities(groups, graph.classes, y, decided, rows.weight),
+        () if rows.time is None else time_blocks(graph, rows),
+        rows.weight is not None,
+    )
 
 
 def error_bounds(
@@ -149,22 +151,17 @@ def move_threshold(
     check_outputs([], data, model=output)
     graph = load(model)
     if len(graph.classes) != 2 or len(graph.probability) != 1:
-        raise InputError(
-            "this model has no threshold to choose",
-            where=str(model),
-            fix="a two-class model that reports a probability has one",
-        )
+        fix = "a two-class model that reports a probability has one"
+        raise InputError("this model has no threshold to choose", where=str(model), fix=fix)
     current = float(graph.provenance.get("threshold", 0.5))
     found = labelled_rows(graph, data, reading)
     rows = found.rows
     chances = settled_chances(graph, rows.table)
     apart = np.abs(chances - current) > 1e-12  # what is nearer may be rounded to either side
     if ((chances > current) != (decide(graph, rows.table) == 1))[apart].any():
-        raise InputError(
-            f"the rules of this model do not say that its probability is above {current:g}: they were edited",
-            where=str(model),
-            fix="train anew, or edit the rules further; a new threshold would drop the edit",
-        )
+        what = f"the rules of this model do not say that its probability is above {current:g}: they were edited"
+        fix = "train anew, or edit the rules further; a new threshold would drop the edit"
+        raise InputError(what, where=str(model), fix=fix)
     choice = choose_threshold(rows.y == 1, chances, purpose, rows.weight)
     if purpose.at is None and ((chances > current) == (chances > choice.chosen.threshold)).all():
         choice = replace(choice, chosen=replace(choice.chosen, threshold=current))
@@ -195,30 +192,21 @@ def _by_probability(graph: RuleGraph) -> bool:
     return any(isinstance(node, Above) for node in topological(graph.decision.roots))
 
 
-def known_columns(graph: RuleGraph, by: Sequence[str]) -> tuple[str, ...]:
-    """Those of the columns that the model has in its schema."""
-    return tuple(name for name in by if name in graph.schema)
-
-
-def groupings(
-    graph: RuleGraph, rows: LabelledTable, by: Sequence[str], data: Path, reading: ReadingOptions
-) -> tuple[Grouping, ...]:
-    """The groups of the rows by each of the columns, which `rows` holds where the model knows them.
+def rows_and_groups(
+    graph: RuleGraph, data: Path, by: Sequence[str], reading: ReadingOptions
+) -> tuple[LabelledRows, tuple[Grouping, ...]]:
+    """The rows of a file for a model, and their groups by each of some columns.
 
     Raises InputError for a column that neither has, for a text, and where rows were left out for want of a label, so
     that another column of the file does not say which.
     """
-    further = [name for name in dict.fromkeys(by) if name not in graph.schema]
-    table = _further(data, reading, further, len(rows)) if further else None
-    found = []
-    for name in dict.fromkeys(by):
-        of: tuple[Feature, Table] = (
-            (graph.schema[name], rows.table)
-            if table is None or name in graph.schema
-            else (table.features[table.names.index(name)], table)
-        )
-        found.append(grouping_of(of[0], of[1].array(name)))
-    return tuple(found)
+    by = list(dict.fromkeys(by))
+    found = labelled_rows(graph, data, reading, [name for name in by if name in graph.schema])
+    tables = {name: found.rows.table for name in by if name in graph.schema}
+    if further := [name for name in by if name not in tables]:
+        tables |= dict.fromkeys(further, _further(data, reading, further, len(found.rows)))
+    places = [(tables[name], tables[name].names.index(name)) for name in by]
+    return found, tuple(grouping_of(table.features[j], table.arrays[j]) for table, j in places)
 
 
 def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: int) -> Table:
@@ -232,9 +220,67 @@ def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: 
     for name in names:
         require_column(name, raw.known_names, raw.source)
     if raw.n_rows != n_rows:
-        raise InputError(
-            f"{raw.n_rows - n_rows} rows have no label, so it is not known which rows of {names[0]} are meant",
-            where=data.name,
-            fix="leave the rows without a label out of the file",
-        )
+        what = f"{raw.n_rows - n_rows} rows have no label, so it is not known which rows of {names[0]} are meant"
+        raise InputError(what, where=data.name, fix="leave the rows without a label out of the file")
     return infer(raw, options)
+
+
+# Models of several labels on the same rows ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelEvaluation:
+    """Figures of the models of some labels on the same rows, and their precision and recall against one threshold."""
+
+    figures: tuple[drawn.LabelFigures, ...]
+    curve: drawn.ThresholdCurve
+    rows: int
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """JSON values."""
+        averages = {"macro": drawn.macro_average(self.figures), "micro": drawn.micro_average(self.figures)}
+        found = self.curve.break_even
+        return {
+            "rows": self.rows,
+            "per_label": [each.as_dict() for each in self.figures],
+            **{name: {"precision": r.precision, "recall": r.recall, "f1": r.f1} for name, r in averages.items()},
+            "break_even": {"threshold": found.threshold, "rate": found.rate},
+        }
+
+
+def evaluate_labels(
+    model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, curves: Sequence[Path] = ()
+) -> LabelEvaluation:
+    """Measure a model that tells one label from the rest, or those of a folder, on the labelled rows of a file.
+
+    curves: files to which precision and recall against the threshold are written, as their endings say. Raises
+    InputError for a model with more than two classes, or one that reports no probability.
+    """
+    models = [model]
+    if model.is_dir():
+        models = sorted(path for path in model.iterdir() if path.suffix.lower() == ".json")
+        if not models:
+            raise InputError("the folder holds no model", where=str(model), fix="name a model, or a folder of models")
+    check_outputs(curves, data, *models)
+    for path in curves:
+        drawn.check_curve(path)
+    figures, judged, notes, rows = list[drawn.LabelFigures](), list[drawn.Judged](), dict[str, None](), 0
+    for path in models:
+        graph, why = load(path), ""
+        if len(graph.classes) != 2:
+            why = f"this model has {len(graph.classes)} classes, and does not tell one label from the rest"
+        elif not graph.probability:
+            why = "this model reports no probability"
+        if why:
+            raise InputError(why, where=str(path), fix="evaluate it by itself, without --curve")
+        found = labelled_rows(graph, data, reading)
+        notes |= dict.fromkeys(found.notes)
+        has, given = found.rows.y == 1, decide(graph, found.rows.table) == 1
+        figures.append(drawn.LabelFigures.of(graph.classes[1], has, given, found.rows.weight))
+        judged.append((has, probabilities(graph, found.rows.table)[:, 1], found.rows.weight))
+        rows = len(has)
+    curve = drawn.threshold_curve(judged)
+    for path in curves:
+        write_atomically(path, drawn.threshold_curve_bytes(path, curve))
+    return LabelEvaluation(tuple(figures), curve, rows, tuple(notes))

@@ -1,4 +1,4 @@
-"""What follows learning: shorter rules, statistics, figures, baselines, files. None of it may lose the model.
+"""What follows learning: shorter rules, statistics, figures, baselines, hints. None of it may lose the model.
 
 The model is written before it is measured. What stops a step (the limit of time, Ctrl-C, SIGTERM, a callback that
 answers true, an error) ends the steps that are left; the model stays, and a note says what it lacks.
@@ -6,29 +6,43 @@ answers true, an error) ends the steps that are left; the model stays, and a not
 
 from __future__ import annotations
 
+import itertools
+import math
+import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rulekit.audit.figures.baselines import Baselines, Measure, reported, sample_of
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION, Baselines, Measure, reported, sample_of
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.errors import InputError
-from rulekit.graph.language.words import counted
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
+from rulekit.graph.language.text import print_node
+from rulekit.graph.language.words import counted, listed, percent
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import no_rule_notes, rules_of
+from rulekit.graph.variants import RARE
+from rulekit.learners.data.binning import BinnedColumn, bin_table
+from rulekit.learners.models.rule_sets import clause_node
 from rulekit.limits import Deadline, OutOfTime
+from rulekit.shown.promises import promises
+from rulekit.shown.rule_rows import Words
 from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.table import StoredArrays
 from rulekit.work.changes.hand_edits import with_edits_of
-from rulekit.work.kept import KeptOverrides
+from rulekit.work.learning import GivenStart, KeptOverrides, TrainingRequest
 from rulekit.work.progress import Finishing, Progress
 
 if TYPE_CHECKING:
-    from rulekit.work.kept import GivenStart
-    from rulekit.work.learning import TrainingRequest
+    from rulekit.audit.figures.baselines import Baselines
+    from rulekit.graph.model_parts import Ladder
+    from rulekit.work.learning import GivenStart
 
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 _SAMPLE = 20_000
@@ -91,16 +105,26 @@ class Finish:
 
     def figures(self, model: RuleGraph) -> tuple[Figures, str]:
         """Figures, and of which rows; of a sample of the training rows where nothing else can be measured."""
-        measure = {True: self._of_held, False: self._of_test}[self.held is not None]
+        rows, which = self.training, TRAINING_ROWS
+        if self.held is not None:
+            rows, which = self.held, f"{counted(len(self.held), 'row')} held out"
+
+        def measure() -> tuple[Figures, str]:
+            if self.held is not None or self.request.test is None:
+                return measured(model, rows), which
+            from rulekit.work.evaluating import labelled_rows
+
+            test = labelled_rows(model, self.request.test, test_reading(self.request))
+            self.notes += test.notes
+            return measured(model, test.rows), f"{self.request.test.name}: {len(test.rows)} rows"
+
         found: tuple[Figures, str] | None = None
         try:
-            found = self.attempt(lambda: measure(model), None)
+            found = self.attempt(measure, None)
         except InputError as error:
             self.notes.append(f"the model was written, and the test rows could not be measured: {error}")
         if found is not None:
             return found
-        rows = self.training if self.held is None else self.held
-        which = TRAINING_ROWS if self.held is None else f"{counted(len(rows), 'row')} held out"
         if self.stopped and len(rows) > _SAMPLE:
             rows = rows.take(np.arange(0, len(rows), -(-len(rows) // _SAMPLE)))
             which = f"{counted(len(rows), 'row')} of {which}"
@@ -112,19 +136,6 @@ class Finish:
             return None
         found: Figures | None = self.attempt(lambda: measured(model, self.training), None)
         return found
-
-    def _of_held(self, model: RuleGraph) -> tuple[Figures, str]:
-        assert self.held is not None
-        return measured(model, self.held), f"{counted(len(self.held), 'row')} held out"
-
-    def _of_test(self, model: RuleGraph) -> tuple[Figures, str]:
-        if self.request.test is None:
-            return measured(model, self.training), TRAINING_ROWS
-        from rulekit.work.evaluating import labelled_rows
-
-        test = labelled_rows(model, self.request.test, test_reading(self.request))
-        self.notes += test.notes
-        return measured(model, test.rows), f"{self.request.test.name}: {len(test.rows)} rows"
 
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         key = learned.digest, str(learned.provenance.get("units"))
@@ -162,57 +173,267 @@ _SMALL = 100_000  # cells
 
 @dataclass(slots=True, eq=False)
 class TrainingBaselines:
-    """Baselines on the rows and folds of a learner; measure: begins to measure; begun: when learning did (monotonic).
+    """Baselines on the rows and folds of a learner; measure: begins to measure, None: they are not asked for.
 
     They take two seconds beside the learning from a small table, about a quarter of its time after others, and keep to
     what is left of a time limit.
     """
 
-    measure: Measure
+    measure: Measure | None
     rows: LabelledTable
     parameters: Mapping[str, Any]
     deadline: Deadline
-    begun: float = field(default_factory=time.monotonic)
-    _wait: Callable[[Deadline], Baselines | None] | None = None
+    _begun: float = field(default_factory=time.monotonic)
+    _wait: Callable[[], Baselines | None] | None = None
 
     def meanwhile(self, learner: Any) -> None:
         """Begin, where the table is small and the folds are dealt."""
-        small = len(self.rows) * len(self.rows.table.features) <= _SMALL
-        if small and self._wait is None and learner.folds_ is not None:
+        if len(self.rows) * len(self.rows.table.features) <= _SMALL and learner.folds_ is not None:
             self._begin(learner, _BESIDE)
 
     def after(self, learner: Any) -> None:
         """Begin, where that has not been done."""
-        if self._wait is None:
-            self._begin(learner, max(_LEAST_SECONDS, _SHARE * (time.monotonic() - self.begun)))
+        self._begin(learner, max(_LEAST_SECONDS, _SHARE * (time.monotonic() - self._begun)))
 
     def found(self) -> Baselines | None:
         """Wait for them; None where the learner dealt no folds, or no time was left."""
-        return None if self._wait is None else self._wait(self.deadline)
+        return None if self._wait is None else self._wait()
 
     def _begin(self, learner: Any, seconds: float) -> None:
-        seconds = min(seconds, self.deadline.left)
-        self._wait = _compared(learner, self.rows, self.parameters, seconds, self.measure)
+        if self.measure is None or self._wait is not None:
+            return
+        rows, fold, seconds = self.rows, learner.folds_, min(seconds, self.deadline.left)
+        if fold is None or seconds <= 0.0 or int(fold.max()) == 0:
+            self._wait = lambda: None
+            return
+        table, y, weight = rows.table, rows.y, np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
+        if not weight.all():
+            table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
+        factors = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
+        by_class = self.parameters.get("class_weight")
+        if by_class == "balanced":
+            totals = np.bincount(y, weight, len(factors))
+            factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
+        elif by_class is not None:
+            factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
+        weight = weight * factors[y]
+        sample = sample_of(table, y, weight, fold)
+        wait = self.measure(sample, seconds)
+        self._wait = lambda: reported(wait(self.deadline), sample, y, weight, rows.classes)
 
 
-def _compared(
-    learner: Any, rows: LabelledTable, parameters: Mapping[str, Any], seconds: float, measure: Measure
-) -> Callable[[Deadline], Baselines | None]:
-    fold = learner.folds_
-    if fold is None or seconds <= 0.0 or int(fold.max()) == 0:
-        return lambda deadline: None
-    weight = np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
-    table, y = rows.table, rows.y
-    if not weight.all():
-        table, y, weight = table.take(weight > 0), y[weight > 0], weight[weight > 0]
-    factors = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
-    by_class = parameters.get("class_weight")
-    if by_class == "balanced":
-        totals = np.bincount(y, weight, len(factors))
-        factors = factors * totals.sum() / (len(totals) * np.maximum(totals, 1e-300))
-    elif by_class is not None:
-        factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
-    weight = weight * factors[y]
-    sample = sample_of(table, y, weight, fold)
-    wait = measure(sample, seconds)
-    return lambda deadline: reported(wait(deadline), sample, y, weight, rows.classes)
+# What a reader of a trained model would wonder about, and what may help -----------------------------------------------
+
+HARDLY = 0.5
+SELDOM = 1.0 / 3.0
+"""The share of the rows below which a class may be outnumbered wherever a rule holds."""
+FEW = 500
+LOWEST_COST = 5
+"""The cost where the best rule pays at any: a learner that adds conditions one by one needs parts of it to pay."""
+RULES = "rules"
+"""The learner of rules with several conditions."""
+MOST_NAMED = 3
+_ALONE = "the most frequent class alone"
+_HELP = "more rows or other columns may help; rulekit try compares learners"
+
+
+def surprises(model: RuleGraph, start: GivenStart | None, figures: Figures) -> list[str]:
+    """What a reader of the model would wonder about: no rule at all, or a frozen rule that is gone."""
+    found = no_rule_notes(model, max(figures.classes, key=lambda c: c.predicted).label)
+    if not found and len(answered := [c.label for c in figures.classes if c.predicted]) == 1:
+        found.append(f"every row is decided {answered[0]!r}, so that the rules only say how likely another answer is")
+    if model.overrides or promises(model):
+        from rulekit.audit.checks.checking import unproved
+
+        found += [f"{verdict.promise.text}: {verdict.outcome}, {verdict.reason}" for verdict in unproved(model)]
+    covered = [] if start is None else start.covered(model)
+    if covered:
+        one = len(covered) == 1
+        why = f"{'is' if one else 'are'} covered by other rules and left out; --no-simplify keeps all"
+        if any(rule.connective == "sum" for rule in rules_of(model)):
+            why = f"{'has' if one else 'have'} weight 0 on these rows, or a shorter form"
+        found.append(f"{listed(covered)} of --start {why}")
+    return found
+
+
+def hints(
+    figures: Figures,
+    few_errors: bool,
+    weighted: bool = False,
+    ladder: Ladder | None = None,
+    baselines: Baselines | None = None,
+) -> list[str]:
+    """What may help a model that is no better than something simpler, or that hardly finds a rare class.
+
+    few_errors: whether these are what was asked for, and not least costs, or that the class is found. weighted: the
+    rows have weights. ladder, baselines: what was measured on held-out rows.
+    """
+    answered = [c for c in figures.classes if c.predicted]
+    found = _no_better(figures, ladder, baselines) if few_errors and len(answered) > 1 else []
+    total = sum(c.support for c in figures.classes)
+    rare = [c for c in figures.classes if 0 < c.support < RARE * total and c.recall < HARDLY]
+    if not few_errors or not rare or len(answered) < 2:  # of a model without a rule, `ways_out` says more
+        return found
+    of_all = "of the weight" if weighted else "of the rows"
+    named = [f"{c.label!r} ({percent(c.support / total)} {of_all})" for c in rare]
+    shown = ", ".join(named) if len(named) <= MOST_NAMED else f"{', '.join(named[:2])} and {len(named) - 2} more"
+    way = "--cost 1:10 makes a missed row weigh more, and rulekit threshold moves the decision"
+    more = f"; {way}" if len(figures.classes) == 2 else "; --weight COL makes their rows weigh more"
+    found.append(f"{'a rare class that is' if len(rare) == 1 else 'rare classes that are'} hardly found: {shown}{more}")
+    return found
+
+
+def _no_better(figures: Figures, ladder: Ladder | None, baselines: Baselines | None) -> list[str]:
+    """A sentence where the model is not clearly better than the most frequent class, or else than one condition.
+
+    By what the ladder shows: errors on held-out rows with their standard error; where a class is rare the macro F1.
+    """
+    row = None if ladder is None else ladder.at(ladder.chosen)
+    models = {} if baselines is None else {model.name: model for model in baselines.models}
+    alone, single = models.get(MOST_FREQUENT), models.get(SINGLE_CONDITION)
+    total, simple = sum(c.support for c in figures.classes), row is not None and row.literals <= 1
+    if any(0 < c.support < RARE * total for c in figures.classes):
+        f1 = figures.macro_f1 if row is None or row.macro_f1 is None else row.macro_f1
+        part = max(c.support for c in figures.classes) / total
+        of_one = 2.0 / len(figures.classes) * part / (1.0 + part) if alone is None else alone.macro_f1
+        if round(f1, 2) <= round(of_one, 2):
+            return [f"the macro F1 score is no larger than that of {_ALONE} ({of_one:.2f}): {_HELP}"]
+        beaten = single is not None and not simple and f1 <= single.macro_f1
+        return [f"one condition alone has as large a macro F1 score: {_HELP}"] if beaten else []
+    error, slack = 1.0 - figures.accuracy, figures.accuracy_error
+    if row is not None and row.error is not None:
+        error, slack = row.error, slack if row.standard_error is None else row.standard_error
+    most = 1.0 - figures.majority if alone is None else alone.error
+    if error >= most - slack:
+        return [f"the model errs {'no' if error >= most else 'hardly'} less than {_ALONE} ({percent(most)}): {_HELP}"]
+    if ladder is None or row is None or row.error is None or simple:
+        return []
+    for rung in ladder.rungs:
+        if rung.rules == rung.literals == 1 and rung.error is not None and rung.error <= error + slack:
+            node = rules_of(rung.model.underlying)[0].node
+            text = Words.of([node], rung.model.schema).text(node)
+            return [f"one condition ({text}) errs hardly more ({percent(rung.error)}): --size {rung.size} takes it"]
+    if single is not None and single.error <= error + slack:
+        less = "no" if single.error <= error else "hardly"
+        return [f"one condition alone errs {less} more ({percent(single.error)}): {_HELP}"]
+    return []
+
+
+def ways_out(rows: LabelledTable, learner: str, parameters: Collection[str]) -> tuple[str, ...]:
+    """What may give rules for training rows from which none were learned.
+
+    learner: its word; parameters: the names that it has. A rule pays where its right rows outweigh its wrong ones. So
+    the cost that is named is twice the one from which the best rule that was looked at pays (`best_rule`): on other
+    rows it is right less often.
+    """
+    sums = np.bincount(rows.y, rows.weight, len(rows.classes))
+    place, total, found = int(np.argmin(sums)), float(sums.sum()), []
+    label, part = rows.classes[place], float(sums[place]) / total
+    best = best_rule(rows, place) if rows.cost is None and 0.0 < part < SELDOM else None
+    if best is not None and best.precision > 2.0 * part:
+        how, all_ = f"{best.right:.0f} of its {counted(best.rows, 'row')}", "the rows"
+        if best.weighted:
+            how, all_ = f"{percent(best.precision)} of the weight of its rows", "the weight of the rows"
+        looked = "of the rules of one or two conditions that were looked at"
+        why = f"{label!r} is {percent(part)} of {all_}; {looked}, the best is right on {how}: {best.text}; "
+        times = LOWEST_COST if best.precision > 0.5 else math.ceil(2.0 * best.wrong / best.right)
+        if best.precision > 0.5 and learner != RULES:
+            found.append(f"--learner {RULES} looks for such rules")
+        if len(rows.classes) == 2:
+            given = "" if place else f"--positive {shlex.quote(str(label))} "
+            found.append(f"{given}--cost 1:{times} counts a missed {label!r} as {times} errors")
+            if "threshold" in parameters:
+                found.append(f"--param threshold=f1 decides where {label!r} is found best, rather than at 1/2")
+        elif "class_weight" in parameters:
+            found.append("--param class_weight=balanced gives all classes the same weight")
+        found[:1] = [why + each for each in found[:1]]
+    if len(rows) < FEW:
+        found.append(f"{counted(len(rows), 'row')} hardly tell a rule from chance; with more rows there may be some")
+    elif not found:
+        found.append(f"the columns say little about {rows.target} in these rows; other columns, or more rows, may")
+    return tuple(found)
+
+
+_ROWS, _BINS, _COLUMNS, _LEVELS = 1 << 18, 32, 12, 256
+_Z = 1.645  # of the lower bound
+
+
+@dataclass(frozen=True, slots=True)
+class BestRule:
+    """A rule, how many rows it holds on, and the weight on which it is right and wrong; weighted: not all weigh 1."""
+
+    text: str
+    rows: int
+    right: float
+    wrong: float
+    weighted: bool
+
+    @property
+    def precision(self) -> float:
+        return self.right / (self.right + self.wrong)
+
+
+def best_rule(rows: LabelledTable, place: int) -> BestRule | None:
+    """The best rule of one or two conditions for the class of an index, by the lower bound of the share that is right.
+
+    None where nothing can be said, or the columns are on disk. A condition holds for values below or above a cut, or
+    for the levels with the highest rates; two on one column are a range.
+    """
+    if isinstance(rows.table.arrays, StoredArrays):
+        return None
+    some = np.arange(0, len(rows), max(1, len(rows) // _ROWS + (len(rows) > _ROWS)))
+    table, yes = rows.table.take(some), (rows.y[some] == place).astype(np.int64)
+    weight = np.ones(len(some)) if rows.weight is None else rows.weight[some] / rows.weight.max()
+    columns, codes = bin_table(table, weight, _BINS, 0)
+
+    def counts_of(keys: Ints, n: int) -> Floats:
+        """The weights [n, 2] by key and label."""
+        return np.asarray(np.bincount(2 * keys.astype(np.int64) + yes, weight, 2 * n).reshape(n, 2), dtype=np.float64)
+
+    counts = [counts_of(codes[j], column.n_codes) for j, column in enumerate(columns)]
+    held = [_held(column, own) for column, own in zip(columns, counts, strict=True)]
+    alone = {j: _bounds(held[j] @ counts[j]).max() for j in range(len(columns)) if len(held[j])}
+    chosen = sorted(sorted(alone, key=lambda j: -alone[j])[:_COLUMNS])
+    best, clause = 0.0, dict[int, Bools]()
+    for i, j in (*((j, j) for j in chosen), *itertools.combinations(chosen, 2)):
+        width = columns[j].n_codes
+        both = counts_of(codes[i].astype(np.int64) * width + codes[j], columns[i].n_codes * width)
+        sums = [held[i] @ of_label.reshape(-1, width) @ held[j].T for of_label in both.T]
+        bounds = _bounds(np.stack(sums, axis=-1))
+        a, b = np.unravel_index(int(np.argmax(bounds)), bounds.shape)
+        if bounds[a, b] > best:
+            best, clause = (
+                float(bounds[a, b]),
+                {i: held[i][a] & held[j][b]} if i == j else {i: held[i][a], j: held[j][b]},
+            )
+    if not clause:
+        return None
+    node = clause_node(clause, columns)
+    on = evaluate_nodes([node], rows.table)[node]
+    of_rows = np.ones(len(rows)) if rows.weight is None else rows.weight
+    right, all_ = float(of_rows[on & (rows.y == place)].sum()), float(of_rows[on].sum())
+    return BestRule(print_node(node), int(on.sum()), right, all_ - right, rows.weight is not None) if right else None
+
+
+def _held(column: BinnedColumn, counts: Floats) -> Bools:
+    """The codes [conditions, n_codes] of each condition on a column, none for too many; a missing value is in none."""
+    present = np.flatnonzero(counts[1:].sum(axis=1)) + 1
+    if len(present) < 2 or column.n_codes > _LEVELS:
+        return np.zeros((0, column.n_codes), dtype=bool)
+    order = np.arange(1, column.n_codes)
+    if not column.ordered:
+        order = present[np.argsort(-counts[present, 1] / counts[present].sum(axis=1), kind="stable")]
+    first = np.zeros((len(order) - 1, column.n_codes), dtype=bool)
+    first[:, order] = np.tri(len(order) - 1, len(order), dtype=bool)
+    above = ~first
+    above[:, 0] = False
+    return np.vstack([first, above]) if column.ordered else first
+
+
+def _bounds(counts: Floats) -> Floats:
+    """The lower bound of the share of label 1 [...] in weights [..., 2] (E. B. Wilson, 1927)."""
+    total = np.maximum(counts.sum(axis=-1), 1e-9)
+    share = np.clip(counts[..., 1] / total, 0.0, 1.0)  # sums of weights may be rounded
+    spread = _Z * np.sqrt(share * (1.0 - share) / total + _Z**2 / (4.0 * total**2))
+    bound = (share + _Z**2 / (2.0 * total) - spread) / (1.0 + _Z**2 / total)
+    return np.where(counts[..., 1] > 1e-9, np.maximum(bound, 0.0), 0.0)

@@ -1,34 +1,39 @@
-"""What is done to one model file: show, check, export, import, simplify, resize."""
+"""What is done to model files: show, check, compare, verify, export, import, simplify, resize."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.errors import InputError
+from rulekit.errors import InputError, RulekitError
 from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import listed, name, number
 from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.graph.variants import resized
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.schema import Feature
-from rulekit.targets import Artifact, find_target
+from rulekit.schema import require_column
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.targets import Artifact, find_target, find_target_for
 from rulekit.work.changes.hand_edits import after_simplification
 from rulekit.work.outputs import check_artifact_ending, check_outputs
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked
+    from rulekit.audit.differences.compared import Compared
     from rulekit.audit.zero_one import Tendency
     from rulekit.simplification.passes import Applied
+    from rulekit.verification.against import Repetition
+    from rulekit.verification.report import Report
 
 _FADING_SECONDS = 2.0
 _FORMS = {"rules": "show", "table": "table", "csv": "csv", "c50": "c50"}  # as the text target says
@@ -57,11 +62,8 @@ def show(model: Path, form: str = "rules", width: int = 100, *, everything: bool
     elif form == "language":
         text = str(graph)
     else:
-        text = (
-            find_target("text")
-            .emit(graph, {"format": "full" if everything else _FORMS[form], "width": width})
-            .main.decode()
-        )
+        options = {"format": "full" if everything else _FORMS[form], "width": width}
+        text = find_target("text").emit(graph, options).main.decode()
     from rulekit.audit.zero_one import tendencies
 
     found = tendencies(graph, Deadline(_FADING_SECONDS))
@@ -74,6 +76,11 @@ def export(model: Path, output: Path, target: str, options: Mapping[str, Any]) -
     check_outputs([output], model)
     check_artifact_ending(output, find_target(target))
     return model_files.export(load(model), output, target, **options)
+
+
+def options_of_target(name: str) -> tuple[Field[Any], ...]:
+    """The options of an export target, as `rulekit.targets.option` made them; raises InputError where it is none."""
+    return fields(find_target(name).options)
 
 
 def check(model: Path, deadline: Deadline = NO_LIMIT) -> Checked:
@@ -99,29 +106,149 @@ def tendency(text: str, graphs_: Collection[str] = ()) -> Tendency:
     return Tendency.of(found, max(3, len(found.free)), relations=graphs(*graphs_))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Imported:
-    """The model that was read, its size, and whether label and probability point different ways on some rows.
+# Two models, and an artifact with its model ---------------------------------------------------------------------------
 
-    inexact: for each sum that may be rounded and each coarse moment, why and what to write instead.
+MADE_ROWS = 2_000
+"""On which an artifact is run, to see that it decides as the rules that it carries."""
+
+
+def compare(
+    first: Path,
+    second: Path,
+    data: Path | None = None,
+    by: Sequence[str] = (),
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    deadline: Deadline = NO_LIMIT,
+) -> Compared:
+    """What differs between two models or artifacts; raises InputError and FormatError where they cannot be compared.
+
+    Of an artifact the rules that it carries are compared, and it is verified that it decides as they do; where it does
+    not, or that is not proved, the models are not said to be equal. What is not settled by the deadline is open. data:
+    rows on which both are run; by: columns of these by whose values flips are counted.
+    """
+    from rulekit.audit.differences.compared import compare
+    from rulekit.tables.reading import read_columns
+
+    if by and data is None:
+        raise InputError("groups of which rows?", where="--by", fix="give --data FILE")
+    models = {path: load(path, meetings=False) for path in (first, second)}
+    old, new = models[first], models[second]
+    raw = None
+    if data is not None:
+        texts = {feature.name for graph in (old, new) for feature in graph.schema if feature.reads_text}
+        columns = {*old.used_features, *new.used_features, *by}
+        raw = replace(read_columns(data, reading, columns=columns, keep_text=texts), source=data.name)
+        for column in by:
+            require_column(column, raw.known_names, raw.source)
+    compared = compare(old, new, raw, by, names=(str(first), str(second)), deadline=deadline)
+    return compared.with_faults([fault for item in models.items() if (fault := _fault(*item, deadline))])
+
+
+def _fault(path: Path, graph: RuleGraph, deadline: Deadline) -> str:
+    """Why an artifact may not decide as the rules that it carries, "" where it is proved that it does."""
+    from rulekit.verification.parity import verify
+
+    try:
+        target = find_target_for(str(path))
+    except InputError:  # a model file
+        return ""
+    if target.name == "text":  # the text is the model
+        return ""
+    try:
+        report = verify(graph, path, rows=MADE_ROWS, deadline=deadline)
+    except RulekitError as error:
+        return f"{path} could not be verified: {error}"
+    if not report.ok:
+        why = str(report).partition("\n")[0]
+        return f"{path} does not decide as the rules that it carries ({report.failure.lower()}): {why}"
+    if report.proof != "proved":
+        return f"that {path} decides as the rules that it carries is {report.conclusion}"
+    return ""
+
+
+def verify(
+    model: Path,
+    artifact: Path,
+    data: Path | None = None,
+    *,
+    rows: int = 20_000,
+    report: Path | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    key: Path | None = None,
+    **how: Any,
+) -> Report:
+    """Compare an artifact with its model on made rows and those of `data`, and prove that they decide alike.
+
+    key: a file whose bytes sign the report, which is written where `report` says. how: seed of the made rows, deadline
+    of proofs, run_untrusted (also run what is not as its exporter writes it).
+
+    Raises InputError for files that are none.
+    """
+    from rulekit.tables.reading import read_table
+    from rulekit.verification.parity import verify as compare
+    from rulekit.verification.report import read_key
+
+    _refuse_model(artifact)
+    if rows == 0 and data is None:
+        raise InputError("nothing to compare", fix="give --rows or --data")
+    check_outputs([report], model, artifact, data, key)
+    secret = None if key is None else read_key(key)
+    graph = load(model)
+    table = None if data is None else read_table(data, reading, schema=graph.schema, used=graph.used_features)
+    found = compare(graph, artifact, data=table, rows=rows, **how)
+    if report is not None:
+        write_atomically(report, found.to_json(secret).encode())
+    return found
+
+
+def repeat(artifact: Path, report: Path, key: Path | None = None, **how: Any) -> Repetition:
+    """Verify again what a report says, on this machine and without the model file; how: run_untrusted, deadline."""
+    from rulekit.verification.against import verify_against
+    from rulekit.verification.report import read_key
+
+    _refuse_model(artifact)
+    return verify_against(artifact, report, key=None if key is None else read_key(key), **how)
+
+
+def _refuse_model(artifact: Path) -> None:
+    if artifact.suffix.lower() == ".json":
+        fix = "rulekit compare A B compares two models, and rulekit export MODEL --to TARGET writes an artifact"
+        raise InputError("this is a model, not an artifact of one", where=str(artifact), fix=fix)
+
+
+# Models made of others ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """A model that was read or made anew, its size, and that before; changes: which laws of logic changed what.
+
+    disagrees: label and probability point different ways on some rows. inexact: for each sum that may be rounded and
+    each coarse moment, why and what to write instead.
     """
 
     model: RuleGraph
     size: ModelSize
-    disagrees: bool
+    before: ModelSize
+    changes: tuple[Applied, ...] = ()
+    disagrees: bool = False
     inexact: tuple[str, ...] = ()
 
 
-def import_model(source: Path, output: Path | None = None) -> Imported:
+def _made(model: RuleGraph, output: Path | None, before: ModelSize | None = None, **known: Any) -> Made:
+    if output is not None:
+        model.save(output)
+    return Made(model, counts(model), before or counts(model), **known)
+
+
+def import_model(source: Path, output: Path | None = None) -> Made:
     """The model of a rule text or an artifact, whose digest is computed anew, since an expert may have edited it."""
     check_outputs([], model=output)
     graph = load(source, verify=False)
     if not graph.provenance:  # of a rule text: what was learned and what a person wrote cannot be told apart
         graph = graph.with_(provenance={"imported": True})
     contradicted = len(graph.probability) == 1 and disagrees(graph)
-    if output is not None:
-        graph.save(output)
-    return Imported(graph, counts(graph), contradicted, inexact_numbers(graph))
+    return _made(graph, output, disagrees=contradicted, inexact=inexact_numbers(graph))
 
 
 def disagrees(graph: RuleGraph) -> bool:
@@ -134,35 +261,14 @@ def disagrees(graph: RuleGraph) -> bool:
     return bool(((probabilities(graph, table)[:, 1] > threshold) != (decide(graph, table) == 1)).any())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Simplified:
-    """The simplified model, which laws changed what, and the sizes before and after."""
-
-    model: RuleGraph
-    changes: tuple[Applied, ...]
-    before: ModelSize
-    after: ModelSize
-
-
-def simplify(model: Path, output: Path | None = None) -> Simplified:
+def simplify(model: Path, output: Path | None = None) -> Made:
     """The same decisions with fewer literals; written where `output` says."""
     from rulekit.simplification.passes import simplify_explained
 
     check_outputs([], model=output)
     graph = load(model)
     simpler, applied = simplify_explained(graph)
-    simpler = after_simplification(graph, simpler)
-    if output is not None:
-        simpler.save(output)
-    return Simplified(simpler, tuple(applied), counts(graph), counts(simpler))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Resized:
-    """The model of another row, and its rules and literals."""
-
-    model: RuleGraph
-    size: ModelSize
+    return _made(after_simplification(graph, simpler), output, before=counts(graph), changes=tuple(applied))
 
 
 def resize(
@@ -172,7 +278,7 @@ def resize(
     size: int | None = None,
     smallest: bool = False,
     output: Path | None = None,
-) -> Resized:
+) -> Made:
     """The model of another row of the ladder, written where `output` says; the ladder stays with it.
 
     rules: the largest row in which no class has more rules. size: the row of this size. smallest: the smallest row
@@ -188,10 +294,7 @@ def resize(
     if graph.ladder is not None and smallest and (size := graph.ladder.smallest) is None:
         fix = "give --size N: --smallest compares held-out errors, which training did not measure"
         raise InputError("the ladder of this model has no errors", where=str(model), fix=fix)
-    other = resized(graph, size or 0)
-    if output is not None:
-        other.save(output)
-    return Resized(other, counts(other))
+    return _made(resized(graph, size or 0), output)
 
 
 _FINEST = -30  # 2^-30: of numbers down to there sums are exact unless some are very large
@@ -201,36 +304,34 @@ _MOST_NAMED = 3
 
 
 def inexact_numbers(graph: RuleGraph) -> tuple[str, ...]:
-    """A line for each sum that may be rounded and each moment that is too coarse: why, and what would be exact."""
-    coarse = [name(column) for column in graph.used_features if _is_coarse(graph.schema[column])]
+    """A line for each sum that may be rounded and each moment that is too coarse: why, and what would be exact.
+
+    A moment in float32 is one of steps of 128 seconds in this century.
+    """
+    features = [graph.schema[column] for column in graph.used_features]
     found = [
-        f"the moments of {column} are compared in steps of 128 seconds; add float64 to its line" for column in coarse
+        f"the moments of {name(each.name)} are compared in steps of 128 seconds; add float64 to its line"
+        for each in features
+        if each.display == "datetime" and each.precision == "float32"
     ]
     for node in topological(graph.decision.roots):
-        if not isinstance(node, Linear | LinearThreshold):
-            continue
-        span = span_of_sum(node)
-        rough = sorted({value for value in _numbers(node) if grid_of(value) < _FINEST})
-        if span is not None and not span.fits() and rough:
-            found.append(_sum_said(node, rough))
+        if isinstance(node, Linear | LinearThreshold):
+            span = span_of_sum(node)
+            rough = sorted({value for value in _numbers(node) if grid_of(value) < _FINEST})
+            if span is not None and not span.fits() and rough:
+                found.append(_sum_said(node, rough))
     return tuple(dict.fromkeys(found))
-
-
-def _is_coarse(feature: Feature) -> bool:
-    """Whether a moment is held in float32, whose steps are 128 seconds in this century."""
-    return feature.display == "datetime" and feature.precision == "float32"
 
 
 def _sum_said(node: Linear | LinearThreshold, rough: list[float]) -> str:
     shown = rough[:_MOST_NAMED]
     more = f" and {len(rough) - len(shown)} more" * (len(rough) > len(shown))
-    many = len(rough) > 1
     factor = math.lcm(*(Fraction(Decimal(repr(value))).denominator for value in _numbers(node)))
     whole = f", or multiply every number of the sum and its threshold by {factor}" if factor <= _LARGEST_FACTOR else ""
-    what = f"{'are' if many else 'is'} no {'multiples' if many else 'multiple'} of a power of two"
+    what = "are no multiples" if len(rough) > 1 else "is no multiple"
     return (
         "the sum may be rounded, so that its exports are tested and not always proved: "
-        f"{listed(list(map(number, shown)))}{more} {what}; "
+        f"{listed(list(map(number, shown)))}{more} {what} of a power of two; "
         f"write {listed([number(on_grid(value)) for value in shown])}{whole}"
     )
 

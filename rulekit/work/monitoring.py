@@ -20,12 +20,11 @@ from rulekit.schema import MISSING_CODE, UNSEEN_CODE, require_column
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.reading import read_columns
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.tables.labels import LabelledTable
+    from rulekit.tables.raw.columns import RawTable
     from rulekit.tables.table import Table
 
 _LOGGER = logging.getLogger(__name__)
@@ -34,28 +33,12 @@ LOOKED_AT = 1 << 14
 """Of about so many rows distributions are counted where a table is only glanced at."""
 
 _PSI = re.compile(r"psi[=>]([0-9]*[.]?[0-9]+)")  # an unquoted > would be for the shell
-_WHAT = ("any", "columns", "rules", "classes")
-
-
-@dataclass(frozen=True, slots=True)
-class MonitoringRequest:
-    """Rows of `data`, or counts of rules that an artifact made of them (counts), beside those that trained a model.
-
-    fail_on: "any", "columns", "rules", "classes" or "psi=NUMBER" (an index above it), several with commas between them.
-    output: where the result is written as JSON.
-    """
-
-    model: Path
-    data: Path
-    counts: bool = False
-    fail_on: str | None = None
-    output: Path | None = None
-    reading: ReadingOptions = DEFAULT_OPTIONS
+_WHAT = {"any": "", "columns": "column", "rules": "rule", "classes": "class"}
 
 
 @dataclass(frozen=True, slots=True)
 class Monitored:
-    """What was found, which of the conditions of the request hold, and what was noticed in the rows."""
+    """What was found, which conditions that may fail hold, and what was noticed in the rows."""
 
     drift: Drift
     failed: tuple[str, ...] = ()
@@ -66,35 +49,39 @@ class Monitored:
         return {**self.drift.as_dict(), "failed": list(self.failed)}
 
 
-def monitor(request: MonitoringRequest) -> Monitored:
-    """Compare; raises InputError for a model without statistics, and for data that it cannot read."""
-    conditions = conditions_of(request.fail_on)
-    check_outputs([request.output], request.model, request.data)
-    graph = load(request.model)
-    notes: tuple[str, ...] = ()
-    if request.counts:
-        text = request.data.read_text(encoding="utf-8-sig")
-        drift = compare_counts(graph, read_counts(text, graph, str(request.data)))
+def monitor(
+    model: Path,
+    data: Path,
+    *,
+    counts: bool = False,
+    fail_on: str = "",
+    output: Path | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+) -> Monitored:
+    """Compare rows, or counts of rules that an artifact made of them (counts), with those that trained a model.
+
+    fail_on: "any", "columns", "rules", "classes" or "psi=NUMBER" (an index above it), several with commas between them.
+    output: where the result is written as JSON. Raises InputError for a model without statistics, and for data that it
+    cannot read.
+    """
+    conditions = _conditions(fail_on)
+    check_outputs([output], model, data)
+    graph, notes = load(model), tuple[str, ...]()
+    if counts:
+        drift = compare_counts(graph, read_counts(data.read_text(encoding="utf-8-sig"), graph, str(data)))
     else:
-        raw, reading = _read(graph, request)
-        table = encode(raw, graph.schema, graph.used_features)
-        labelled, notes = _labelled(raw, graph, reading)
-        y, weight = (None, None) if labelled is None else (labelled.y, labelled.weight)
-        drift = compare(graph, table, y=y, weight=weight, new=new_levels(raw, table, graph.schema, graph.used_features))
+        drift, notes = _compared(graph, data, reading)
     if drift is None:
         fix = "rulekit refit MODEL DATA counts them on the training rows"
-        raise InputError("the model does not say what trained it", where=str(request.model), fix=fix)
-    failed = tuple(condition for condition in conditions if _holds(condition, drift))
-    done = Monitored(drift, failed, notes)
-    if request.output is not None:
-        text = json.dumps(done.as_dict(), indent=2, ensure_ascii=False)
-        write_atomically(request.output, f"{text}\n".encode())
+        raise InputError("the model does not say what trained it", where=str(model), fix=fix)
+    done = Monitored(drift, tuple(condition for condition in conditions if _holds(condition, drift)), notes)
+    if output is not None:
+        write_atomically(output, f"{json.dumps(done.as_dict(), indent=2, ensure_ascii=False)}\n".encode())
     return done
 
 
-def conditions_of(fail_on: str | None) -> tuple[str, ...]:
-    """The conditions of `fail_on`; raises InputError for one that there is not."""
-    conditions = tuple(part.strip().replace(" ", "") for part in (fail_on or "").split(",") if part.strip())
+def _conditions(fail_on: str) -> list[str]:
+    conditions = [part.replace(" ", "") for part in fail_on.split(",") if part.strip()]
     for condition in conditions:
         if condition not in _WHAT and not _PSI.fullmatch(condition):
             fix = f"one of {', '.join(_WHAT)}, or psi=0.25 (an index above it)"
@@ -103,48 +90,37 @@ def conditions_of(fail_on: str | None) -> tuple[str, ...]:
 
 
 def _holds(condition: str, drift: Drift) -> bool:
-    found = {what for what, _ in drift.found()}
     if (limit := _PSI.fullmatch(condition)) is not None:
         return any(column.psi > float(limit[1]) for column in drift.columns)
-    return (
-        bool(found)
-        if condition == "any"
-        else {"columns": "column", "rules": "rule", "classes": "class"}[condition] in found
-    )
+    return any(_WHAT[condition] in ("", what) for what, _ in drift.found())
 
 
-def _read(graph: RuleGraph, request: MonitoringRequest) -> tuple[RawTable, ReadingOptions]:
-    """The raw columns that the model reads, with labels and weights where they are there."""
-    reading = replace(request.reading, target=request.reading.target or graph.schema.target)
-    further = {*reading.label_columns()}
-    raw = read_columns(
-        request.data,
-        reading,
-        columns={*graph.used_features, *further},
-        keep_text={*further} - {reading.weight},
-        schema=graph.schema,
-    )
-    for name in (request.reading.target, reading.weight):
-        if name is not None:
-            require_column(name, raw.known_names, raw.source)
-    return raw, reading
+def _compared(graph: RuleGraph, data: Path, asked: ReadingOptions) -> tuple[Drift | None, tuple[str, ...]]:
+    """By columns and rules and, where each row has its class, by classes; else a note says why not by these."""
+    reading = replace(asked, target=asked.target or graph.schema.target)
+    labels, used = {*reading.label_columns()}, graph.used_features
+    texts = labels - {reading.weight}
+    raw = read_columns(data, reading, columns={*used, *labels}, keep_text=texts, schema=graph.schema)
+    for name in filter(None, (asked.target, reading.weight)):
+        require_column(name, raw.known_names, raw.source)
+    table, notes, known = encode(raw, graph.schema, used), tuple[str, ...](), dict[str, Any]()
+    if reading.target in raw.names:
+        try:
+            labelled = label_for_model(raw, graph.schema, graph.classes, separated(graph, reading), used=used)
+            known = {"y": labelled.y, "weight": labelled.weight}
+        except InputError as error:
+            if reading.weight is not None:
+                raise
+            notes = (f"the classes of the rows are not compared: {error}",)
+    elif reading.weight is not None:
+        raise InputError("weights count with labels only", where="--weight", fix="give the label column too")
+    return compare(graph, table, new=new_levels(raw, table, graph.schema, used), **known), notes
 
 
-def _labelled(raw: RawTable, graph: RuleGraph, reading: ReadingOptions) -> tuple[LabelledTable | None, tuple[str, ...]]:
-    """The rows with their classes, where each has one; else why they are not compared."""
-    if reading.target not in raw.names:
-        if reading.weight is not None:
-            raise InputError("weights count with labels only", where="--weight", fix="give the label column too")
-        return None, ()
-    separator = graph.provenance.get("label_separator")
-    if reading.label_separator is None and isinstance(separator, str):
-        reading = replace(reading, label_separator=separator)
-    try:
-        return label_for_model(raw, graph.schema, graph.classes, reading, used=graph.used_features), ()
-    except InputError as error:
-        if reading.weight is not None:
-            raise
-        return None, (f"the classes of the rows are not compared: {error}",)
+def separated(graph: RuleGraph, reading: ReadingOptions) -> ReadingOptions:
+    """The options with what stands between the labels of a cell, as training was told."""
+    known = graph.provenance.get("label_separator")
+    return replace(reading, label_separator=reading.label_separator or known) if isinstance(known, str) else reading
 
 
 def glance(graph: RuleGraph, table: Table, raw: RawTable | None = None, **known: Any) -> Drift | None:
@@ -165,7 +141,11 @@ def glance(graph: RuleGraph, table: Table, raw: RawTable | None = None, **known:
 
 def levels_of_file(graph: RuleGraph, table: Table, data: Path, reading: ReadingOptions) -> NewLevels:
     """The new levels of a table that was read from a file, by name: their columns are read once more."""
-    odd = [name for name in graph.used_features if _may_have_new(graph, table, name)]
+    odd = []
+    for feature in (graph.schema[name] for name in graph.used_features):
+        code = MISSING_CODE if feature.unseen == "missing" else UNSEEN_CODE
+        if feature.kind == "categorical" and (table.array(feature.name) == code).any():
+            odd.append(feature.name)
     if not odd or not data.is_file():  # a pipe cannot be read again
         return {}
     raw = read_columns(data, reading, columns=odd, keep_text=odd)
@@ -174,14 +154,7 @@ def levels_of_file(graph: RuleGraph, table: Table, data: Path, reading: ReadingO
     return new_levels(raw, table, graph.schema, tuple(odd))
 
 
-def _may_have_new(graph: RuleGraph, table: Table, name: str) -> bool:
-    feature = graph.schema[name]
-    if feature.kind != "categorical":
-        return False
-    code = MISSING_CODE if feature.unseen == "missing" else UNSEEN_CODE
-    return bool((table.array(name) == code).any())
-
-
-def notice(drift: Drift | None, model: Path, data: Path) -> str:
-    """The one line on rows that are not like those of training, "" where there is nothing to say."""
-    return "" if drift is None else drift_line(drift, f"rulekit monitor {model} {data}")
+def notice(drift: Drift | None, model: Path, data: Path) -> list[str]:
+    """The one line on rows that are not like those of training; none where there is nothing to say."""
+    said = "" if drift is None else drift_line(drift, f"rulekit monitor {model} {data}")
+    return [said] if said else []

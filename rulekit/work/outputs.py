@@ -13,7 +13,7 @@ from rulekit.targets import Target, find_target_for
 def check_outputs(outputs: Iterable[Path | None], *sources: Path | None, model: Path | None = None) -> None:
     """Raises InputError, before any work, where an output cannot be written, is a source, or is named twice.
 
-    model: an output that is a model file, and must have its ending.
+    model: an output that is a model file, and must have its ending; a device may bear any name.
     """
     written = [path for path in (*outputs, model) if path is not None]
     for path in written:
@@ -23,37 +23,24 @@ def check_outputs(outputs: Iterable[Path | None], *sources: Path | None, model: 
         ensure_writable(path)
     if len({path.resolve() for path in written}) < len(written):
         raise InputError("two results would be written to one file", where=str(written[-1]), fix="give each its own")
-    if model is not None:
-        _check_model_ending(model)
-
-
-def _check_model_ending(output: Path) -> None:
-    """Raises InputError unless a model file is called as every command looks for it; a device may bear any name."""
-    if output.suffix.lower() == ".json" or (output.exists() and not output.is_file()):
+    if model is None or (owner := _owner(model)) == "model files" or (model.exists() and not model.is_file()):
         return
-    fix = f"call it {output.stem}.json"
-    try:
-        target = find_target_for(str(output))
-    except InputError:
-        ending = f"not in {output.suffix}" if output.suffix else "and this name has no ending"
-        raise InputError(f"a model file ends in .json, {ending}", where=str(output), fix=fix) from None
-    raise InputError(
-        f"a model file cannot have the ending of {target.name} artifacts",
-        where=str(output),
-        fix=f"{fix}; rulekit export --to {target.name} writes artifacts",
-    )
+    what = f"a model file cannot have the ending of {owner}" if owner else "a model file ends in .json"
+    raise InputError(what, where=str(model), fix=f"call it {model.stem}.json; rulekit export writes artifacts")
 
 
 def check_artifact_ending(output: Path, target: Target) -> None:
     """Raises InputError where every command would take the artifact for a model, or for one of another target."""
-    if output.name.lower().endswith(target.suffixes):
-        return
-    taken = "model files"
-    if output.suffix.lower() != ".json":
-        try:
-            taken = f"{find_target_for(str(output)).name} artifacts"
-        except InputError:  # an ending that nobody reads by
-            return
-    raise InputError(
-        f"this ending is that of {taken}", where=str(output), fix=f"call it {output.stem}{target.suffixes[0]}"
-    )
+    if not output.name.lower().endswith(target.suffixes) and (owner := _owner(output)):
+        fix = f"call it {output.stem}{target.suffixes[0]}"
+        raise InputError(f"this ending is that of {owner}", where=str(output), fix=fix)
+
+
+def _owner(path: Path) -> str:
+    """What commands take a file of this ending for; "" for an ending that nobody reads by."""
+    if path.suffix.lower() == ".json":
+        return "model files"
+    try:
+        return f"{find_target_for(str(path)).name} artifacts"
+    except InputError:
+        return ""

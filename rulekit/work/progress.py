@@ -58,6 +58,10 @@ class Noticed:
 
     note: str
 
+    def lines(self, width: int) -> list[str]:
+        """The note, however wide the terminal is."""
+        return [f"note: {self.note}"]
+
 
 @dataclass(frozen=True, slots=True)
 class Learning:
@@ -118,10 +122,10 @@ _LEAST_SHARE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is done now, in words; the share of the run from 0 to 1 (None: not known); seconds that remain (None)."""
+    """What is done now, in words; the share of the run from 0 to 1; seconds that remain (None: not known)."""
 
     label: str
-    share: float | None = None
+    share: float = 0.0
     seconds: float | None = None
 
     @property
@@ -135,69 +139,26 @@ class Standing:
         return f"about {minutes} min left" if minutes < 100 else f"about {round(minutes / 60)} h left"
 
 
-@dataclass(slots=True, eq=False)
-class TrainingCourse:
-    """The standing after each step of a learner, as its callback is told of them.
-
-    A question (a class against the rest) is grown beside its first fold, which are two parts of equal work, and then
-    each further fold is one more. The share never falls; questions that end before their largest size make it jump.
-    """
-
-    learner: str
-    clock: Callable[[], float] = time.monotonic
-    _begun: float = field(init=False)
-    _done: dict[Any, float] = field(default_factory=dict)
-    _share: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._begun = self.clock()
-
-    def after(self, step: Mapping[str, Any]) -> Standing:
-        """The standing after a step."""
-        if "stage" in step:
-            total = step.get("total")
-            share = min(step["done"] / total, 1.0) if total else None
-            return Standing(f"{self.learner}: {step['stage']} the rows", share)
-        folds, questions = int(step.get("folds", 0)), int(step.get("questions", 1))
-        self._done[step["class"]] = self._of_question(step, folds)
-        self._share = min(max(self._share, sum(self._done.values()) / max(questions, len(self._done))), 1.0)
-        elapsed, left = self.clock() - self._begun, None
-        if self._share >= _LEAST_SHARE and elapsed > 0:
-            left = elapsed * (1.0 - self._share) / self._share
-        return Standing(self._label(step, folds, questions), self._share, left)
-
-    def _of_question(self, step: Mapping[str, Any], folds: int) -> float:
-        """How much of its own work a question has done."""
-        if "fold" in step:
-            done = int(step["fold"])
-            return (1 + done) / (1 + max(folds, done))
-        grown = min(int(step["unit"]) / max(int(step["n_units"]), 1), 1.0)
-        return grown * (2 / (1 + folds) if folds else 1.0)
-
-    def _label(self, step: Mapping[str, Any], folds: int, questions: int) -> str:
-        about = f" for {step['class']}" if questions > 1 else ""
-        if "fold" in step:
-            return f"{self.learner}: fold {step['fold']} of {max(folds, step['fold'])} checked{about}"
-        return f"{self.learner}: size {step['unit']} of at most {step['n_units']}{about}"
-
-
-_READ, _PREPARED, _LEARNED = 0.1, 0.15, 0.95
+READ, PREPARED, LEARNED = 0.1, 0.15, 0.95
+"""The shares of a run at which the file is mostly read, the rows are ready, a model is learned."""
 _FIRST_SECOND = 1.0
 
 
 @dataclass(slots=True, eq=False)
 class RunProgress:
-    """How far a whole run has come, by its events: reading, learning (as `Course` tells it), finishing.
+    """How far a run has come, by its events; parts: the shares at which a file is read, rows are ready, all is learned.
 
-    The share never falls. What a part of a run takes is not known before; each has the share that it mostly has.
+    The share never falls. A question (a class against the rest) is grown beside its first fold, which are two parts of
+    equal work, and then each further fold is one more; questions that end before their largest size make it jump.
     """
 
     time_limit: float | None = None
     clock: Callable[[], float] = time.monotonic
+    parts: tuple[float, float, float] = (READ, PREPARED, LEARNED)
     label: str = "reading"
     share: float = 0.0
     _began: float = field(init=False)
-    _course: TrainingCourse | None = None
+    _done: dict[Any, float] = field(default_factory=dict)
     _part: Resample = field(default_factory=lambda: Resample(1, 1))
 
     def __post_init__(self) -> None:
@@ -205,30 +166,46 @@ class RunProgress:
 
     def take(self, event: Event) -> Standing:
         """The standing after the next event."""
+        read, _, learned = self.parts
         if isinstance(event, Searching):  # one search after the other, each with a bar of its own
             self.label, self.share = event.what, min(event.share, 1.0)
             return Standing(self.label, self.share)
         if isinstance(event, Resample):
-            self._part, self._course = event, None
+            self._part, self._done = event, {}
             self._reach("learning", 0.0)
         elif isinstance(event, ReadingShare):
-            self._reach("reading", _READ * event.share)
+            self._reach("reading", read * event.share)
         elif isinstance(event, Read):
-            self._reach("learning", _READ)
+            self._reach("learning", read)
         elif isinstance(event, Finishing):
-            self._reach(event.what, _LEARNED if self._part.total > 1 else max(_LEARNED, (self.share + 1.0) / 2))
+            self._reach(event.what, learned if self._part.total > 1 else max(learned, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
-            self._course = self._course or TrainingCourse(event.learner, self.clock)
-            now = self._course.after(event.step)
-            first, last = (_READ, _PREPARED) if "stage" in event.step else (_PREPARED, _LEARNED)
-            self._reach(now.label, first + (last - first) * (now.share or 0.0))
+            self._learning(event.learner, event.step)
         return Standing(self.label, self.share, self._seconds_left())
+
+    def _learning(self, learner: str, step: Mapping[str, Any]) -> None:
+        read, prepared, learned = self.parts
+        if "stage" in step:
+            share = min(step["done"] / step["total"], 1.0) if step.get("total") else 0.0
+            self._reach(f"{learner}: {step['stage']} the rows", read + (prepared - read) * share)
+            return
+        folds, questions = int(step.get("folds", 0)), int(step.get("questions", 1))
+        about = f" for {step['class']}" if questions > 1 else ""
+        if "fold" in step:
+            done = int(step["fold"])
+            self._done[step["class"]] = (1 + done) / (1 + max(folds, done))
+            label = f"{learner}: fold {done} of {max(folds, done)} checked{about}"
+        else:
+            grown = min(int(step["unit"]) / max(int(step["n_units"]), 1), 1.0)
+            self._done[step["class"]] = grown * (2 / (1 + folds) if folds else 1.0)
+            label = f"{learner}: size {step['unit']} of at most {step['n_units']}{about}"
+        share = min(sum(self._done.values()) / max(questions, len(self._done)), 1.0)
+        self._reach(label, prepared + (learned - prepared) * share)
 
     def _reach(self, label: str, share: float) -> None:
         part = self._part
-        if part.total > 1:
-            label = f"{part.number} of {part.total}: {label}"
-        self.label, self.share = label, max(self.share, (part.number - 1 + min(share, 1.0)) / part.total)
+        self.label = f"{part.number} of {part.total}: {label}" if part.total > 1 else label
+        self.share = max(self.share, (part.number - 1 + min(share, 1.0)) / part.total)
 
     def _seconds_left(self) -> float | None:
         """How long the rest takes, by how long it took so far; None while that is too early to say."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulekit.audit.report.document import Document, document, json_text
+from rulekit.audit.report.layouts import html, markdown
+from rulekit.audit.report.subject import MeasuredRows, Said, Subject
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.json_values import parse_json
 from rulekit.graph.files.model_files import load
@@ -14,41 +18,15 @@ from rulekit.graph.files.safe_files import decode, read_bounded, write_atomicall
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.work.evaluating import groupings, labelled_rows
+from rulekit.tables.reading import read_columns
+from rulekit.verification.report import parse_report, read_report
+from rulekit.version import __version__
+from rulekit.work.evaluating import rows_and_groups
+from rulekit.work.models import verify
 from rulekit.work.outputs import check_outputs
 
-if TYPE_CHECKING:
-    from rulekit.audit.report.document import Document
-    from rulekit.audit.report.subject import MeasuredRows
-
-ENDINGS = (".html", ".json", ".md")
+_LAYOUTS = {".html": html, ".json": json_text, ".md": markdown}
 MAX_BYTES = 1 << 25
-
-
-@dataclass(frozen=True, slots=True)
-class ReportRequest:
-    """What to report of which model.
-
-    data: labelled rows on which it is measured. by: columns by whose groups, beside those of the role audit. title,
-    purpose, author, date: what its author says; the date is none of a clock. verifications: reports that `rulekit
-    verify --report` wrote; artifacts: are verified now. stability, comparison, drift: what the commands of these names
-    wrote with --json. outputs: files to write, .html, .json or .md.
-    """
-
-    model: Path
-    data: Path | None = None
-    outputs: tuple[Path, ...] = ()
-    by: tuple[str, ...] = ()
-    title: str = ""
-    purpose: str = ""
-    author: str = ""
-    date: str = ""
-    verifications: tuple[Path, ...] = ()
-    artifacts: tuple[Path, ...] = ()
-    stability: tuple[Path, ...] = ()
-    comparison: tuple[Path, ...] = ()
-    drift: tuple[Path, ...] = ()
-    reading: ReadingOptions = DEFAULT_OPTIONS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,90 +37,57 @@ class WrittenReport:
     notes: tuple[str, ...] = ()
 
 
-def report(request: ReportRequest, deadline: Deadline = NO_LIMIT) -> WrittenReport:
-    """Make the report, and write it where the request says; what is not proved by the deadline is open.
+def report(
+    model: Path,
+    data: Path | None = None,
+    *,
+    outputs: Sequence[Path] = (),
+    by: Sequence[str] = (),
+    verifications: Sequence[Path] = (),
+    artifacts: Sequence[Path] = (),
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    deadline: Deadline = NO_LIMIT,
+    **beside: Any,
+) -> WrittenReport:
+    """Make the report of a model, and write it to files in .html, .json or .md; what is not proved by then is open.
 
-    Raises InputError for files that are none.
+    data: labelled rows on which it is measured. by: columns by whose groups, beside those of the role audit.
+    verifications: reports that `rulekit verify --report` wrote; artifacts: are verified now. beside: title, purpose,
+    author and date, as its author says them (the date is none of a clock); stability, comparison and drift, files that
+    the commands of these names wrote with --json. Raises InputError for files that are none.
     """
-    from rulekit.audit.report.document import document
-    from rulekit.audit.report.subject import Said, Subject
-    from rulekit.version import __version__
-
-    _checked(request)
-    graph = load(request.model)
-    said = Said(request.title, request.purpose, request.author, request.date)
-    rows = None if request.data is None else _measured(graph, request.data, request)
-    attached = {kind: _attached(getattr(request, kind), kind) for kind in ("stability", "comparison", "drift")}
-    written, verified = _verifications(request, deadline)
-    files = {kind: found for kind, found in attached.items() if found}
-    made = document(Subject(graph, said, rows, written | verified, files, frozenset(verified), __version__, deadline))
-    for path in request.outputs:
-        write_atomically(path, content(made, path).encode())
+    attached = {kind: beside.pop(kind, ()) for kind in ("stability", "comparison", "drift")}
+    check_outputs(outputs, model, data, *verifications, *artifacts, *chain(*attached.values()))
+    for path in outputs:
+        if path.suffix.lower() not in _LAYOUTS:
+            fix = f"call it {path.stem}.html, {path.stem}.json or {path.stem}.md"
+            raise InputError(f"a report is no {path.suffix or 'file without an ending'}", where=str(path), fix=fix)
+    if by and data is None:
+        raise InputError("groups are of rows, and none are given", where="--by", fix="give DATA")
+    graph = load(model)
+    rows = None if data is None else _measured(graph, data, by, reading)
+    files = {kind: _attached(paths, kind) for kind, paths in attached.items() if paths}
+    said, verified = dict[str, Mapping[str, Any]](), dict[str, Mapping[str, Any]]()
+    for path in verifications:
+        said[_free(said, path.name)] = read_report(path)
+    for path in artifacts:
+        found = verify(model, path, data, reading=replace(reading, target=None, weight=None), deadline=deadline)
+        verified[_free(said | verified, path.name)] = parse_report(found.to_json())
+    subject = Subject(graph, Said(**beside), rows, said | verified, files, frozenset(verified), __version__, deadline)
+    made = document(subject)
+    for path in outputs:
+        write_atomically(path, _LAYOUTS[path.suffix.lower()](made).encode())
     return WrittenReport(made, () if rows is None else rows.notes)
 
 
-def content(made: Document, path: Path) -> str:
-    """The text of a report in the layout that the ending of its file names."""
-    ending = path.suffix.lower()
-    if ending == ".json":
-        from rulekit.audit.report.document import json_text
-
-        return json_text(made)
-    if ending == ".md":
-        from rulekit.audit.report.layouts import markdown
-
-        return markdown(made)
-    from rulekit.audit.report.layouts import html
-
-    return html(made)
-
-
-def _checked(request: ReportRequest) -> None:
-    read = (*request.verifications, *request.artifacts, *request.stability, *request.comparison, *request.drift)
-    check_outputs(request.outputs, request.model, request.data, *read)
-    for path in request.outputs:
-        if path.suffix.lower() not in ENDINGS:
-            fix = f"call it {path.stem}.html, {path.stem}.json or {path.stem}.md"
-            raise InputError(f"a report is no {path.suffix or 'file without an ending'}", where=str(path), fix=fix)
-    if request.by and request.data is None:
-        raise InputError("groups are of rows, and none are given", where="--by", fix="give DATA")
-
-
-def _measured(graph: RuleGraph, data: Path, request: ReportRequest) -> MeasuredRows:
+def _measured(graph: RuleGraph, data: Path, by: Sequence[str], reading: ReadingOptions) -> MeasuredRows:
     """The rows, with the groups that were asked for and those of audit columns that the file has."""
-    from rulekit.audit.report.subject import MeasuredRows
-    from rulekit.tables.reading import read_columns
-
-    reading = request.reading
     audit = [feature.name for feature in graph.schema if feature.role == "audit" and feature.kind != "text"]
     if audit:
         there = read_columns(data, reading, columns=audit).known_names
         audit = [name for name in audit if name in there]
-    by = tuple(dict.fromkeys((*audit, *request.by)))
-    known = tuple(name for name in by if name in graph.schema)
-    found = labelled_rows(graph, data, reading, known)
-    groups = groupings(graph, found.rows, by, data, reading)
+    found, groups = rows_and_groups(graph, data, (*audit, *by), reading)
     return MeasuredRows(graph, found.rows, data.name, found.overlap, reading.weight or "", groups, found.notes)
-
-
-def _verifications(
-    request: ReportRequest, deadline: Deadline
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """What files say of artifacts, and what is found of others now, by the names of files."""
-    from rulekit.verification.report import parse_report, read_report
-    from rulekit.work.comparing import VerificationRequest, verify
-
-    written: dict[str, Mapping[str, Any]] = {}
-    verified: dict[str, Mapping[str, Any]] = {}
-    for path in request.verifications:
-        written[_free(written, path.name)] = read_report(path)
-    for path in request.artifacts:
-        own = VerificationRequest(
-            request.model, path, request.data, reading=replace(request.reading, target=None, weight=None)
-        )
-        made = verify(own, deadline)
-        verified[_free(written | verified, path.name)] = parse_report(made.to_json())
-    return written, verified
 
 
 def _attached(paths: Sequence[Path], kind: str) -> tuple[tuple[str, Any], ...]:

@@ -44,26 +44,6 @@ _MOST_R_HAT, _PARAMETERS = 999.0, ("n_steps", "n_chains", "likelihood", "n_liter
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingRequest:
-    """Which rule sets are sampled, given the rows of `data`; parameters: K=V of the learner mcmc.
-
-    label: the class that the rules speak for (None: the positive one). take: which rule set is written to `output`.
-    """
-
-    model: Path
-    data: Path
-    steps: int = 20_000
-    seed: int = 0
-    parameters: Sequence[str] = ()
-    label: str | None = None
-    time_limit: float | None = None
-    take: int | None = None
-    output: Path | None = None
-    picture: Path | None = None
-    reading: ReadingOptions = DEFAULT_OPTIONS
-
-
-@dataclass(frozen=True, slots=True)
 class Probable:
     """A rule, a condition or a whole rule set with its probability, by walk too.
 
@@ -121,34 +101,59 @@ class Sampling:
             yield "  The same command with --take 2 -o FILE writes rule set number 2 as a model."
 
 
-def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
+def sample(
+    model: Path,
+    data: Path,
+    *,
+    label: str | None = None,
+    take: int | None = None,
+    output: Path | None = None,
+    picture: Path | None = None,
+    progress: Progress = unseen,
+    **how: Any,
+) -> Sampling:
     """Walk over rule sets, and write what was asked for; Ctrl-C and the end of the time keep the steps that are done.
 
+    label: the class that the rules speak for (None: the positive one). take: which rule set is written to `output`.
+    picture: a file for the walks and the rules. how: param (K=V of the learner mcmc), steps, seed, time_limit, reading.
     Raises InputError for a label that the model lacks, and for a number that is none of a rule set.
     """
-    check_outputs([request.picture], request.model, request.data, model=request.output)
-    if (request.take is None) != (request.output is None):
-        raise InputError(
-            "a rule set is taken by its number, and written", where="--take", fix="give --take N and -o FILE"
+    check_outputs([picture], model, data, model=output)
+    if (take is None) != (output is None):
+        fix = "give --take N and -o FILE"
+        raise InputError("a rule set is taken by its number, and written", where="--take", fix=fix)
+    if picture is not None:
+        require_matplotlib(str(picture))
+        if picture.suffix not in PICTURES:
+            raise InputError("no such picture", where=str(picture), fix=f"end it in {', '.join(PICTURES)}")
+    graph = load(model)
+    k = len(graph.classes) - 1 if label is None else class_of(graph, label, "--label")
+    if len(graph.classes) > 2 and label is None:
+        progress(
+            Noticed(f"of several classes these are the rules of {quoted(graph.classes[k])}; --label takes another")
         )
-    if request.picture is not None:
-        require_matplotlib(str(request.picture))
-        if request.picture.suffix not in PICTURES:
-            raise InputError("no such picture", where=str(request.picture), fix=f"end it in {', '.join(PICTURES)}")
-    graph = load(request.model)
-    k = len(graph.classes) - 1 if request.label is None else class_of(graph, request.label, "--label")
-    sampled, path, rows = _walked(request, graph, k, progress)
-    decided = decide(graph, rows.table) == k
-    own, best = sampled.chains[0].start.clauses, sampled.best(lambda state: state.clauses)
-    found = sampled.parts(lambda state: (state.clauses,), MOST_SETS)
-    sets = [each for each in found if each is found[0] or np.mean(each[1]) >= _LEAST / 2]
+    sampled, path, rows = _walked(graph, data, k, progress, **how)
+    sets = sampled.parts(lambda state: (state.clauses,), MOST_SETS)
+    sets = [each for each in sets if each is sets[0] or np.mean(each[1]) >= _LEAST / 2]
+    best = sampled.best(lambda state: state.clauses)
     models = [graph_of(path.frame, [sampled.model(best[each][1])], dict(path.provenance)) for each, _ in sets]
-    if request.output is not None and request.take is not None:
-        if request.take > len(models):
+    if output is not None and take is not None:
+        if take > len(models):
             fix = f"give a number from 1 to {len(models)}" if len(models) > 1 else "give 1"
-            raise InputError(f"there is no rule set number {request.take}", where="--take", fix=fix)
-        taken = path.simplified(models[request.take - 1])
-        taken.with_(statistics=rule_statistics(taken, rows.table, rows.y, rows.weight)).save(request.output)
+            raise InputError(f"there is no rule set number {take}", where="--take", fix=fix)
+        taken = path.simplified(models[take - 1])
+        taken.with_(statistics=rule_statistics(taken, rows.table, rows.y, rows.weight)).save(output)
+    sampling, trace = _summed_up(graph, k, sampled, path, rows, list(zip(sets, models, strict=True)))
+    if picture is not None:
+        write_atomically(picture, picture_bytes(_picture(sampling, trace), picture.suffix[1:]))
+    return sampling
+
+
+def _summed_up(
+    graph: RuleGraph, k: int, sampled: Sampled, path: ModelPath, rows: LabelledTable, sets: Sequence[Any]
+) -> tuple[Sampling, Floats]:
+    """What the walks say of rules, conditions and the rule sets (with their models), and their trace."""
+    decided = decide(graph, rows.table) == k
 
     def probable(clauses: Clauses, shares: list[float], model: RuleGraph | None = None) -> Probable:
         nodes = [clause_node(sampled.posterior.literals.clause(clause), path.frame.columns) for clause in clauses]
@@ -157,25 +162,21 @@ def sample(request: SamplingRequest, progress: Progress = unseen) -> Sampling:
         return Probable(text, float(np.mean(shares)), tuple(shares), same)
 
     clauses = [each for each in sampled.parts(lambda state: state.clauses, MOST) if np.mean(each[1]) >= _LEAST]
-    every = [
-        probable(((each,),), shares) for each, shares in sampled.parts(lambda state: {*chain(*state.clauses)}, MOST)
-    ]
-    trace = sampled.trace()
-    means = [
-        mean_of(trace),
-        *(mean_of(sampled.along(partial(_has, each))) for each, shares in clauses if np.mean(shares) >= _OFTEN),
-    ]
-    sampling = Sampling(
-        *(graph.classes[k], len(sampled.chains), 2 * trace.shape[1]),
-        *(min(max(mean.r_hat for mean in means), _MOST_R_HAT), min(mean.effective for mean in means)),
+    conditions = sampled.parts(lambda state: {*chain(*state.clauses)}, MOST)
+    own, trace = sampled.chains[0].start.clauses, sampled.trace()
+    often = (clause for clause, shares in clauses if np.mean(shares) >= _OFTEN)
+    means = [mean_of(trace), *(mean_of(sampled.along(partial(_has, clause))) for clause in often)]
+    return Sampling(
+        graph.classes[k],
+        len(sampled.chains),
+        2 * trace.shape[1],
+        min(max(mean.r_hat for mean in means), _MOST_R_HAT),
+        min(mean.effective for mean in means),
         tuple(probable((each,), shares) for each, shares in clauses),
-        tuple(each for each in every if each.probability >= _LEAST),
-        tuple(probable(*each, model) for each, model in zip(sets, models, strict=True)),
+        tuple(probable(((each,),), shares) for each, shares in conditions if np.mean(shares) >= _LEAST),
+        tuple(probable(clauses, shares, model) for (clauses, shares), model in sets),
         float(sampled.along(lambda state: state.clauses == own).mean()) if own else None,
-    )
-    if request.picture is not None:
-        write_atomically(request.picture, picture_bytes(_picture(sampling, trace), request.picture.suffix[1:]))
-    return sampling
+    ), trace
 
 
 def _has(clause: tuple[int, ...], state: WalkedRules) -> bool:
@@ -183,24 +184,31 @@ def _has(clause: tuple[int, ...], state: WalkedRules) -> bool:
 
 
 def _walked(
-    request: SamplingRequest, graph: RuleGraph, k: int, progress: Progress
+    graph: RuleGraph,
+    data: Path,
+    k: int,
+    progress: Progress,
+    *,
+    steps: int = 20_000,
+    seed: int = 0,
+    param: Sequence[str] = (),
+    time_limit: float | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
 ) -> tuple[Sampled, ModelPath, LabelledTable]:
     """The walks, what makes models of rule sets, and the rows with the labels: the class, or another."""
-    found = labelled_rows(graph, request.data, request.reading, graph.schema.names).rows
+    found = labelled_rows(graph, data, reading, graph.schema.names).rows
     for note in found.notes:
         progress(Noticed(note))
     label, many = graph.classes[k], len(graph.classes) > 2
-    if many and request.label is None:
-        progress(Noticed(f"of several classes these are the rules of {quoted(label)}; --label takes another"))
     classes = (f"not {label_text(label)}", label_text(label)) if many else (graph.classes[1 - k], label)
     y = (class_indices(graph, found) == k).astype(np.int64)
     rows = replace(found, y=y, classes=classes, ordered=False, group=None, cost=None, time=None)
-    given = {"n_chains": 4, **learning.parse_parameters("mcmc", request.parameters), "n_steps": request.steps}
+    given = {"n_chains": 4, **learning.parse_parameters("mcmc", param), "n_steps": steps}
     unknown = [name for name in given if name not in _PARAMETERS]
     if unknown or given["n_chains"] < 2:
         what = f"sample has no {unknown[0]}" if unknown else "one walk has no other to agree with"
         raise InputError(what, where="--param", fix=f"give {', '.join(_PARAMETERS[1:])}; n_chains is 2 or more")
-    given |= {"stopping": "none", "random_state": request.seed, "time_limit": request.time_limit}
+    given |= {"stopping": "none", "random_state": seed, "time_limit": time_limit}
     learner = MCMCClassifier(**given, target=rows.target, positive=classes[1])
     own = [rule for rule in rules_of(graph.underlying) if rule.class_index == k]
     if all(rule.connective == "or" and not rule.nested for rule in own):
@@ -210,7 +218,7 @@ def _walked(
     sampled = learner.sampled_
     if sampled is None or min((len(chain.places) for chain in sampled.chains), default=0) < _FEWEST:
         fix = "give more time, or rows that conditions tell apart"
-        raise InputError("the walks have too few steps", where=str(request.data), fix=fix)
+        raise InputError("the walks have too few steps", where=str(data), fix=fix)
     return sampled, learner.path_, rows
 
 

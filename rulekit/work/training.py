@@ -1,43 +1,43 @@
-"""Training: read a table, split it, learn, simplify, measure, and write the model."""
+"""Training: read a table, split it, learn, simplify, measure, and write the model; or a model for each label of it."""
 
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from rulekit.arrays import Bools
 from rulekit.audit.figures.metrics import Figures, with_kept_figures
 from rulekit.audit.table_summary import TableSummary, summary_of
-from rulekit.errors import Cancelled, InputError, Interrupted
+from rulekit.errors import Cancelled, InputError, Interrupted, RulekitError
 from rulekit.graph.files.safe_files import write_atomically
+from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
-from rulekit.learners.promises.constraints import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, label_for_model
+from rulekit.tables.labels import LabelledTable, label_counts, label_for_model
 from rulekit.tables.row_notes import order_note
 from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
-from rulekit.work.finishing import Finish, test_reading
-from rulekit.work.hints import hints, surprises, ways_out
-from rulekit.work.kept import KeptOverrides, read_kept
+from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
+from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.outputs import check_outputs
-from rulekit.work.progress import Event, Learning, Noticed, Progress, Read, ReadingShare, unseen
+from rulekit.work.progress import Event, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
-    from rulekit.work.finishing import TrainingBaselines
-    from rulekit.work.kept import GivenStart
+    from rulekit.work.learning import GivenStart
 
 MANY_CLASSES = 50
 _LEARNING = 0.85
@@ -69,7 +69,7 @@ class TrainingResult:
 
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
-    parameters, start = _checked(request)
+    request, start = _checked(request)
     with contextlib.ExitStack() as ending:
         ending.enter_context(blamed(find_learner(request.learner)))
         measure = None
@@ -77,74 +77,71 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
             from rulekit.audit.figures.baselines import measured_beside
 
             measure = ending.enter_context(measured_beside())
-        return _trained(request, parameters, start, measure, progress)
-
-
-def _decides(model: RuleGraph, figures: Figures) -> bool:
-    return bool(counts(model).literals) and sum(c.predicted > 0 for c in figures.classes) > 1
+        return _trained(request, start, measure, progress)
 
 
 def _trained(
-    request: TrainingRequest,
-    parameters: dict[str, Any],
-    start: GivenStart | None,
-    measure: Measure | None,
-    progress: Progress,
+    request: TrainingRequest, start: GivenStart | None, measure: Measure | None, progress: Progress
 ) -> TrainingResult:
-    """As `train`, from parameters and a start that can be carried out; measure: begins to measure the baselines."""
+    """As `train`, from a request and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
     try:
         rows, kept, picked = read_rows(request, start, progress, deadline)
     except OutOfTime:
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
-    started = time.monotonic()
-    beside = None
-    if measure is not None:
-        from rulekit.work.finishing import TrainingBaselines
-
-        beside = TrainingBaselines(measure, training, parameters, deadline)
+    begun = time.monotonic()
+    beside = TrainingBaselines(measure, training, request.parameters, deadline)
     try:
-        learner = learned(request, parameters, start, training, deadline, beside, progress)
+        learner = learning.fitted(
+            request.learner,
+            request.parameters,
+            training,
+            progress=progress,
+            seed=request.seed,
+            time_limit=learning_time(request, deadline),
+            memory=request.memory,
+            start=start,
+            each=beside.meanwhile,
+        )
     except OutOfTime:
         raise _out_of_time(request, "before there was a model") from None
-    if beside is not None:
-        beside.after(learner)
+    beside.after(learner)
     finish = Finish(request, learner, training, held, start, kept, deadline, progress)
     model = finish.model()
-    with _written(request, model):
-        return _measured(finish, model, rows, picked, beside, time.monotonic() - started)
-
-
-@contextlib.contextmanager
-def _written(request: TrainingRequest, model: RuleGraph) -> Iterator[None]:
-    """Save the model first, so that an interruption of the next steps can name its file."""
-    if request.output is None:
-        yield
-        return
-    model.save(request.output)
+    if request.output is not None:  # before it is measured, so that an interruption can name its file
+        model.save(request.output)
     try:
-        yield
+        return _measured(finish, model, rows, picked, beside, time.monotonic() - begun)
     except KeyboardInterrupt:
+        if request.output is None:
+            raise
         raise Interrupted(f"stopped while it was measured; the model is in {request.output}") from None
+
+
+def learning_time(request: TrainingRequest, deadline: Deadline) -> float | None:
+    """The seconds in which a model is learned, of those that are left."""
+    return None if request.time_limit is None else _LEARNING * deadline.left
 
 
 def _measured(
     finish: Finish,
     model: RuleGraph,
     rows: LabelledTable,
-    picked: npt.NDArray[np.bool_] | None,
-    beside: TrainingBaselines | None,
+    picked: Bools | None,
+    beside: TrainingBaselines,
     seconds: float,
 ) -> TrainingResult:
-    request, learner, start = finish.request, finish.learner, finish.start
+    request, learner = finish.request, finish.learner
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
-    baselines = None if beside is None else finish.attempt(beside.found, None)
+    baselines = finish.attempt(beside.found, None)
     weighted, own = finish.training.weight is not None, finish.on_training_rows(model)
     model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
+    left_alone = {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
+    decides = counts(model).literals and sum(c.predicted > 0 for c in figures.classes) > 1
     return TrainingResult(
         model,
         figures,
@@ -157,91 +154,44 @@ def _measured(
             *finish.kept.notes,
             *finish.notes,
             *learner.remarks_,
-            *finish.attempt(lambda: surprises(model, start, figures), ()),
+            *finish.attempt(lambda: surprises(model, finish.start, figures), ()),
             *hints(figures, few_errors, rows.weight is not None, model.ladder, baselines),
         ),
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
-        () if _decides(model, figures) else ways_out(finish.training, request.learner, _left_alone(request)),
+        () if decides else ways_out(finish.training, request.learner, left_alone),
     )
 
 
 def _out_of_time(request: TrainingRequest, when: str) -> InputError:
-    limit = 0.0 if request.time_limit is None else request.time_limit
     fix = "give more time, or a table of fewer rows or columns"
-    return InputError(f"{limit:g} seconds were over {when}", where="--time-limit", fix=fix)
+    return InputError(f"{request.time_limit or 0.0:g} seconds were over {when}", where="--time-limit", fix=fix)
 
 
-def learned(
-    request: TrainingRequest,
-    parameters: Mapping[str, Any],
-    start: GivenStart | None,
-    training: LabelledTable,
-    deadline: Deadline,
-    beside: TrainingBaselines | None,
-    progress: Progress,
-) -> Any:
-    """The fitted learner; raises where it was stopped before it had learned anything, OutOfTime by the time."""
-
-    def step(learner: Any, what: Mapping[str, Any]) -> bool:
-        if beside is not None:
-            beside.meanwhile(learner)
-        return bool(progress(Learning(request.learner, what)))
-
-    learner = learning.fitted(
-        request.learner,
-        parameters,
-        training,
-        seed=request.seed,
-        time_limit=None if request.time_limit is None else _LEARNING * deadline.left,
-        memory=request.memory,
-        start=start,
-        callback=step,
-    )
-    stopped, units = learner.rule_graph_.provenance.get("stopped"), learner.rule_graph_.provenance.get("units")
-    if stopped and units is not None and not np.any(units):
-        if stopped == "interrupted":
-            raise KeyboardInterrupt
-        raise Cancelled("learning") if stopped == "cancelled" else OutOfTime("the time is over")
-    return learner
-
-
-def _left_alone(request: TrainingRequest) -> set[str]:
-    return {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
-
-
-def _write(
-    request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: npt.NDArray[Any] | None
-) -> None:
+def _write(request: TrainingRequest, model: RuleGraph, learner: Any, rows: LabelledTable, picked: Bools | None) -> None:
     if request.output is not None:
         model.save(request.output)
     if request.held_rows is not None and picked is not None:
         from rulekit.tables.reading import picked_rows
 
-        budget = None if request.memory is None else Budget(parse_memory(request.memory))
-        write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, budget))
+        write_atomically(request.held_rows, picked_rows(request.data, request.reading, picked, _budget(request)))
     for path in request.curves:
         from rulekit.audit.figures.curves import curve_bytes
 
         write_atomically(path, curve_bytes(path, learner.path_.points, rows.target, learner.path_.noun))
 
 
-def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | None]:
-    parameters = dict(request.parameters)
-    asked = {name: getattr(request, name) for name in ("start", "freeze", "memory")}
-    asked |= {name: parameters.get(name) for name in (*CONSTRAINTS, "report")}
-    learning.refuse_options(request.learner, {**asked, "ordered": request.reading.ordered or None})
-    if request.smallest:
-        parameters = learning.smallest(parameters, request.size)
-    if request.size is not None:
-        parameters = learning.of_size(request.learner, parameters, request.size)
+def _budget(request: TrainingRequest) -> Budget | None:
+    return None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
+
+
+def _checked(request: TrainingRequest) -> tuple[TrainingRequest, GivenStart | None]:
+    """The request with all that its options ask of the learner, and the rules to go on from."""
+    request = replace(request, parameters=request.all_parameters())
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
-    check_outputs(
-        [request.held_rows, *request.curves],
-        *(request.data, request.test, request.start, request.overrides),
-        model=request.output,
-    )
+    sources = (request.data, request.test, request.start, request.overrides)
+    check_outputs([request.held_rows, *request.curves], *sources, model=request.output)
     if request.held_rows is not None:
         from rulekit.tables.reading import check_ending
 
@@ -252,18 +202,19 @@ def _checked(request: TrainingRequest) -> tuple[dict[str, Any], GivenStart | Non
         from rulekit.audit.figures.curves import check_curve
 
         check_curve(path)
-        learning.refuse_curve(parameters)
-    if request.start is None and request.freeze is None:
-        return parameters, None
-    from rulekit.work.kept import read_start
-
-    return parameters, read_start(request.start, request.freeze)
+        if request.parameters.get("stopping") == "none":
+            fix = "leave out --param stopping=none"
+            raise InputError("there is no curve without cross-validation", where="--curve", fix=fix)
+    return request, read_start(request.start, request.freeze)
 
 
 def read_rows(
     request: TrainingRequest, start: GivenStart | None, progress: Progress, deadline: Deadline
-) -> tuple[LabelledTable, KeptOverrides, npt.NDArray[np.bool_] | None]:
-    """The rows, the overrides for them, and which of the rows are held out; raises InputError where time runs out."""
+) -> tuple[LabelledTable, KeptOverrides, Bools | None]:
+    """The rows, the overrides for them, and which of the rows [n] are held out, None where none are to be.
+
+    Raises InputError where time runs out.
+    """
 
     def tell(event: Event) -> None:
         if progress(event):
@@ -274,50 +225,41 @@ def read_rows(
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)
     options = kept.reading(options)
-    budget = None if request.memory is None else Budget(parse_memory(request.memory, "--memory"))
-    rows = read_labelled(request.data, options, budget, reading=lambda share: tell(ReadingShare(share)))
+    rows = read_labelled(request.data, options, _budget(request), reading=lambda share: tell(ReadingShare(share)))
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
-    order = order_note(rows)
     shows = f"rulekit describe {shlex.quote(str(request.data))}"
-    notes = (*rows.notes, *([order] if order else []))
+    notes = (*rows.notes, *filter(None, [order_note(rows)]))
     tell(Read(notes, summary_of(rows.table), rows.table.notes, shows))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
     if request.test is not None:
-        label_for_model(
-            request.test, rows.schema, rows.classes, replace(test_reading(request), target=rows.target), used=()
-        )
+        reading = replace(test_reading(request), target=rows.target)
+        label_for_model(request.test, rows.schema, rows.classes, reading, used=())
     return rows, kept, _picked(rows, request, tell)
 
 
 def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
     """A number with many or fractional values is hardly meant as classes."""
-    where = f"{request.data.name}, column {rows.target!r}"
+    what = ""
     if any(isinstance(label, float) for label in rows.classes):
-        raise InputError(
-            "the labels are fractional numbers",
-            where=where,
-            fix=f"group the values, or take them as names with --type {rows.target}=categorical",
-        )
-    if len(rows.classes) > MANY_CLASSES and rows.target not in request.reading.types:
-        raise InputError(
-            f"{len(rows.classes)} different labels",
-            where=where,
-            fix=f"rules decide classes: group the values, or insist with --type {rows.target}=categorical",
-        )
+        what = "the labels are fractional numbers"
+    elif len(rows.classes) > MANY_CLASSES and rows.target not in request.reading.types:
+        what = f"{len(rows.classes)} different labels"
+    if what:
+        fix = f"rules decide classes: group the values, or take them as names with --type {rows.target}=categorical"
+        raise InputError(what, where=f"{request.data.name}, column {rows.target!r}", fix=fix)
 
 
-def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> npt.NDArray[np.bool_] | None:
-    """Which rows [n] are held out; None where none is to be."""
+def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> Bools | None:
     if request.holdout is None:
         return None
     from rulekit.tables.splitting import SPLIT_BYTES, held_out, lacking, share_note
 
-    if request.memory is not None:
-        Budget(parse_memory(request.memory)).require_rows(len(rows), "--holdout", SPLIT_BYTES)
+    if (budget := _budget(request)) is not None:
+        budget.require_rows(len(rows), "--holdout", SPLIT_BYTES)
     mask = held_out(rows.table, rows.y, request.holdout, group=rows.group, time=rows.time, seed=request.seed)
     notes = [share_note(mask, request.holdout, grouped=rows.group is not None, timed=rows.time is not None)]
     absent = [rows.classes[k] for k in lacking(mask, rows.y)]
@@ -328,3 +270,115 @@ def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> np
     for note in filter(None, notes):
         tell(Noticed(note))
     return mask
+
+
+# A model for each label -----------------------------------------------------------------------------------------------
+
+LEAST_ROWS = 10
+"""Rows of a label below which there is no model of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelModels:
+    """What was learned of each label, and what was noticed."""
+
+    trained: dict[str, TrainingResult]
+    notes: tuple[str, ...] = ()
+
+
+def train_labels(
+    request: TrainingRequest, progress: Progress = unseen, begun: Callable[[str, int], object] | None = None
+) -> LabelModels:
+    """Train a model for each label of at least LEAST_ROWS rows; `output` is the folder of their files.
+
+    begun: called with each label before its model is learned, and how many models there will be. A label that cannot be
+    learned is a note. Raises InputError where the folder holds other files, or no label can be learned.
+    """
+    if request.held_rows is not None or request.curves or request.start or request.overrides:
+        why = "a file of one model is asked for, and there is a model for each label"
+        raise InputError(why, where="--label-separator", fix="name one label with --positive")
+    counts = label_counts(request.data, request.reading)
+    asked = [label for label, rows in counts.items() if rows >= LEAST_ROWS]
+    if not asked:
+        raise InputError(f"no label has {LEAST_ROWS} rows", where=str(request.data), fix="give more rows")
+    files, trained, failed = _files(request.output, asked), dict[str, TrainingResult](), dict[str, str]()
+    deadline = Deadline(request.time_limit)
+    with _folder(request.output):
+        for number, (label, file) in enumerate(zip(asked, files, strict=True)):
+            if begun is not None:
+                begun(label, len(asked))
+            limit = None if request.time_limit is None else deadline.left / (len(asked) - number)
+            reading = replace(request.reading, positive=label)
+            try:
+                trained[label] = train(replace(request, reading=reading, output=file, time_limit=limit), progress)
+            except (KeyboardInterrupt, Interrupted):
+                if not trained:
+                    raise
+                failed |= dict.fromkeys(asked[number:], "interrupted")
+                break
+            except RulekitError as error:  # one label must not cost the models of the others
+                failed[label] = str(error)
+    if not trained:
+        label, first = next(iter(failed.items()))
+        raise InputError(first, where=f"label {label!r}")
+    notes = [f"label {label!r} got no model: {error}" for label, error in failed.items()]
+    rare = len(counts) - len(asked)
+    if rare:
+        notes.append(f"{counted(rare, 'label')} of fewer than {LEAST_ROWS} rows got no model")
+    return LabelModels(trained, tuple(notes))
+
+
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9\xb9\xb2\xb3])(\.|$)", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever their ending."""
+
+_LONGEST = 120
+"""Bytes of a name before its ending."""
+
+
+def file_names(labels: Sequence[str]) -> list[str]:
+    """A name for the file of each label that any system takes, and that no two share where capitals do not count."""
+    names, taken = list[str](), set[str]()
+    for label in labels:
+        stem = re.sub(r"[^\w.-]", "_", unicodedata.normalize("NFC", label)).lstrip(".")
+        stem = stem.encode("utf-8", "replace")[:_LONGEST].decode("utf-8", "ignore").rstrip(". ")
+        stem = f"_{stem}" if not stem or _RESERVED.match(stem) else stem
+        name = next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if _alike(n) not in taken)
+        taken.add(_alike(name))
+        names.append(f"{name}.json")
+    return names
+
+
+def _alike(name: str) -> str:
+    """What names have in common that are one file on some system."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _files(folder: Path | None, labels: Sequence[str]) -> list[Path | None]:
+    """The files of the models of some labels; raises InputError where a folder cannot hold them."""
+    if folder is None:
+        return [None] * len(labels)
+    if folder.suffix.lower() == ".json" or folder.is_file():
+        fix = f"call it {folder.stem}, or name one label with --positive"
+        raise InputError(f"a folder is needed for the models of {len(labels)} labels", where=str(folder), fix=fix)
+    names = file_names(labels)
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in names) if folder.is_dir() else []
+    if strange:
+        raise InputError(f"the folder holds another file, {strange[0]}", where=str(folder), fix="name a new folder")
+    return [folder / name for name in names]
+
+
+@contextlib.contextmanager
+def _folder(path: Path | None) -> Iterator[None]:
+    """A folder that is made where there is none, and does not stay where nothing was written."""
+    if path is None or path.is_dir():
+        yield
+        return
+    try:
+        path.mkdir()
+    except OSError as error:
+        raise InputError(f"cannot be made: {error.strerror}", where=str(path), fix="name another folder") from None
+    try:
+        yield
+    finally:
+        if not any(path.iterdir()):
+            path.rmdir()

@@ -14,7 +14,7 @@ import rulekit
 from rulekit.audit.guarantees import WEIGHTED, BoundedError, ErrorBounds, bounds_of
 from rulekit.audit.report.layouts import markdown
 from rulekit.work.evaluating import error_bounds
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 
 def bounds(data: Path | None = None, training: bool = False) -> ErrorBounds:
@@ -118,7 +118,7 @@ def test_bad_use_is_one_line(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_report_says_the_same() -> None:
-    document = report(ReportRequest(loans().model, loans().held, reading=loans().reading)).document
+    document = report(loans().model, loans().held, reading=loans().reading).document
     assert document.data["bounds"] == asdict(bounds(loans().held))
     card = markdown(document)
     assert "How sure the error is" in card

@@ -73,7 +73,7 @@ def test_every_artifact_carries_the_dates(run: Run, trained: Path, visits: Path)
     ("options", "words"),
     [
         (["--unit", "incme=EUR"], ["incme", "did you mean 'income'?"]),
-        (["--unit", "income"], ["--unit", "COL=VALUE"]),
+        (["--unit", "income"], ["--unit", "COL=UNIT"]),
         (["--unit", "city=EUR"], ["city", "categorical", "only numbers have a unit"]),
         (["--unit", "label=EUR"], ["label", "no feature"]),
         (["--role", "city=hidden"], ["city", "hidden", "use, audit or forbidden"]),

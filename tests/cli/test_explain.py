@@ -34,7 +34,7 @@ def test_a_row_is_explained_in_sentences(run: Run, files: Path) -> None:
     assert "No allowed change of values turns the decision" in " ".join(ran.out.split())
     ran = run("explain", "rules.txt", "data.csv", "--json")
     assert [row["row"] for row in json.loads(ran.out)] == [1, 2]
-    assert_refused(run("explain", "rules.txt", "data.csv", "--row", "one"), "'one' is no number of a row")
+    assert_refused(run("explain", "rules.txt", "data.csv", "--row", "one"), "'one' is no whole number")
     ran = run("explain", "rules.txt", "data.csv", "-o", "said.txt")
     assert (ran.out, ran.err) == ("", "wrote said.txt: 2 rows\n")
 

@@ -6,8 +6,7 @@ import logging
 import sys
 
 import pytest
-from rulekit_cli.console import library_heard
-from rulekit_cli.progress import shown_progress
+from rulekit_cli.console import library_heard, shown_progress
 
 from rulekit.work.progress import Event, Finishing, Learning, ReadingShare, RunProgress
 

@@ -10,7 +10,7 @@ from command_line import Run, assert_refused
 
 import rulekit
 from rulekit.work.progress import Searching
-from rulekit.work.sampling import SamplingRequest, sample
+from rulekit.work.sampling import sample
 
 FEW = ("--steps", "1000", "-q")
 
@@ -69,7 +69,7 @@ def test_of_several_classes_one_is_told_from_the_rest(run: Run, tmp_path: Path) 
 
 def test_what_is_stopped_keeps_its_steps(model: Path, table: Path) -> None:
     """A progress callback that answers true ends the walks, as Ctrl-C and the end of the time do."""
-    found = sample(SamplingRequest(model, table, steps=100_000), lambda event: isinstance(event, Searching))
+    found = sample(model, table, steps=100_000, progress=lambda event: isinstance(event, Searching))
     assert 500 <= found.steps < 100_000
 
 

@@ -12,7 +12,7 @@ import pytest
 from cnll_cases import loan_rows
 
 from rulekit import RulesClassifier
-from rulekit.work.progress import Standing, TrainingCourse
+from rulekit.work.progress import Learning, RunProgress, Standing
 
 
 def _rich(X: Any) -> np.ndarray:
@@ -24,8 +24,8 @@ def test_the_share_of_a_fit_rises_to_the_end(classes: int) -> None:
     X, y = loan_rows(200)
     y = y if classes == 2 else np.where(_rich(X), "rich", y)
     seconds = iter(range(10_000))
-    course, seen = TrainingCourse("rules", clock=lambda: float(next(seconds))), list[Standing]()
-    RulesClassifier(4, n_folds=3, callback=lambda step: seen.append(course.after(step))).fit(X, y)
+    course, seen = RunProgress(clock=lambda: float(next(seconds)), parts=(0.0, 0.1, 1.0)), list[Standing]()
+    RulesClassifier(4, n_folds=3, callback=lambda step: seen.append(course.take(Learning("rules", step)))).fit(X, y)
     shares = [standing.share for standing in seen if standing.share is not None]
     assert shares == sorted(shares)
     assert shares[0] < 0.5

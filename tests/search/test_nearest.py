@@ -19,7 +19,7 @@ from rulekit.search.moves import ANY, Wishes
 from rulekit.search.nearest import nearest_changes
 from rulekit.search.patterns import TurnQuestion
 from rulekit.verification.rows import adversarial_rows
-from rulekit.work.scoring import ScoringRequest, score
+from rulekit.work.scoring import score
 
 COLUMNS = """rulekit rules 1
 column age: numeric, integer
@@ -112,7 +112,7 @@ def test_predictions_say_points_and_the_nearest_change(tmp_path: Path) -> None:
     graph = random_graph(1, "largest")
     graph.save(tmp_path / "m.json")
     (tmp_path / "rows.csv").write_text("age,income,owner,town\n30,1.5,true,a\n,,,\n")
-    scores = score(ScoringRequest(tmp_path / "m.json", tmp_path / "rows.csv", explain=True))
+    scores = score(tmp_path / "m.json", tmp_path / "rows.csv", explain=True)
     assert list(scores.columns)[-6:] == ["rules", "total(p)", "total(q)", "total(r)", "points", "change"]
     for row, explanation in zip(
         scores.as_rows(),

@@ -22,7 +22,7 @@ from rulekit.learners.papers.boosted import BoostedClassifier
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
 from rulekit.shown.score_cards import rounds_tables
 from rulekit.shown.view import show
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 KINDS = {"two": {}, "several": {}, "ranked": {"ordered": ["a", "b", "c"]}}
 BASE = {"base": "additive(max_rules=1)", "n_estimators": 2, "stopping": "none"}
@@ -166,7 +166,7 @@ def test_what_is_shown_and_reported_is_the_same(tmp_path: Path) -> None:
     assert f"{few.title}:\n  round " in show(graph, 400)
     line = next(line for line in show(graph, 400, full=True).splitlines() if line.startswith("  edge  "))
     assert line.split()[1:] == [f"{edge:.4f}" for edge in rounds_of(graph)[0][0]]
-    section = report(ReportRequest(model)).document.section("history")
+    section = report(model).document.section("history")
     assert section.data["rounds"] == [{name: [*map(float, texts)] for name, texts in found.lines}]
     assert f"{few.title}; {margins}." in str(section.blocks)
 

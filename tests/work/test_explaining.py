@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rulekit.errors import InputError
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.limits import Deadline
-from rulekit.work.explaining import ExplanationRequest, explain
-from rulekit.work.reason_catalogues import lint_catalogue, start_catalogue
-from rulekit.work.scoring import ScoringRequest, score
+from rulekit.work.scoring import Explanations, explain, lint_catalogue, score, start_catalogue
 
 RULES = """rulekit rules 1
 column income: numeric, money
@@ -49,16 +48,16 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def request(files: Path, **more: object) -> ExplanationRequest:
-    return ExplanationRequest(files / "model.json", files / "data.csv", **more)  # type: ignore[arg-type]
+def explained(files: Path, **more: Any) -> Explanations:
+    return explain(files / "model.json", files / "data.csv", **more)
 
 
 def test_rows_are_chosen_by_number_and_by_value(files: Path) -> None:
-    assert [row.number for row in explain(request(files)).rows] == [1, 2, 3, 4]
-    assert [row.number for row in explain(request(files, rows=(3, 1, 3))).rows] == [1, 3]
-    assert [row.number for row in explain(request(files, ids={"id": "008"})).rows] == [2]
-    assert [row.number for row in explain(request(files, ids={"purpose": "gambling"}, rows=(1, 4))).rows] == [4]
-    first = next(iter(explain(request(files, rows=(2,))).lines()))
+    assert [row["row"] for row in explained(files).rows] == [1, 2, 3, 4]
+    assert [row["row"] for row in explained(files, rows=(3, 1, 3)).rows] == [1, 3]
+    assert [row["row"] for row in explained(files, ids={"id": "008"}).rows] == [2]
+    assert [row["row"] for row in explained(files, ids={"purpose": "gambling"}, rows=(1, 4)).rows] == [4]
+    first = next(iter(explained(files, rows=(2,)).lines()))
     assert first == "Row 2"
 
 
@@ -76,47 +75,47 @@ def test_rows_are_chosen_by_number_and_by_value(files: Path) -> None:
 )
 def test_what_there_is_not_is_refused(files: Path, wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        explain(request(files, **wrong))
+        explained(files, **wrong)
 
 
 def test_many_rows_go_to_a_file(files: Path) -> None:
     (files / "data.csv").write_text("income,late,purpose\n" + "1,1,car\n" * 21)
     with pytest.raises(InputError, match="21 rows are more than one reads"):
-        explain(request(files))
-    found = explain(request(files, as_json=True, output=files / "out.json"))
+        explained(files)
+    found = explained(files, as_json=True, output=files / "out.json")
     assert [row["row"] for row in json.loads((files / "out.json").read_text())] == list(range(1, 22))
-    assert found.rows[20].as_dict()["label"] == "no"
-    explain(request(files, output=files / "out.txt"))
+    assert found.rows[20]["label"] == "no"
+    explained(files, output=files / "out.txt")
     assert (files / "out.txt").read_text().startswith('Row 1\n  The decision is "no".\n')
 
 
 def test_reasons_are_those_that_count_in_the_order_of_importance(files: Path) -> None:
-    one, two, three, four = explain(request(files, catalogue=files / "reasons.toml")).rows
-    assert [reason["code"] for reason in one.facts["reasons"]] == ["R1", "R2"]
-    assert [reason["code"] for reason in two.facts["reasons"]] == ["R3"]
-    assert "reasons" not in three.facts
+    one, two, three, four = explained(files, catalogue=files / "reasons.toml").rows
+    assert [reason["code"] for reason in one["reasons"]] == ["R1", "R2"]
+    assert [reason["code"] for reason in two["reasons"]] == ["R3"]
+    assert "reasons" not in three
     # gambling, and one of income and late: the nearest change moves purpose farthest
-    assert [reason["code"] for reason in four.facts["reasons"]] == ["R3", "R1", "R2"]
-    assert four.facts["counting"] == {"columns": ["income", "late", "purpose"], "complete": True}
-    assert "Reason R3: Purpose of the loan (purpose)." in four.facts["sentences"]
-    (only,) = explain(request(files, rows=(4,), catalogue=files / "reasons.toml", most=1)).rows
-    assert [reason["code"] for reason in only.facts["reasons"]] == ["R3"]
+    assert [reason["code"] for reason in four["reasons"]] == ["R3", "R1", "R2"]
+    assert four["counting"] == {"columns": ["income", "late", "purpose"], "complete": True}
+    assert "Reason R3: Purpose of the loan (purpose)." in four["sentences"]
+    (only,) = explained(files, rows=(4,), catalogue=files / "reasons.toml", most=1).rows
+    assert [reason["code"] for reason in only["reasons"]] == ["R3"]
 
 
 def test_predictions_have_a_column_of_reasons(files: Path) -> None:
-    wanted = ScoringRequest(files / "model.json", files / "data.csv", keep=["id"], catalogue=files / "reasons.toml")
-    assert score(wanted).columns["reasons"] == ["R1 R2", "R3", None, "R3 R1 R2"]
+    given: dict[str, Any] = {"catalogue": files / "reasons.toml"}
+    found = score(files / "model.json", files / "data.csv", keep=["id"], **given)
+    assert found.columns["reasons"] == ["R1 R2", "R3", None, "R3 R1 R2"]
     (files / "data.csv").write_text(DATA.replace("id,", "reasons,"))
     with pytest.raises(InputError, match="a column 'reasons' of their own"):
-        score(ScoringRequest(files / "model.json", files / "data.csv", keep=["reasons"], catalogue=wanted.catalogue))
+        score(files / "model.json", files / "data.csv", keep=["reasons"], **given)
 
 
 def test_a_catalogue_is_started_and_passes(files: Path) -> None:
     start_catalogue(files / "model.json", files / "begun.toml", ["yes"])
     found = lint_catalogue(files / "model.json", files / "begun.toml", files / "data.csv")
     assert found.ok
-    assert found.figures is not None
-    assert (found.figures.rows, found.figures.adverse, found.figures.without) == (4, 3, ())
+    assert (found.rows, found.adverse, found.without) == (4, 3, ())
 
 
 def test_the_lint_counts_rows_without_a_reason(files: Path) -> None:
@@ -124,10 +123,9 @@ def test_the_lint_counts_rows_without_a_reason(files: Path) -> None:
     found = lint_catalogue(files / "model.json", files / "reasons.toml", files / "data.csv")
     assert not found.ok
     assert [finding.kind for finding in found.lint.findings] == ["unknown column", "no reason"]
-    assert found.figures is not None
-    assert (found.figures.without, found.figures.given) == ((2,), {"R1": 2, "R2": 2, "R3": 0})
+    assert (found.without, found.given) == ((2,), {"R1": 2, "R2": 2, "R3": 0})
     with pytest.raises(InputError, match="R3 names the column 'age'"):
-        explain(request(files, catalogue=files / "reasons.toml"))
+        explained(files, catalogue=files / "reasons.toml")
 
 
 @pytest.mark.parametrize(
@@ -155,18 +153,18 @@ def test_a_catalogue_that_cannot_be_read_is_refused(files: Path, change: Callabl
 def test_many_rows_are_put_into_sentences_while_there_is_time(files: Path) -> None:
     """The first ones always; 1,000 rows under 5,000 rules took 71 s with a limit of 20."""
     (files / "data.csv").write_text(DATA + DATA.split("\n", 1)[1] * 6)
-    found = explain(request(files, as_json=True), Deadline(0.0)).rows
+    found = explained(files, as_json=True, deadline=Deadline(0.0)).rows
     assert len(found) == 28
-    assert "does not apply" in " ".join(found[2].facts["sentences"])
-    assert {tuple(row.facts["sentences"]) for row in found[20:]} == {
+    assert "does not apply" in " ".join(found[2]["sentences"])
+    assert {tuple(row["sentences"]) for row in found[20:]} == {
         ("This row has no sentences: the limit of 0 seconds was reached (--time-limit).",)
     }
-    timely = explain(request(files, as_json=True), Deadline(600.0)).rows
-    assert timely[22].facts["sentences"] == timely[2].facts["sentences"]
+    timely = explained(files, as_json=True, deadline=Deadline(600.0)).rows
+    assert timely[22]["sentences"] == timely[2]["sentences"]
 
 
 def test_many_rows_are_a_line_of_json_each(files: Path) -> None:
     (files / "data.csv").write_text(DATA + DATA.split("\n", 1)[1] * 6)
-    found = explain(request(files, as_json=True))
+    found = explained(files, as_json=True)
     assert len(found.as_json().split("\n")) == 30
     assert json.loads(found.as_json())[21] == {**json.loads(found.as_json())[1], "row": 22}

@@ -12,7 +12,7 @@ from rulekit.graph.nodes import And, Compare
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.schema import Feature, Schema
-from rulekit.work.hints import hints
+from rulekit.work.finishing import hints
 
 SCHEMA = Schema((Feature("amount"), Feature("age")))
 

@@ -17,7 +17,7 @@ from rulekit.graph.nodes import Or
 from rulekit.synthetic import exclusive_or, loans, noisy_logical, write_csv
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.progress import Event, Resample
-from rulekit.work.stability import StabilityRequest, how_learned, learned_again, stability
+from rulekit.work.resampling import how_learned, learned_again, stability
 from rulekit.work.training import TrainingRequest, train
 
 QUICK = {"max_rules": 2, "stopping": "none"}
@@ -36,11 +36,11 @@ def test_the_model_is_learned_again_as_it_says(tmp_path: Path) -> None:
     assert (name, parameters["max_rules"], parameters["stopping"]) == ("rules", 2, "none")
     events: list[Event] = []
     output = tmp_path / "stability.json"
-    found = stability(StabilityRequest(model, table, resamples=4, output=output), events.append)
+    found = stability(model, table, resamples=4, output=output, progress=events.append)
     assert found["resamples"] == 4
     assert [event.number for event in events if isinstance(event, Resample)] == [1, 2, 3, 4]
     assert json.loads(output.read_text()) == found
-    again = stability(StabilityRequest(model, table, resamples=4))
+    again = stability(model, table, resamples=4)
     assert again == found
 
 
@@ -54,16 +54,16 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
 
         return progress
 
-    found = stability(StabilityRequest(model, table, resamples=6), stops_at(4))
+    found = stability(model, table, resamples=6, progress=stops_at(4))
     assert (found["resamples"], found["asked_for"], found["stopped"]) == (3, 6, "interrupted")
     with pytest.raises(KeyboardInterrupt):
-        stability(StabilityRequest(model, table, resamples=6), stops_at(2))
-    found = stability(StabilityRequest(model, table, resamples=6), lambda event: event == Resample(3, 6))
+        stability(model, table, resamples=6, progress=stops_at(2))
+    found = stability(model, table, resamples=6, progress=lambda event: event == Resample(3, 6))
     assert (found["resamples"], found["stopped"]) == (2, "cancelled")
     with pytest.raises(Cancelled, match="learning from halves"):
-        stability(StabilityRequest(model, table, resamples=6), lambda event: event == Resample(2, 6))
+        stability(model, table, resamples=6, progress=lambda event: event == Resample(2, 6))
     with pytest.raises(InputError, match="fewer than two models"):
-        stability(StabilityRequest(model, table, resamples=6, time_limit=0.0))
+        stability(model, table, resamples=6, time_limit=0.0)
 
 
 def test_a_model_that_does_not_say_how_it_was_learned_is_refused(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_model_that_does_not_say_how_it_was_learned_is_refused(tmp_path: Path)
     ):
         graph.with_(provenance=provenance, ladder=None).save(model)
         with pytest.raises(InputError, match=message):
-            stability(StabilityRequest(model, table))
+            stability(model, table)
 
 
 # Known rules -------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ KNOWN = {
 def of_true_rules(folder: Path, columns: dict[str, list[Any]], truth: tuple[str, ...], seed: int) -> dict[str, Any]:
     """How often the true rules come back, and which others do."""
     model, table = trained(folder, columns, "default")
-    models, rows, _ = learned_again(StabilityRequest(model, table, seed=seed))
+    models, rows, _ = learned_again(model, table, seed=seed)
     graph = load(model)
     rule = Or([parse_condition(text, graph.schema) for text in truth])
     return stability_of(graph.with_(decision=Fires(rule), probability=(), ladder=None), models, rows.table)

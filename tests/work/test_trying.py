@@ -18,10 +18,10 @@ from rulekit.limits import OutOfTime
 from rulekit.synthetic import loans, write_csv
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.work import learning, trying
-from rulekit.work.progress import Event, Progress, Resample
+from rulekit.work import learning, resampling
+from rulekit.work.progress import Event, Progress, Resample, unseen
+from rulekit.work.resampling import BASELINES, Trial, trial
 from rulekit.work.training import TrainingRequest
-from rulekit.work.trying import BASELINES, Trial, trial
 
 READING = ReadingOptions(target="default", positive="yes")
 QUICK = {"n_units": 2, "stopping": "none"}
@@ -54,8 +54,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, float | Non
         return fitted("cnll", {**QUICK, **parameters}, rows, **how)
 
     monkeypatch.setattr(learning, "fitted", quickly)
-    monkeypatch.setattr(trying, "find_learner", lambda name: type(name, (), {}))
-    monkeypatch.setattr(trying, "learner_names", lambda: ["broken", "cnll", "other", "slow", "unable"])
+    monkeypatch.setattr(resampling, "find_learner", lambda name: type(name, (), {}))
+    monkeypatch.setattr(resampling, "learner_names", lambda: ["broken", "cnll", "other", "slow", "unable"])
     return done
 
 
@@ -71,11 +71,11 @@ def lines_of(found: Trial) -> dict[str, Any]:
 def test_figures_are_those_of_the_same_trainings_by_hand(table: Path) -> None:
     found = tried(table, "cnll", seed=3)
     rows = read_labelled(table, READING)
-    fold, _ = trying._dealt(rows, TrainingRequest(table, READING, seed=3), 3)
+    fold, _ = resampling._dealt(rows, TrainingRequest(table, READING, seed=3), 3)
     by_hand, sizes = [], []
     for k in range(3):
         how: dict[str, Any] = {"seed": 3, "time_limit": None, "memory": None, "start": None}
-        learner = learning.fitted("cnll", QUICK, rows.take(fold != k), callback=lambda *_: False, **how)
+        learner = learning.fitted("cnll", QUICK, rows.take(fold != k), progress=unseen, **how)
         model = learner.path_.simplified(learner.rule_graph_)
         by_hand.append(measured(model, rows.take(fold == k)))
         sizes.append((counts(model).rules, counts(model).literals, len(model.used_features)))

@@ -13,7 +13,7 @@ from rulekit.graph.language.parsing import parse_condition
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
-from rulekit.work.hints import best_rule, ways_out
+from rulekit.work.finishing import best_rule, ways_out
 
 
 def rare(seed: int) -> LabelledTable:

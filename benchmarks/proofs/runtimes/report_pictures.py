@@ -14,7 +14,7 @@ from benchmarks.proofs.runtimes.devtools import Page, devtools, file_url
 from benchmarks.proofs.runtimes.environments import ROOT
 from rulekit import export
 from rulekit.tables.options import ReadingOptions
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 from rulekit.work.training import TrainingRequest, train
 
 PICTURES = ROOT / "docs" / "pictures"
@@ -38,16 +38,14 @@ def report_of_loans(folder: Path) -> Path:
     graph = train(asked).model
     export(graph, folder / "audited.onnx", to="onnx")
     report(
-        ReportRequest(
-            model,
-            held,
-            (output,),
-            title="Loans that default",
-            purpose="Choose the applications that a person looks at first.",
-            author="R. Roe",
-            date="2025-03-01",
-            artifacts=(folder / "audited.onnx",),
-        )
+        model,
+        held,
+        outputs=(output,),
+        title="Loans that default",
+        purpose="Choose the applications that a person looks at first.",
+        author="R. Roe",
+        date="2025-03-01",
+        artifacts=(folder / "audited.onnx",),
     )
     return output
 

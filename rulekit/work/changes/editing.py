@@ -8,15 +8,15 @@ rows change and by which rule, and the proof that nothing else does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rulekit.audit.checks.findings import Example, examples
+from rulekit.audit.checks.kept_promises import Verdict
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
@@ -31,10 +31,12 @@ from rulekit.graph.rules import ModelSize, Rule, counts, firing, rule_values, ru
 from rulekit.graph.variants import deciding, with_any_conditions, with_overrides
 from rulekit.schema import Feature, Schema
 from rulekit.search.row_search import Claim, Label, RowSearch
+from rulekit.shown.sections import signature
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
+from rulekit.work.changes.hand_edits import today
 from rulekit.work.changes.refitting import bits_of, formulas_reported, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees, inexact_numbers
@@ -79,56 +81,87 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edit:
-    """The edited model, and what the edit does.
+class Change:
+    """A model that a person changed, by an edit or by overrides, and what that does.
 
-    added, removed: rules that only the edited model and only the base have. rows: those of the data that change, of
-    `n_rows`. refitted: names of the hidden bits whose strengths were fitted to the data. sided: the probability, which
-    would contradict the edited rules on some rows, is held on their side.
+    added, removed: rules that only the new and only the old model have. rows: those of the data that change, of
+    `n_rows`; None without data. unchanged: whether all else is decided as before. refitted: names of the hidden bits
+    whose strengths were fitted to the data. sided: the probability, which would contradict the edited rules on some
+    rows, is held on their side. verdicts: for each override whether it is proved to decide wherever it holds.
     """
 
     model: RuleGraph
     size: ModelSize
     added: tuple[Rule, ...]
     removed: tuple[Rule, ...]
-    rows: tuple[ChangedRow, ...]
+    rows: tuple[ChangedRow, ...] | None
     n_rows: int
     unchanged: Unchanged
     refitted: tuple[str, ...] = ()
     sided: bool = False
+    verdicts: tuple[Verdict, ...] = ()
     notes: tuple[str, ...] = ()
 
     def lines(self, most_rows: int | None = None) -> Iterator[str]:
-        """What the edit does, for people; most_rows: how many changed rows are shown."""
-        schema = self.model.schema
+        """What the change does, for people; most_rows: how many changed rows are shown."""
+        signed = {override.id: signature(override) for override in self.model.overrides}
         for word, rules in (("added", self.added), ("removed", self.removed)):
             for rule in rules:
                 speaks_for = label(self.model.classes[rule.class_index])
-                yield f"{word:8}{rule.id}  {speaks_for}: {print_node(rule.node, schema)}"
+                yield f"{word:9}{rule.id}  {print_node(rule.node, self.model.schema)} -> {speaks_for}"
+                if word == "added" and rule.id in signed:
+                    yield f"{'':9}{'':{len(rule.id)}}  {signed[rule.id]}"
         if self.refitted:
             yield f"fitted to the rows: the probabilities of {listed(self.refitted)}"
         if self.sided:
             yield "the reported probability is held on the side of the edited rules"
-        yield f"{len(self.rows)} of {self.n_rows} rows change"
-        yield from (f"  {row}" for row in self.rows[:most_rows])
-        if most_rows is not None and len(self.rows) > most_rows:
-            yield f"  and {len(self.rows) - most_rows} more"
+        if self.rows is not None:
+            yield f"{len(self.rows)} of {self.n_rows} rows change"
+            yield from (f"  {row}" for row in self.rows[:most_rows])
+            if most_rows is not None and len(self.rows) > most_rows:
+                yield f"  and {len(self.rows) - most_rows} more"
+        for verdict in self.verdicts:
+            yield f"{verdict.outcome}: {verdict.promise.text}" + (f" ({verdict.reason})" if verdict.reason else "")
         yield str(self.unchanged)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values, all changed rows among them."""
-        example = self.unchanged.example
+        rest, example = self.unchanged, self.unchanged.example
         return {
             "digest": self.model.digest,
             "edit": self.model.provenance["edits"][-1],
-            "changed": [asdict(row) for row in self.rows],
+            "overrides": listed_overrides(self.model),
+            **{word: [rule.id for rule in rules] for word, rules in (("added", self.added), ("removed", self.removed))},
+            "rows": None if self.rows is None else self.n_rows,
+            "changed": None if self.rows is None else [asdict(row) for row in self.rows],
             "fitted": list(self.refitted),
-            "rest": {
-                "proved": self.unchanged.proved,
-                "reason": self.unchanged.reason,
-                "example": None if example is None else example.as_dict(),
-            },
+            "proofs": [verdict.as_dict() for verdict in self.verdicts],
+            "rest": {"proved": rest.proved, "reason": rest.reason, "example": example and example.as_dict()},
         }
+
+
+def change_of(
+    base: RuleGraph, model: RuleGraph, table: Table | None, ids: Collection[str] | None = None, **more: Any
+) -> Change:
+    """What a model changes of its base, on the rows of a table too; ids: of these rules alone. more: what is known."""
+    added, removed = (tuple(r for r in rules if ids is None or r.id in ids) for rules in changed_rules(base, model))
+    rows = None if table is None else changed_rows(base, model, added, removed, table)
+    unchanged = prove_unchanged(base, model, added, removed)
+    return Change(model, counts(model), added, removed, rows, 0 if table is None else table.n_rows, unchanged, **more)
+
+
+def listed_overrides(graph: RuleGraph, day: str | None = None) -> list[dict[str, Any]]:
+    """The overrides of a model in their order, as JSON values; day: an ISO date, today by default."""
+    return [
+        {
+            "id": each.id,
+            "class": graph.classes[each.class_index],
+            "condition": print_node(each.condition, graph.schema, None),
+            **{"author": each.author, "date": each.date, "reason": each.reason, "expires": each.expires},
+            "expired": each.expired(day or today()),
+        }
+        for each in graph.overrides
+    ]
 
 
 def edit(
@@ -140,7 +173,7 @@ def edit(
     author: str = "",
     reason: str = "",
     reading: ReadingOptions = DEFAULT_OPTIONS,
-) -> Edit:
+) -> Change:
     """The model of an edited rule text, gone on from its base; written where `output` says.
 
     Raises InputError where the two are no models of one question.
@@ -162,58 +195,44 @@ def edit_of(
     author: str = "",
     reason: str = "",
     notes: tuple[str, ...] = (),
-) -> Edit:
+) -> Change:
     """What `edited` changes of its base, with probabilities, statistics and provenance; rows: encoded for the base."""
     if base.classes != edited.classes or base.schema.features != edited.schema.features:
-        raise InputError(
-            "the edited rules have other columns or classes than the base",
-            fix="edit the rules below the header, and leave the header as it is",
-        )
+        fix = "edit the rules below the header, and leave the header as it is"
+        raise InputError("the edited rules have other columns or classes than the base", fix=fix)
     model, refitted = _with_strengths(base.underlying, edited.underlying, rows)
     sided = isinstance(model.decision, Fires) and len(model.probability) == 1 and disagrees(model)
     if sided:
         model = model.with_(probability=(on_the_side_of_the_label(model, model.probability[0]),))
     if edited.overrides:
         model = with_overrides(model, edited.overrides)
-    added, removed = changed_rules(base, model)
-    changed = changed_rows(base, model, added, removed, rows.table)
-    unchanged = prove_unchanged(base, model, added, removed)
-    note: dict[str, Any] = {
-        "author": author,
-        "reason": reason,
-        "date": datetime.now(UTC).date().isoformat(),
-        "base": base.digest,
-        "added": [rule.id for rule in added],
-        "removed": [rule.id for rule in removed],
-        "rows_changed": len(changed),
-        "rows": len(rows),
-        "data": data_hash(rows),
-        "rest_proved": unchanged.proved,
-    }
+    found = change_of(base, model, rows.table, refitted=refitted, sided=sided)
+    note: dict[str, Any] = {"author": author, "reason": reason, "date": today(), "base": base.digest}
+    note |= {"added": [rule.id for rule in found.added], "removed": [rule.id for rule in found.removed]}
+    note |= {"rows_changed": len(found.rows or ()), "rows": len(rows), "data": data_hash(rows)}
+    note |= {"rest_proved": found.unchanged.proved}
     edits = [*base.provenance.get("edits", ()), note]
     statistics = rule_statistics(model, rows.table, rows.y, rows.weight)
     model = model.with_(provenance={**base.provenance, "edits": edits}, statistics=statistics)
-    notes = (*notes, *inexact_numbers(model))
-    return Edit(model, counts(model), added, removed, changed, len(rows), unchanged, refitted, sided, notes)
+    return replace(found, model=model, notes=(*notes, *inexact_numbers(model)))
 
 
 def changed_rules(base: RuleGraph, edited: RuleGraph) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """The rules that only the edited model has, and those that only the base has."""
-
-    def meant(rule: Rule) -> tuple[Any, ...]:
-        return rule.class_index, rule.node, rule.connective, rule.weight
-
-    old, new = (rules_of(graph) for graph in (base, edited))
-    # a rule that stands twice counts twice
-    spare = [Counter(map(meant, rules)) for rules in (old, new)]
-    added = tuple(rule for rule in new if _not_among(meant(rule), spare[0]))
-    removed = tuple(rule for rule in old if _not_among(meant(rule), spare[1]))
-    return added, removed
+    """The rules that only the edited model has, and those that only the base has; one that is there twice counts so."""
+    old, new = rules_of(base), rules_of(edited)
+    return _not_among(new, old), _not_among(old, new)
 
 
-def _not_among(meant: tuple[Any, ...], left: Counter[tuple[Any, ...]]) -> bool:
-    left[meant] -= 1
-    return left[meant] < 0
+def _not_among(rules: Sequence[Rule], others: Sequence[Rule]) -> tuple[Rule, ...]:
+    left, found = Counter(map(_meant, others)), list[Rule]()
+    for rule in rules:
+        left[_meant(rule)] -= 1
+        found += [rule] * (left[_meant(rule)] < 0)
+    return tuple(found)
+
+
+def _meant(rule: Rule) -> tuple[Any, ...]:
+    return rule.class_index, rule.node, rule.connective, rule.weight
 
 
 def changed_rows(
@@ -252,11 +271,8 @@ def prove_unchanged(
     """Whether the two decide alike wherever no added and no removed rule holds, on every row that there can be."""
     if base.default == edited.default and base.underlying.decision == edited.underlying.decision:
         return _prove_beneath_unchanged(base, edited, [rule.node for rule in (*added, *removed)])
-    own = {False: set(base.nodes()), True: set(edited.nodes())}
-    parts = [
-        *(part for rule in added for part in _reach(rule.node, own[False])),
-        *(part for rule in removed for part in _reach(rule.node, own[True])),
-    ]
+    against = (added, {*base.nodes()}), (removed, {*edited.nodes()})
+    parts = [part for rules, others in against for rule in rules for part in _reach(rule.node, others)]
     if TRUE in parts:
         why = "a probability was edited that counts where its rule does not hold, so the edit concerns every row"
         return Unchanged(False, reason=why)
@@ -264,10 +280,9 @@ def prove_unchanged(
     if edited.default != base.default and (base.decision.has_default or edited.decision.has_default):
         return Unchanged(False, reason="the default class was edited")
     search = RowSearch(base, [*base.decision.roots, *edited.decision.roots, region])
-    everything = frozenset(range(len(base.classes)))
-    for k in sorted(everything):
-        same = Label(base.decision, frozenset({k})), Label(edited.decision, frozenset({k}))
-        found = search.find(Claim(region, False), Claim(same[0]), Claim(same[1], False))
+    for k in range(len(base.classes)):
+        before, after = (Label(graph.decision, frozenset({k})) for graph in (base, edited))
+        found = search.find(Claim(region, False), Claim(before), Claim(after, False))
         if found.cells is not None:
             return Unchanged(False, examples(edited, search, [found.cells])[0])
         if found.reason:

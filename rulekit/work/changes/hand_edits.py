@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rulekit.graph.nodes import Hidden, Node
+from rulekit.graph.nodes import Hidden
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
@@ -25,14 +25,10 @@ def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:
     ids = {rule.node: rule.id for rule in rules_of(before) if rule.id in made}
     notes = []
     for rule in rules_of(model):
-        name = ids.get(_cause(rule.node))
+        name = ids.get(rule.node.cause if isinstance(rule.node, Hidden) else rule.node)
         if name is not None and name != rule.id:
             notes.append({**asdict(made[name]), "base": before.digest, "added": [rule.id], "removed": []})
     return model.with_(provenance={**model.provenance, "edits": [*edits, *notes]})
-
-
-def _cause(node: Node) -> Node:
-    return node.cause if isinstance(node, Hidden) else node
 
 
 def after_simplification(before: RuleGraph, after: RuleGraph) -> RuleGraph:

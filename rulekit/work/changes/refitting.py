@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
@@ -35,6 +35,7 @@ from rulekit.graph.nodes import (
     Probability,
     Rescaled,
     Sided,
+    fold,
     topological,
     with_children,
 )
@@ -104,7 +105,7 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
         other = with_overrides(refitted_to(graph.underlying, rows, deadline), graph.overrides)
         return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
     reported = []
-    for place, (k, formula) in enumerate(_reported(graph, (Probability, Logistic)).items()):
+    for place, (k, formula) in enumerate(formulas_reported(graph, (Probability, Logistic)).items()):
         if isinstance(formula, Linear):
             reported.append(on_the_side_of_the_label(graph, _calibrated(formula, rows, rows.y == k), place))
             continue
@@ -124,7 +125,7 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
     return other.with_(statistics=statistics, provenance=provenance)
 
 
-def _calibrated(total: Linear, rows: LabelledTable, positive: npt.NDArray[np.bool_]) -> Logistic:
+def _calibrated(total: Linear, rows: LabelledTable, positive: Bools) -> Logistic:
     """The logistic of the points, scale and offset fitted to rows [n]; where these contradict it, the offset alone."""
     points = inner_sum(total)
     worth, place = np.unique(evaluate_nodes([points], rows.table)[points], return_inverse=True)
@@ -137,18 +138,14 @@ def _calibrated(total: Linear, rows: LabelledTable, positive: npt.NDArray[np.boo
     return Logistic(Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
 
 
-def formulas_reported(graph: RuleGraph) -> dict[int, Node]:
-    """By class index the random formula of each probability that a model reports; raises InputError without any."""
-    return _reported(graph, (Probability,))
+def formulas_reported(graph: RuleGraph, kinds: tuple[type, ...] = (Probability,)) -> dict[int, Node]:
+    """By class index the random formula, or the sum, of each reported probability of some kinds.
 
-
-def _reported(graph: RuleGraph, kinds: tuple[type, ...]) -> dict[int, Node]:
-    """By class index the random formula, or the sum, of each reported probability of some kinds."""
+    Raises InputError without any.
+    """
     if not isinstance(graph.decision, Fires) and not graph.decision.rule_sets:
-        raise InputError(
-            "the probabilities of several classes decide which class it is, so they cannot change alone",
-            fix="train anew, with --start to keep the rules",
-        )
+        what = "the probabilities of several classes decide which class it is, so they cannot change alone"
+        raise InputError(what, fix="train anew, with --start to keep the rules")
     found = []
     for node in graph.probability or (None,):
         while isinstance(node, Sided | Rescaled):
@@ -164,10 +161,8 @@ def _reported(graph: RuleGraph, kinds: tuple[type, ...]) -> dict[int, Node]:
 
 
 def _renamed(bit: Hidden, taken: set[str]) -> Hidden:
-    number = 2
-    while f"{bit.name}.{number}" in taken:
-        number += 1
-    return Hidden(f"{bit.name}.{number}", bit.cause, bit.on, bit.off)
+    name = next(new for number in count(2) if (new := f"{bit.name}.{number}") not in taken)
+    return Hidden(name, bit.cause, bit.on, bit.off)
 
 
 def _agrees(graph: RuleGraph, rows: LabelledTable) -> bool:
@@ -175,11 +170,9 @@ def _agrees(graph: RuleGraph, rows: LabelledTable) -> bool:
     shares, decided = probabilities(graph, rows.table), decide(graph, rows.table)
     if len(graph.classes) > 2:
         return bool((shares.argmax(axis=1) == decided).all())
-    chances: npt.NDArray[np.float64] = shares[:, 1]
+    chances: Floats = shares[:, 1]
     return bool(((chances > float(graph.provenance.get("threshold", 0.5))) == (decided == 1)).all())
 
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST = 1e-4
 _MOST_STEPS = 200
@@ -193,17 +186,14 @@ def bits_of(node: Node) -> tuple[Hidden, ...]:
 
 def replaced(root: Node, other: Mapping[Node, Node]) -> Node:
     """The node with other nodes in the place of some below it."""
-    made: dict[Node, Node] = {}
-    for node in topological([root]):
-        made[node] = other.get(node) or with_children(node, [made[child] for child in node.children])
-    return made[root]
+    return fold([root], lambda node, children: other.get(node) or with_children(node, children))[root]
 
 
 def refitted_bits(
     formula: Node,
     bits: Sequence[Hidden],
     table: Table,
-    positive: npt.NDArray[np.bool_],
+    positive: Bools,
     weight: Floats | None = None,
     deadline: Deadline = NO_LIMIT,
 ) -> dict[Node, Node]:
@@ -213,9 +203,8 @@ def refitted_bits(
     deadline the likeliest so far are taken.
     """
     holes = {bit: IsTrue(f"bit {i}") for i, bit in enumerate(bits)}
-    template: dict[Node, Node] = {
-        bit: Hidden(bit.name, hole, math.inf, strength_of(0.5)) for bit, hole in holes.items()
-    }
+    half = strength_of(0.5)
+    template: dict[Node, Node] = {bit: Hidden(bit.name, hole, math.inf, half) for bit, hole in holes.items()}
     place = {hole: i for i, hole in enumerate(holes.values())}
     steps = build_circuit(replaced(formula, template)).steps
     causes = [bit.cause for bit in bits]
@@ -264,7 +253,7 @@ class _FormulaRows:
     steps: Sequence[CircuitStep]
     place: Mapping[IsTrue, int]
     causes: Sequence[Node]
-    truths: Mapping[Node, npt.NDArray[np.bool_]]
+    truths: Mapping[Node, Bools]
     yes: Floats
     no: Floats
 
@@ -316,17 +305,12 @@ class _FormulaRows:
 
 
 def _distinct(
-    causes: Sequence[Node], table: Table, positive: npt.NDArray[np.bool_], weight: Floats | None
-) -> tuple[dict[Node, npt.NDArray[np.bool_]], Floats, Floats]:
+    causes: Sequence[Node], table: Table, positive: Bools, weight: Floats | None
+) -> tuple[dict[Node, Bools], Floats, Floats]:
     """The distinct rows of truths, by cause, and the weight of the positive and of the negative rows of each."""
     values = evaluate_nodes(causes, table) if causes else {}
-    rows = np.zeros((table.n_rows, 0), dtype=np.uint8)
-    if causes:
-        rows = np.packbits(np.stack([values[cause] for cause in causes], axis=1), axis=1)
-    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    truths = np.array([values[cause] for cause in causes], dtype=bool).reshape(len(causes), table.n_rows).T
+    first, place = distinct_rows(truths)
     weights = np.ones(table.n_rows) if weight is None else weight
-    yes, no = (
-        np.bincount(place.ravel(), weights * side, len(distinct)).astype(np.float64) for side in (positive, ~positive)
-    )
-    truths = np.unpackbits(distinct, axis=1, count=len(causes)).astype(bool) if causes else np.zeros((1, 0), bool)
-    return {cause: truths[:, j] for j, cause in enumerate(causes)}, yes, no
+    yes, no = (np.bincount(place, weights * side, len(first)).astype(np.float64) for side in (positive, ~positive))
+    return {cause: truths[first, j] for j, cause in enumerate(causes)}, yes, no

@@ -20,7 +20,7 @@ from rulekit.graph.language.text import print_graph
 from rulekit.schema import Schema
 from rulekit.work.changes.editing import edit
 from rulekit.work.models import import_model
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 SECTIONS = [
     *(
@@ -42,8 +42,7 @@ SECTIONS = [
 
 def made(**asked: Any) -> Document:
     trained = loans()
-    request = ReportRequest(**{"model": trained.model, "data": trained.held, "reading": trained.reading, **asked})
-    return report(request).document
+    return report(**{"model": trained.model, "data": trained.held, "reading": trained.reading, **asked}).document
 
 
 def texts(document: Document, section: str) -> str:
@@ -102,11 +101,11 @@ def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Pa
 
 def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path) -> None:
     """Anybody can write such a file."""
-    from rulekit.work.comparing import VerificationRequest, verify
+    from rulekit.work.models import verify
 
     graph = rulekit.load(loans().model)
     rulekit.export(graph, tmp_path / "model.py", to="python")
-    verify(VerificationRequest(loans().model, tmp_path / "model.py", rows=50, report=tmp_path / "p.json"))
+    verify(loans().model, tmp_path / "model.py", rows=50, report=tmp_path / "p.json")
     claimed = json.loads((tmp_path / "p.json").read_text()) | {"sha256": "0" * 64}
     (tmp_path / "p.json").write_text(json.dumps(claimed))
     found = made(verifications=(tmp_path / "p.json",))
@@ -117,12 +116,12 @@ def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path
 
 
 def test_a_verification_of_another_model_is_named(tmp_path: Path) -> None:
-    from rulekit.work.comparing import VerificationRequest, verify
+    from rulekit.work.models import verify
 
     other = LEARNED[next(iter(LEARNED))]()
     other.save(tmp_path / "other.json")
     rulekit.export(other, tmp_path / "other.py", to="python")
-    verify(VerificationRequest(tmp_path / "other.json", tmp_path / "other.py", rows=50, report=tmp_path / "p.json"))
+    verify(tmp_path / "other.json", tmp_path / "other.py", rows=50, report=tmp_path / "p.json")
     found = made(verifications=(tmp_path / "p.json",))
     assert "This report is of another model" in texts(found, "verification")
     assert "p.json verifies another model." in found.data["summary"]["to_know"]
@@ -199,7 +198,7 @@ def test_every_kind_of_model_has_a_report(name: str, tmp_path: Path) -> None:
     """Sums, trees, ranks, texts, several classes, noisy formulas."""
     graph = {**LEARNED, **NODES, **FAMILY}[name]()
     graph.save(tmp_path / "model.json")
-    found = report(ReportRequest(tmp_path / "model.json")).document
+    found = report(tmp_path / "model.json").document
     assert len(html(found)) > 20_000
     assert len(markdown(found)) > 3_000
     json.dumps(found.data, allow_nan=False)

@@ -19,7 +19,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 SCRIPT = "</script><script>alert(1)</script>"
 IMAGE = "\"><img src=x onerror='alert(2)'>"
@@ -99,7 +99,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
             writer.writerow([n, c, a, (SCRIPT, IMAGE)[k % 2]])
     (folder / "drift.json").write_text(json.dumps({SCRIPT: [{IMAGE: SIGNS, "n": 1}], "x": {SCRIPT: {IMAGE: [SCRIPT]}}}))
     said = {"title": SCRIPT, "purpose": IMAGE, "author": SIGNS, "date": SCRIPT}
-    return report(ReportRequest(folder / "model.json", folder / "rows.csv", drift=(folder / "drift.json",), **said))
+    return report(folder / "model.json", folder / "rows.csv", drift=(folder / "drift.json",), **said)
 
 
 def test_no_tag_attribute_or_script_comes_from_foreign_text(hostile: Any) -> None:
@@ -159,6 +159,6 @@ def test_a_model_file_may_bring_any_note(tmp_path: Path) -> None:
         for key in ("learner", "baselines", "measured", "refitted", "versions", "data", "rows", "simplified"):
             noted = graph.with_(provenance={key: value}, statistics={"columns": {"x": value}, "held_out": value})
             noted.save(tmp_path / f"model{k}.json")
-            found = report(ReportRequest(tmp_path / f"model{k}.json")).document
+            found = report(tmp_path / f"model{k}.json").document
             assert html(found)
             assert markdown(found)

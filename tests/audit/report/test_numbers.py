@@ -23,7 +23,7 @@ from sklearn.metrics import (
 )
 
 import rulekit
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 Row = dict[str, str]
 
@@ -72,10 +72,9 @@ def effective(weights: np.ndarray) -> float:
 @pytest.fixture(scope="module", params=[False, True], ids=["plain", "weighted"])
 def made(request: pytest.FixtureRequest) -> tuple[Trained, dict[str, Any], str]:
     trained = loans(request.param)
-    asked = ReportRequest(trained.model, trained.held, by=("purpose",), reading=trained.reading)
     from rulekit.audit.report.layouts import markdown
 
-    found = report(asked).document
+    found = report(trained.model, trained.held, by=("purpose",), reading=trained.reading).document
     return trained, found.data, markdown(found)
 
 

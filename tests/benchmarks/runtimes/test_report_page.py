@@ -13,7 +13,7 @@ import rulekit
 from benchmarks.proofs.runtimes.devtools import Page, devtools, file_url
 from benchmarks.proofs.runtimes.environments import browser
 from rulekit.graph.rules import fired, rules_of
-from rulekit.work.reporting import ReportRequest, report
+from rulekit.work.reporting import report
 
 pytestmark = pytest.mark.skipif(browser() is None, reason="no Chromium on this machine")
 
@@ -30,7 +30,7 @@ def page() -> Iterator[Page]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = loans()
     output = tmp_path_factory.mktemp("page") / "report.html"
-    report(ReportRequest(made.model, made.held, (output,), by=("purpose",), title="Loans", reading=made.reading))
+    report(made.model, made.held, outputs=(output,), by=("purpose",), title="Loans", reading=made.reading)
     assert output.stat().st_size < 1 << 20
     return file_url(output)
 

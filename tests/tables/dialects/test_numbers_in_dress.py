@@ -26,7 +26,7 @@ from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_table
-from rulekit.work.scoring import ScoringRequest, score
+from rulekit.work.scoring import score
 from rulekit.work.training import TrainingRequest, train
 
 ROWS = 240
@@ -462,7 +462,7 @@ def test_a_model_of_the_pasted_option_errs_seldom(name: str, tmp_path: Path) -> 
     notes = [note for note in plain.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
     reading = pasted(notes[0]) if notes else ReadingOptions(target="y")
     made = train(TrainingRequest(path, reading, learner="adaboost", output=tmp_path / "m.json"))
-    scores = score(ScoringRequest(tmp_path / "m.json", path))
+    scores = score(tmp_path / "m.json", path)
     labels = [line.rpartition(",")[2] for line in path.read_text("utf-8").splitlines()[-ROWS:]]
     assert 1.0 - made.figures.accuracy < WORST
     assert np.mean(np.array(scores.columns["label"]) != np.array(labels)) < WORST

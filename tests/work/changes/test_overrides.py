@@ -17,11 +17,11 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.shown.rule_rows import hand_made
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.editing import edit
-from rulekit.work.changes.overrides import OverrideRequest, Written, listed_overrides, override, read_written
+from rulekit.work.changes.overrides import Written, listed_overrides, override, read_written
 from rulekit.work.changes.refitting import refit
 from rulekit.work.evaluating import evaluate, move_threshold
 from rulekit.work.models import import_model, resize, simplify
-from rulekit.work.scoring import ScoringRequest, score
+from rulekit.work.scoring import score
 from rulekit.work.training import TrainingRequest, train
 
 SIGNED = {"author": "A. Jones", "date": "2026-11-25", "reason": "seen by a person"}
@@ -63,7 +63,7 @@ def model(data: Path) -> Path:
     path, base = data.with_name("model.json"), data.with_name("base.json")
     request = TrainingRequest(data, ReadingOptions(target="label"), parameters={"max_rules": 3}, output=base)
     train(request)
-    override(OverrideRequest(base, (RULE,), data=data, output=path))
+    override(base, (RULE,), data=data, output=path)
     return path
 
 
@@ -79,7 +79,7 @@ def held(graph: RuleGraph, data: Path) -> None:
 
 def test_it_says_which_rows_change_and_proves_the_rest(model: Path, data: Path) -> None:
     base = load(model.with_name("base.json"))
-    done = override(OverrideRequest(model.with_name("base.json"), (RULE,), data=data))
+    done = override(model.with_name("base.json"), (RULE,), data=data)
     table = [line.split(",") for line in data.read_text().splitlines()[1:]]
     rows = {"a": [float(r[0]) for r in table], "b": [float(r[1]) for r in table], "c": [r[2] for r in table]}
     changed = np.flatnonzero(base.predict(rows) != done.model.predict(rows)) + 1
@@ -97,15 +97,15 @@ def test_it_says_which_rows_change_and_proves_the_rest(model: Path, data: Path) 
 
 def test_first_and_remove(model: Path, data: Path) -> None:
     more = Written("a > 0.95 -> no", **SIGNED)
-    last = override(OverrideRequest(model, (more,)))
-    first = override(OverrideRequest(model, (more,), first=True))
+    last = override(model, (more,))
+    first = override(model, (more,), first=True)
     assert [each.id for each in last.model.overrides] == ["o1", "o2"]
     assert [each.id for each in first.model.overrides] == ["o2", "o1"]
     row = {"a": [0.99], "b": [0.0], "c": ["green"]}
     assert (last.model.predict(row)[0], first.model.predict(row)[0]) == ("yes", "no")
     assert last.unchanged.proved
     assert first.unchanged.proved
-    done = override(OverrideRequest(model, remove=("o1",), **SIGNED))
+    done = override(model, remove=("o1",), **SIGNED)
     assert done.model == load(model.with_name("base.json"))
     assert [rule.id for rule in done.removed] == ["o1"]
     assert done.unchanged.proved
@@ -128,7 +128,7 @@ def test_first_and_remove(model: Path, data: Path) -> None:
 )
 def test_what_cannot_be_put_on_is_refused(model: Path, change: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        override(OverrideRequest(model, **change))
+        override(model, **change)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_what_has_expired_goes_on_to_decide_and_is_said(data: Path, tmp_path: Pa
     graph.save(path)
     note = "override o1 expired on 2020-12-31 and still decides"
     assert note in evaluate(path, data).notes[-1]
-    scores = score(ScoringRequest(path, data))
+    scores = score(path, data)
     assert note in scores.notes[0]
     assert graph.predict({"a": [0.95]})[0] == "no"
     assert [each["expired"] for each in listed_overrides(graph)] == [True]

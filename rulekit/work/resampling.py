@@ -1,25 +1,37 @@
-"""Every learner on the same folds within one limit of time: what each is worth on a table, before one is taken.
+"""Many trainings on parts of a table: of every learner on the same folds, or of a model's learner on halves.
 
-The learners take turns, fold by fold, so that whatever ends the work, all were measured on the same rows. A training
-gets an equal share of the time that is left; what that cuts short is learned again once there is twice as much for it.
+Learners take turns, fold by fold, so that whatever ends the work, all were measured on the same rows. A training gets
+an equal share of the time that is left; what that cuts short is learned again once there is twice as much for it.
+
+Halves are complementary (R. Shah and R. Samworth, Variable selection with error control, 2013; half samples as in
+N. Meinshausen and P. Buehlmann, Stability selection, 2010): a table is parted into two halves, both are learned from,
+and this is repeated. A bootstrap would draw rows twice, and a row that stands in a training fold and in a held-out one
+makes the cross-validation that chooses the size of a model believe in noise.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Floats, Ints
 from rulekit.audit.figures.baselines import most_frequent, one_condition, sample_of
 from rulekit.audit.figures.metrics import Figures, figures, measured
 from rulekit.audit.rule_matching import Alike, rule_parts
 from rulekit.audit.stability import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
+from rulekit.graph.files.model_files import load
+from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.graph.variants import macro_f1
@@ -29,11 +41,19 @@ from rulekit.learners.data.folds import InOrder, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints, quantise_by_class
+from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.tables.labels import LabelledTable
-from rulekit.work.progress import Finishing, Progress, Resample, unseen
-from rulekit.work.training import TrainingRequest, learned, read_rows
+from rulekit.schema import require_column
+from rulekit.tables.labels import LabelledTable, parse_cost
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.raw.columns import factorize
+from rulekit.tables.reading import read_columns
+from rulekit.tables.splitting import held_out, lacking
+from rulekit.work import learning
+from rulekit.work.evaluating import labelled_rows
+from rulekit.work.outputs import check_outputs
+from rulekit.work.progress import Finishing, Noticed, Progress, Resample, unseen
+from rulekit.work.training import TrainingRequest, learning_time, read_rows
 
 Bounded = Callable[[float | None, Progress], AbstractContextManager[Progress]]
 """What stops a training after so many seconds wherever it is, as an alarm does."""
@@ -178,7 +198,9 @@ class _Trainings:
         request, seconds = replace(self.request, learner=name), None if np.isinf(share) else share
         begun, limit = time.monotonic(), Deadline(seconds)
         with self.bounded(seconds, self.progress) as told, blamed(find_learner(name)):
-            learner = learned(request, request.parameters, None, self.rows.take(self.fold != k), limit, None, told)
+            rows, longest = self.rows.take(self.fold != k), learning_time(request, limit)
+            how: dict[str, Any] = {"seed": request.seed, "time_limit": longest, "memory": request.memory}
+            learner = learning.fitted(name, request.parameters, rows, progress=told, **how)
             model, stopped = learner.rule_graph_, learner.rule_graph_.provenance.get("stopped")
             if stopped in ("interrupted", "cancelled"):
                 raise KeyboardInterrupt if stopped == "interrupted" else Cancelled("learning")
@@ -234,3 +256,142 @@ class _Trainings:
 
 def _weights(rows: LabelledTable) -> Floats:
     return np.ones(len(rows)) if rows.weight is None else rows.weight
+
+
+# The learner of a model on halves of its table ------------------------------------------------------------------------
+
+RESAMPLES = 20
+_NOT_REPEATED = {
+    *("callback", "verbose", "memory", "n_threads", "time_limit", "random_state", "target", "positive", "ordered"),
+    *("start", "freeze", "types", "missing", "units", "roles", "unseen", "precision", "cost"),
+}
+"""Parameters that the table and its schema say, or that are no part of the model."""
+
+
+def stability(
+    model: Path,
+    data: Path,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    output: Path | None = None,
+    progress: Progress = unseen,
+    **how: Any,
+) -> dict[str, Any]:
+    """What comes back of a model where halves of its table are learned from, as JSON values, which `output` gets.
+
+    how: what else `learned_again` takes, which says what is raised.
+    """
+    from rulekit.audit.stability import stability_of
+
+    check_outputs([output], model, data)
+    models, rows, stopped = learned_again(model, data, resamples=resamples, seed=seed, progress=progress, **how)
+    progress(Finishing("comparing"))
+    stable = stability_of(
+        load(model),
+        models,
+        rows.table,
+        halves=[(first, first + 1) for first in range(0, len(models) - 1, 2)],
+        wanted=resamples,
+        seed=seed,
+        stopped=stopped,
+    )
+    if output is not None:
+        content = json.dumps(stable, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(output, content.encode())
+    return stable
+
+
+def learned_again(
+    model: Path,
+    data: Path,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    time_limit: float | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    progress: Progress = unseen,
+) -> tuple[list[RuleGraph], LabelledTable, str]:
+    """The models of the halves (two at least), the rows, and why there are fewer models than asked for, "" for none.
+
+    reading: label column, weights, groups and costs, as they were given in training. Models with even numbers and those
+    after them are of two halves of one table. An interruption and the end of the time keep what is done, where that is
+    two models or more. Raises InputError where the model does not say how it was learned, or cannot be learned again.
+    """
+    graph, deadline, stopped, models = load(model), Deadline(time_limit), "", list[RuleGraph]()
+    name, parameters = how_learned(graph, str(model))
+    rows = _rows(graph, data, reading)
+    for note in rows.notes:
+        progress(Noticed(note))
+    while len(models) < resamples and not stopped:
+        number = len(models)
+        try:
+            deadline.check()
+            if progress(Resample(number + 1, resamples)):
+                raise Cancelled("learning from halves")
+            half, left = _half(rows, number, seed), None if time_limit is None else deadline.left
+            learner = learning.fitted(name, parameters, half, progress=progress, seed=seed + number, time_limit=left)
+            learned: RuleGraph = learner.rule_graph_
+            stopped = str(learned.provenance.get("stopped") or "")
+            if not stopped:
+                models.append(learner.path_.simplified(learned))
+        except (KeyboardInterrupt, Cancelled, OutOfTime) as stop:
+            stopped = {KeyboardInterrupt: "interrupted", Cancelled: "cancelled"}.get(type(stop), "time limit")
+    if len(models) < 2:
+        if stopped == "interrupted":
+            raise KeyboardInterrupt
+        if stopped == "cancelled":
+            raise Cancelled("learning from halves")
+        raise InputError("fewer than two models were learned in the time", where="--time-limit", fix="give more time")
+    return models, rows, stopped
+
+
+def _half(rows: LabelledTable, number: int, seed: int) -> LabelledTable:
+    first = held_out(rows.table, rows.y, 0.5, group=rows.group, seed=seed + number // 2)
+    if lacking(first, rows.y):
+        raise InputError("a half would lack a class", where="stability", fix="give more rows of each class")
+    return rows.take(~first if number % 2 else first)
+
+
+def how_learned(graph: RuleGraph, where: str = "") -> tuple[str, dict[str, Any]]:
+    """The name of the learner of a model and its parameters, by its provenance.
+
+    Raises InputError where that says nothing, names a learner that is not installed, or a start that is not at hand.
+    """
+    made, given = graph.provenance.get("learner"), graph.provenance.get("parameters")
+    if not isinstance(made, str) or not isinstance(given, Mapping):
+        fix = "a model that rulekit train wrote says it; one that was written or edited by hand does not"
+        raise InputError("the model does not say how it was learned", where=where, fix=fix)
+    if given.get("start") is not None:
+        raise InputError("the model was grown from given rules, which it does not hold", where=where)
+    for name in learner_names():
+        with contextlib.suppress(Exception):  # another package's learner may raise anything
+            found = find_learner(name)
+            if found.estimator_name() == made:
+                known = set(found.parameters) - _NOT_REPEATED
+                return name, {key: value for key, value in given.items() if key in known}
+    raise InputError(f"the learner {made!r} of the model is not installed", where=where)
+
+
+def _rows(graph: RuleGraph, data: Path, reading: ReadingOptions) -> LabelledTable:
+    """The labelled rows, with every column of the training table, and what was noticed."""
+    if texts := [feature.name for feature in graph.schema if feature.kind == "text"]:
+        what = "a model holds the words of its own rules alone, so that it cannot be learned again from texts"
+        raise InputError(what, where=f"column {texts[0]!r}")
+    found = labelled_rows(graph, data, replace(reading, group=None, cost=None), graph.schema.names)
+    rows, notes = found.rows, found.rows.notes
+    group = None if reading.group is None else _groups(data, reading.group, reading, len(rows))
+    cost, threshold = parse_cost(reading.cost, len(graph.classes)), graph.provenance.get("threshold")
+    if found.overlap is not None and found.overlap.sampled and found.overlap.seen < found.overlap.sampled:
+        notes = (*notes, "these are not the rows that trained the model, or not those alone")
+    if cost is None and threshold not in (None, 0.5):
+        notes = (*notes, f"the model decides at {threshold:g}; give --cost where it was trained with costs")
+    return replace(rows, group=group, cost=cost, notes=notes)
+
+
+def _groups(data: Path, column: str, reading: ReadingOptions, n_rows: int) -> Ints:
+    raw = read_columns(data, reading, columns={column}, keep_text={column})
+    require_column(column, raw.known_names, raw.source)
+    if raw.n_rows != n_rows:
+        raise InputError("rows without a label have groups, too", where="--group", fix="drop these rows from the file")
+    return np.asarray(factorize(raw.columns[0])[1], dtype=np.int64)
