@@ -20,7 +20,7 @@ import numpy as np
 from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import without_mute_words

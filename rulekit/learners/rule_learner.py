@@ -31,7 +31,7 @@ from rulekit.learners.contract import (
     Watch,
     refuse_unable,
 )
-from rulekit.learners.data.binning import least_level
+from rulekit.learners.data.binning import MemoryCodes, bin_table, least_level
 from rulekit.learners.data.classes import (
     class_factors,
     class_index,
@@ -41,11 +41,10 @@ from rulekit.learners.data.classes import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.data.codes import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.training_rows import binned, training_data
+from rulekit.learners.data.training_rows import reporter, training_data
 from rulekit.learners.data.words import with_words, without_twins
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.learning import LearningPlan, Run, learn_all, watched
@@ -124,7 +123,8 @@ class RuleLearner(ABC):
         """The rows with the columns of their table; rows: without any, labels are class indices."""
         least = least_level(settings.min_level_rows, rows.weights, rows.weight_unit)
         threads = available_threads(settings.n_threads)
-        columns, codes = binned(settings.callback, data.table, rows.weights, settings.max_bins, least, threads)
+        told = reporter(settings.callback, "binning")
+        columns, codes = bin_table(data.table, rows.weights, settings.max_bins, least, threads, told)
         named = named_columns(settings, data.table, data.classes)
         columns, codes, self.remarks_ = without_twins(columns, codes, named)
         return with_words(replace(rows, columns=columns, codes=codes), data.table, len(data.classes), least)

@@ -11,7 +11,6 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.promises.constraints import Allowed
-from rulekit.schema import FIRST_LEVEL_CODE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +56,7 @@ class Layout:
     def of(cls, columns: tuple[BinnedColumn, ...], allowed: Allowed) -> Layout:
         """Of binned columns."""
         offsets = np.concatenate([[0], np.cumsum([column.n_codes for column in columns])]).astype(np.int64)
-        first = [FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1 for column in columns]
+        first = [column.first_known for column in columns]
         usable = np.flatnonzero(allowed.usable).tolist()
         ordered = Block.of(columns, offsets, [j for j in usable if columns[j].ordered], first)
         unordered = Block.of(columns, offsets, [j for j in usable if not columns[j].ordered], [0] * len(columns))

@@ -15,7 +15,7 @@ from rulekit.learners.additive.growth import GrownSum, KnownRule, WeightedRule, 
 from rulekit.learners.additive.layout import Layout, Penalties
 from rulekit.learners.additive.rows import mask_of, rows_of
 from rulekit.learners.contract import Candidate, Frame, Score, Watch
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import Terms, multiples, terms_of_rules, weights_on_grid

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.additive.corrective import RuleCells, RuleWeights, probabilities
 from rulekit.learners.additive.layout import Layout, Literal, Literals
-from rulekit.learners.data.codes import Codes, columns_in_matrix, groups_of, matrix_of
+from rulekit.learners.data.binning import Codes, columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
 
 RowNumbers = npt.NDArray[np.uint32]
@@ -83,7 +83,7 @@ def _groups(layout: Layout, width: int) -> tuple[_ColumnGroup, ...]:
     columns = np.arange(len(layout.columns))
     return tuple(
         _ColumnGroup(group, layout.offsets[group].astype(np.uint64), layout.offsets[group + 1])
-        for group in groups_of(columns, width, _TOGETHER)
+        for group in side_by_side(width, columns, _TOGETHER)
     )
 
 

@@ -19,13 +19,11 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Node
 from rulekit.learners.contract import Frame
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes, matrix_of, side_by_side
+from rulekit.learners.data.binning import BinnedColumn, Codes, columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.additive import ScoreCard
 from rulekit.learners.sums_of_rows.histograms import count_cells, lead_by_code
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
-from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.tables.table import Table
 
 _TOGETHER = 64  # columns whose sums stay in a cache
@@ -68,16 +66,11 @@ def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
 
 def _cuts(column: BinnedColumn, codes: npt.NDArray[Any], problem: Problem, min_rows: float) -> Bools:
     counts = count_cells(codes, problem.labels, problem.weights, column.n_codes).sum(axis=1)
-    below = np.cumsum(counts[first_code(column) :])
+    below = np.cumsum(counts[column.first_known :])
     least = min_rows / problem.weight_unit
     allowed = (below >= least) & (below[-1:] - below >= least)
     allowed[-1:] = True
     return np.asarray(allowed)
-
-
-def first_code(column: BinnedColumn) -> int:
-    """The first code that has a place in the order; missing cells and levels never seen have none."""
-    return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
 
 
 def known_codes(problem: Problem) -> list[Bools]:
@@ -98,7 +91,7 @@ def leads_by_code(
     labels = problem.labels if labels is None else labels
     each = max(1, -(-len(weights) // n_threads))
     found: dict[int, Ints] = {}
-    for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
+    for group in side_by_side(columns_in_matrix(problem.codes), np.arange(len(problem.columns)), _TOGETHER):
         whole, places = matrix_of(problem.codes, group)
         matrix = whole[:, places[0] : places[-1] + 1]
         starts = np.cumsum([0, *(problem.columns[j].n_codes for j in group)])
@@ -136,7 +129,7 @@ def best_stump(
     lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, column in enumerate(problem.columns):
-        against = first_code(column) if missing_never_helps else 0
+        against = column.first_known if missing_never_helps else 0
         found, votes = votes_of(column, leads[j], known[j], cuts[j], against)
         if found > best[0]:
             best = found, j, votes
@@ -161,7 +154,7 @@ def votes_of(column: BinnedColumn, lead: Ints, known: Bools, cuts: Bools, agains
     votes[:against], ahead[:against] = -1.0, -lead[:against]
     if not column.ordered:
         return int(ahead.sum()), votes
-    first = first_code(column)
+    first = column.first_known
     below = np.cumsum(lead[first:])
     if not len(below):
         return int(ahead.sum()), votes

@@ -23,7 +23,7 @@ from rulekit.learners.cnll.split_search import (
     fixed_lines,
 )
 from rulekit.learners.contract import NO_WATCH, Watch
-from rulekit.learners.data.codes import matrix_of, side_by_side
+from rulekit.learners.data.binning import columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, completed
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
@@ -220,7 +220,7 @@ def _column_groups(problem: Problem, columns: Ints, width: int, threads: int) ->
         return []
     widest = max(problem.columns[column].n_codes for column in columns)
     most = max(1, _CACHED // (8 * widest * width))
-    return side_by_side(problem.codes, columns, min(most, -(-len(columns) // threads)))
+    return side_by_side(columns_in_matrix(problem.codes), columns, min(most, -(-len(columns) // threads)))
 
 
 def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:

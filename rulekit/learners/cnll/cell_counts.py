@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Ints
-from rulekit.learners.data.codes import Codes, MemoryCodes
+from rulekit.learners.data.binning import Codes, MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 

@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.arrays import Array, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.data.folds import InOrder
+from rulekit.learners.data.folds import InOrder, equal_rows
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.raw.columns import RawTable
@@ -43,7 +43,7 @@ class TrainingData:
         if isinstance(self.groups, InOrder):
             time = self.groups.moment.astype(np.float64)
         elif self.groups is not None:
-            groups = np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
+            groups = equal_rows(self.groups)
         cost = None if np.all(self.prices == 1.0) else (float(self.prices[0]), float(self.prices[1]))
         return LabelledTable(self.table, self.labels, self.classes, weights, groups, cost, target, time=time)
 

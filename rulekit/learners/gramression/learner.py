@@ -14,7 +14,7 @@ from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar

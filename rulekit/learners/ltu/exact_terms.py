@@ -22,9 +22,8 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import condition_node
 from rulekit.learners.ltu.inputs import Inputs
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE
 

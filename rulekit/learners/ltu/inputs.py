@@ -18,9 +18,8 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Question
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.folds import fold_of_rows, mix, row_hashes
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.folds import fold_of_rows, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE
 
@@ -152,9 +151,7 @@ def merged(problem: Problem, parts: Ints, seed: int) -> tuple[Problem, Ints]:
 
     Rows of weight 0 are left out.
     """
-    hashes = row_hashes(problem, seed)
-    mix(hashes, problem.labels)
-    mix(hashes, parts)
+    hashes = row_hashes(problem, seed, problem.labels, parts)
     seen = np.flatnonzero(problem.weights)
     _, first, kind = np.unique(hashes[seen], return_index=True, return_inverse=True)
     weights = np.zeros(len(first), dtype=np.int64)

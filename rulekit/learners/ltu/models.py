@@ -12,8 +12,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Candidate, Frame, Question, Score
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.ltu.exact_terms import Seen, Unit

@@ -13,10 +13,8 @@ from rulekit.errors import InputError, LearnerError
 from rulekit.exactness import SINGLE_BITS, finest_unit
 from rulekit.graph.nodes import LevelPoints, Linear, Logistic, Node, Step
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node, cut_of
-from rulekit.learners.data.problem import FixedColumn, Problem
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import FixedColumn, Problem, condition_node, cut_of
 from rulekit.learners.faults import check_codes
 from rulekit.learners.models.rule_sets import Clause, clause_node, covered
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE

@@ -17,7 +17,7 @@ from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.cells.totals import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic
 from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.additive import Summed, Terms, terms_of_rules

@@ -14,9 +14,8 @@ from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
 from rulekit.graph.rules import conjuncts
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import condition_node
 from rulekit.learners.faults import check_codes
 from rulekit.schema import Schema
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfTimeError, Question, Variants
-from rulekit.learners.data.binning import BinnedColumn, least_side
+from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.data.problem import Problem, with_columns
 from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import Breadth, Causes, causes_of

@@ -33,8 +33,8 @@ from rulekit.learners.contract import (
     find_learner,
     refuse_unable,
 )
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.classes import refuse_columns
-from rulekit.learners.data.codes import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import blamed

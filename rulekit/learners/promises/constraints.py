@@ -21,7 +21,7 @@ from rulekit.graph.rules import columns_of
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import FixedColumn
 from rulekit.names import label_text, suggestion
-from rulekit.schema import FIRST_LEVEL_CODE, Constraints, Feature, Schema
+from rulekit.schema import Constraints, Feature, Schema
 from rulekit.tables.table import Table
 
 DIRECTIONS = {"increasing": 1, "decreasing": -1}
@@ -161,8 +161,11 @@ class Allowed:
         """What the columns' own directions and the constraints allow."""
         usable = np.array([not isinstance(column, FixedColumn) for column in columns], dtype=bool)
         directions = np.array([column.feature.monotone for column in columns], dtype=np.int64) * usable
-        first = [FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1 for column in columns]
-        unknown = np.array(first, dtype=np.int64) * usable * constraints.missing_never_helps
+        unknown = (
+            np.array([column.first_known for column in columns], dtype=np.int64)
+            * usable
+            * constraints.missing_never_helps
+        )
         apart = np.zeros((0, 0), dtype=bool)
         if constraints.apart:
             names = np.array([column.feature.name for column in columns], dtype=object)

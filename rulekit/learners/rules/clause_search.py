@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.models.rule_sets import Clause
 from rulekit.learners.promises.constraints import Allowed, all_allowed
 from rulekit.learners.rules.clause_changes import add_by_failing, best_change, condition_of, mark_covered

@@ -11,10 +11,9 @@ import numpy as np
 from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Hidden, Linear, Logistic, Node, Or, Probability
 from rulekit.learners.contract import NO_WATCH, Candidate, Frame, Question, Score, find_learner
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes, MemoryCodes
+from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, Codes, MemoryCodes
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import NO_BOUNDS, Problem, codes_of
+from rulekit.learners.data.problem import Problem, codes_of
 from rulekit.learners.models.additive import Summed, Terms, terms_of
 from rulekit.learners.models.rule_sets import Clause, clause_node, covered, covered_by_some, rule_of
 from rulekit.learners.rule_learner import RuleLearner

@@ -12,7 +12,7 @@ from rulekit.learners.cnll import cell_counts
 from rulekit.learners.cnll.cell_counts import CellCounts
 from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.cnll.split_search import FixedPoint, add_code_sums, fixed_lines
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 
 N_CODES = [3, 5, 2]
