@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rulekit.arrays import Floats, Ints
 from rulekit.audit.figures.baselines import most_frequent, one_condition, sample_of
 from rulekit.audit.figures.metrics import Figures, figures, measured
 from rulekit.audit.rule_matching import Alike, rule_parts
@@ -29,7 +30,7 @@ from rulekit.learners.data.folds import InOrder, fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import with_words
 from rulekit.learners.faults import blamed
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints, quantise_by_class
+from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.labels import LabelledTable
 from rulekit.work.progress import Finishing, Progress, Resample, unseen

@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.cnll.cell_counts import CellCounts
 from rulekit.learners.cnll.split_search import CodeOrders, FixedPoint
 from rulekit.learners.contract import SizeLimits
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, Operator, ReadOnceTree
-from rulekit.learners.sums_of_rows.histograms import Rows, count_cells, split_cells
+from rulekit.learners.sums_of_rows.histograms import RowCells, Rows, count_cells
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}
@@ -169,14 +168,12 @@ def _cell_lines(
 
 @dataclass(slots=True)
 class Formula:
-    """tree over bits; pattern [C, T]: which conditions hold in a cell; cell [n] of each row; counts [C, 2] by label."""
+    """A tree over bits, and the cells of the rows on which the same of their conditions hold."""
 
     problem: Problem
     tree: ReadOnceTree
     bits: list[NoisyBit] = field(default_factory=list)
-    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
-    cell: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
-    counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
+    cells: RowCells = field(init=False)
     _flat: FlatTree | None = None
     _rows: Rows | None = None
     _known: tuple[list[NoisyBit], Floats] | None = None
@@ -188,9 +185,17 @@ class Formula:
     orders: dict[tuple[int, bytes], tuple[CodeOrders, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        problem = self.problem
-        self.cell = np.zeros(len(problem.labels), dtype=np.int32)
-        self.counts = count_cells(self.cell, problem.labels, problem.weights, len(self.pattern))
+        self.cells = RowCells.of_all(self.problem.labels, self.problem.weights)
+
+    @property
+    def pattern(self) -> Bools:
+        """Which conditions hold in a cell [C, T]."""
+        return self.cells.holds
+
+    @property
+    def counts(self) -> Ints:
+        """The weight [C, 2] of each cell by label."""
+        return self.cells.counts
 
     @classmethod
     def of(cls, problem: Problem, tree: ReadOnceTree, bits: Iterable[NoisyBit]) -> Formula:
@@ -212,7 +217,7 @@ class Formula:
         """The rows by cell and label; kept until the cells change."""
         if self._rows is None:
             problem = self.problem
-            self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
+            self._rows = Rows(self.cells.cell, problem.labels, problem.weights, len(self.pattern))
         return self._rows
 
     def kept_counts(self, threads: int) -> CellCounts | None:
@@ -279,25 +284,17 @@ class Formula:
 
     def replace(self, which: int, bit: NoisyBit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
-        others = np.delete(self.pattern, which, axis=1)
-        first, merged = distinct_rows(others)
+        cells, merged = self.cells.without(which)
         if self._kept is not None:
             self._kept.merge(merged, self.rows())
-        self.pattern = others[first]
-        self.bits[which] = bit
-        self._split(bit, which, merged)
+        self.cells, self.bits[which] = cells, bit
+        self._split(bit, which)
 
-    def _split(self, bit: NoisyBit, at: int | None = None, merged: Ints | None = None) -> None:
-        """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
-        merged = np.arange(len(self.pattern)) if merged is None else merged
-        problem, n_cells = self.problem, len(self.pattern)
-        kept, self.counts = split_cells(
-            self.cell, problem.codes[bit.column], bit.condition, merged, n_cells, problem.labels, problem.weights
-        )
+    def _split(self, bit: NoisyBit, at: int | None = None) -> None:
+        """Split the cells by a condition."""
+        self.cells, before = self.cells.with_condition(self.problem.codes[bit.column], bit.condition, at)
         self._rows = self._known = None
-        at = self.pattern.shape[1] if at is None else at
-        self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
-        if self._kept is not None and not self._kept.split(kept // 2):
+        if self._kept is not None and not self._kept.split(before):
             self._kept = None
 
     def squares(self) -> float:

@@ -27,7 +27,7 @@ from rulekit.learners.data.binning import (
 )
 from rulekit.learners.data.folds import mix
 from rulekit.learners.data.problem import Problem, WordColumn, cut_of, with_columns
-from rulekit.learners.sums_of_rows.information import gain_of_each_class, word_counts
+from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, word_counts
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import StoredArrays, Table
 from rulekit.tables.token_sets import TokenSets

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import RulesClassifier
+from rulekit.arrays import Bools
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.models.rule_sets import covered
 from rulekit.learners.rules.clause_search import ClauseSearch, purest_cover
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.tables.kinds.inference import infer
 
 
