@@ -11,25 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    LevelPoints,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Step,
-    is_logic,
-    topological,
-    with_children,
-)
+from rulekit.graph import nodes as rg
+from rulekit.graph.nodes import FALSE, TRUE, Node, is_logic, topological, with_children
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import Array
 
@@ -55,9 +38,9 @@ def readers(nodes: Iterable[Node]) -> dict[str, list[Node]]:
 
 def cuts_of_leaf(leaf: Node) -> tuple[float, ...]:
     """The numbers c of a column such that the leaf may differ between x <= c and x > c; of a Column its bounds."""
-    if isinstance(leaf, Step):
+    if isinstance(leaf, rg.Step):
         return leaf.cuts
-    if isinstance(leaf, Column):
+    if isinstance(leaf, rg.Column):
         return leaf.low, leaf.high
     value = getattr(leaf, "value", None)
     return (value,) if isinstance(value, float) and column_of(leaf) is not None else ()
@@ -102,7 +85,7 @@ def truth_by_code(leaf: Node, feature: Feature) -> Array:
 
 def by_code(leaf: Node, feature: Feature) -> Array:
     """What a node says of each code of a category [codes]: the truth of a Boolean leaf, the number of points."""
-    if not isinstance(leaf, LevelPoints):
+    if not isinstance(leaf, rg.LevelPoints):
         return truth_by_code(leaf, feature)
     points = dict(leaf.points)
     return np.array([leaf.missing, leaf.unseen, *(points.get(level, 0.0) for level in feature.levels)])
@@ -114,23 +97,23 @@ def reachable_codes(feature: Feature) -> list[int]:
     return [MISSING_CODE, *unseen, *range(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(feature.levels))]
 
 
-def conditions_of_points(node: LevelPoints) -> list[Node]:
+def conditions_of_points(node: rg.LevelPoints) -> list[Node]:
     """The memberships on which points by level hang: one for each group of levels, missing, unseen."""
-    groups = [Among(node.feature, levels) for _, levels in node.groups]
-    return [*groups, Among(node.feature, (), True), Among(node.feature, (), False, True)]
+    groups = [rg.Among(node.feature, levels) for _, levels in node.groups]
+    return [*groups, rg.Among(node.feature, (), True), rg.Among(node.feature, (), False, True)]
 
 
 def leaf_of_codes(feature: Feature, truth: Sequence[bool]) -> Node:
     """The leaf over a category that has this truth [codes], or a constant."""
     if len(set(truth)) == 1:
-        return Constant(bool(truth[0]))
+        return rg.Constant(bool(truth[0]))
     levels = tuple(level for level, holds in zip(feature.levels, truth[FIRST_LEVEL_CODE:], strict=True) if holds)
-    return Among(feature.name, levels, truth[MISSING_CODE], truth[UNSEEN_CODE])
+    return rg.Among(feature.name, levels, truth[MISSING_CODE], truth[UNSEEN_CODE])
 
 
 def has_column(node: Node) -> bool:
     """Whether the values of a `Column` enter a sum below `node`, so that cells do not decide it."""
-    return any(isinstance(below, Column) for below in topological((node,)))
+    return any(isinstance(below, rg.Column) for below in topological((node,)))
 
 
 def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
@@ -138,16 +121,16 @@ def negated_leaf(leaf: Node, schema: Schema | None) -> Node | None:
 
     `Not(Among)` needs the schema, whose other levels it lists.
     """
-    if isinstance(leaf, Constant):
+    if isinstance(leaf, rg.Constant):
         return FALSE if leaf.value else TRUE
-    if isinstance(leaf, Compare):
-        return Compare(leaf.feature, ">" if leaf.op == "<=" else "<=", leaf.value, not leaf.missing)
-    if isinstance(leaf, Among) and schema is not None and leaf.feature in schema:
+    if isinstance(leaf, rg.Compare):
+        return rg.Compare(leaf.feature, ">" if leaf.op == "<=" else "<=", leaf.value, not leaf.missing)
+    if isinstance(leaf, rg.Among) and schema is not None and leaf.feature in schema:
         within = set(leaf.levels)
         others = tuple(level for level in schema[leaf.feature].levels if level not in within)
         if said_by_others(len(others), len(within), new=not leaf.unseen):
             return None
-        return Among(leaf.feature, others, not leaf.missing, not leaf.unseen)
+        return rg.Among(leaf.feature, others, not leaf.missing, not leaf.unseen)
     return None
 
 
@@ -166,8 +149,8 @@ def negate(node: Node, schema: Schema | None) -> Node:
     """
     if not node.children and not is_logic(node):
         flipped = negated_leaf(node, schema)
-        return Not(node) if flipped is None else flipped
-    return push_negations((Not(node),), schema)[Not(node)]
+        return rg.Not(node) if flipped is None else flipped
+    return push_negations((rg.Not(node),), schema)[rg.Not(node)]
 
 
 def push_negations(roots: Iterable[Node], schema: Schema | None) -> dict[Node, Node]:
@@ -191,27 +174,27 @@ def push_negations(roots: Iterable[Node], schema: Schema | None) -> dict[Node, N
 
 def _operands(node: Node, sign: bool, schema: Schema | None) -> list[tuple[Node, bool]]:
     """What the positive (negative) form of a node is made of."""
-    if isinstance(node, Not):
+    if isinstance(node, rg.Not):
         return [(node.child, not sign)]
     if sign or is_logic(node):
-        contrary = not sign and isinstance(node, Odd)  # of one child alone
+        contrary = not sign and isinstance(node, rg.Odd)  # of one child alone
         return [(child, (i > 0) if contrary else sign) for i, child in enumerate(node.children)]
     return [] if negated_leaf(node, schema) is not None else [(node, True)]
 
 
 def _pushed(node: Node, sign: bool, schema: Schema | None, image: dict[tuple[Node, bool], Node]) -> Node:
-    if isinstance(node, Not):
+    if isinstance(node, rg.Not):
         return image[node.child, not sign]
     if sign or is_logic(node):
-        if isinstance(node, Odd) and not sign:
+        if isinstance(node, rg.Odd) and not sign:
             first, *others = node.children or (FALSE,)
             rest = [image[child, True] for child in others]
-            return Odd((image[first, False], *rest)) if node.children else TRUE
+            return rg.Odd((image[first, False], *rest)) if node.children else TRUE
         children = tuple(image[child, sign] for child in node.children)
         if sign:
             return node if children == node.children else with_children(node, children)
-        if isinstance(node, AtLeast):
-            return AtLeast(len(children) - node.k + 1, children)
-        return (Or if isinstance(node, And) else And)(children)
+        if isinstance(node, rg.AtLeast):
+            return rg.AtLeast(len(children) - node.k + 1, children)
+        return (rg.Or if isinstance(node, rg.And) else rg.And)(children)
     flipped = negated_leaf(node, schema)
-    return Not(image[node, True]) if flipped is None else flipped
+    return rg.Not(image[node, True]) if flipped is None else flipped

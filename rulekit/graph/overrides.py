@@ -25,25 +25,9 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from rulekit.errors import GraphError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Decision, Fires
-from rulekit.graph.nodes import (
-    FALSE,
-    And,
-    Column,
-    Difference,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Sided,
-    Step,
-    Strength,
-    fold,
-)
+from rulekit.graph.nodes import FALSE, Family, Node, fold
 from rulekit.numbers import strength_of
 
 MAX_OVERRIDES = 256
@@ -196,8 +180,8 @@ def layers_of(decision: Decision, overrides: Sequence[Override], beyond: Sequenc
 
 def _truth(condition: Node, holds: bool) -> Layer:
     if holds:
-        return lambda rest: condition if rest is FALSE else Or([condition, rest])
-    return lambda rest: FALSE if rest is FALSE else And([Not(condition), rest])
+        return lambda rest: condition if rest is FALSE else rg.Or([condition, rest])
+    return lambda rest: FALSE if rest is FALSE else rg.And([rg.Not(condition), rest])
 
 
 def first_deciding(truths: Sequence[tuple[Node, bool]], wanted: bool) -> Node:
@@ -212,17 +196,17 @@ def _score(root: Node, speaks: Node, against: Node, beyond: float) -> list[Layer
         return [_sum(terms)] if terms else []
     layers: list[Layer] = []
     if speaks is not FALSE:
-        layers.append(lambda rest: Sided(rest, speaks, 1.0, 1.0))
+        layers.append(lambda rest: rg.Sided(rest, speaks, 1.0, 1.0))
     if against is not FALSE:
-        layers.append(lambda rest: Sided(rest, Not(against), 0.0, 0.0))
+        layers.append(lambda rest: rg.Sided(rest, rg.Not(against), 0.0, 0.0))
     return layers
 
 
 def _sum(terms: list[tuple[float, Node]]) -> Layer:
     def add(rest: Node) -> Node:
-        if isinstance(rest, Linear):
-            return Linear([*rest.terms, *terms], rest.bias)
-        return Linear([(1.0, rest), *terms], 0.0)
+        if isinstance(rest, rg.Linear):
+            return rg.Linear([*rest.terms, *terms], rest.bias)
+        return rg.Linear([(1.0, rest), *terms], 0.0)
 
     return add
 
@@ -245,7 +229,7 @@ def beyond_all(decision: ArgMax, overrides: Sequence[Override]) -> float:
 
 
 def _beyond_in(root: Node) -> float:
-    return abs(root.terms[-1][0]) if isinstance(root, Linear) and root.terms else 0.0
+    return abs(root.terms[-1][0]) if isinstance(root, rg.Linear) and root.terms else 0.0
 
 
 def size_of(node: Node) -> float:
@@ -254,15 +238,15 @@ def size_of(node: Node) -> float:
 
 
 def _size_over(node: Node, below: tuple[float, ...]) -> float:
-    if isinstance(node, Column):
+    if isinstance(node, rg.Column):
         return max(abs(node.low), abs(node.high), abs(node.missing)) + node.step
-    if isinstance(node, Step):
+    if isinstance(node, rg.Step):
         return max(map(abs, (*node.values, node.missing)))
-    if isinstance(node, LevelPoints):
+    if isinstance(node, rg.LevelPoints):
         return max(map(abs, (*(points for _, points in node.points), node.missing, node.unseen)))
-    if isinstance(node, Strength):
+    if isinstance(node, rg.Strength):
         return sum(max(on, off) for _, on, off in node.terms)
-    if isinstance(node, Linear):
+    if isinstance(node, rg.Linear):
         return sum((abs(weight) * size for weight, size in zip(node.weights, below, strict=True)), abs(node.bias))
     return 1.0
 
@@ -272,22 +256,22 @@ def _size_over(node: Node, below: tuple[float, ...]) -> float:
 
 def _held(node: Node, beneath: Node, decides: Node) -> Node:
     """A reported probability on the side of what decides two classes; beneath: what would decide without overrides."""
-    if node is Probability(beneath):
-        return Probability(decides)
+    if node is rg.Probability(beneath):
+        return rg.Probability(decides)
     above, below = (node.above, node.below) if is_beside(node, beneath) else SIDES
-    return Sided(node, decides, above, below)
+    return rg.Sided(node, decides, above, below)
 
 
 def _released(node: Node, beneath: Node, decides: Node) -> Node:
-    if isinstance(node, Sided) and node.rule is decides:
+    if isinstance(node, rg.Sided) and node.rule is decides:
         return node.probability
-    if node is Probability(decides):
-        return Probability(beneath)
+    if node is rg.Probability(decides):
+        return rg.Probability(beneath)
     raise _not_theirs()
 
 
-def is_beside(node: Node, formula: Node) -> TypeGuard[Sided]:
-    return isinstance(node, Sided) and node.rule is formula
+def is_beside(node: Node, formula: Node) -> TypeGuard[rg.Sided]:
+    return isinstance(node, rg.Sided) and node.rule is formula
 
 
 def _of_probability(n: int, overrides: Sequence[Override]) -> list[list[Layer]]:
@@ -309,13 +293,13 @@ def _of_probability(n: int, overrides: Sequence[Override]) -> list[list[Layer]]:
 
 def _raised(where: Node) -> Layer:
     """To 1 where a node holds."""
-    return lambda rest: rest if where is FALSE else Sided(rest, where, 1.0, 1.0)
+    return lambda rest: rest if where is FALSE else rg.Sided(rest, where, 1.0, 1.0)
 
 
 def _lowered(name: str, where: Node, share: float) -> Layer:
     """By a share where a node holds, to 0 at most."""
-    less = Probability(Hidden(name, where, strength_of(share)))
-    return lambda rest: rest if where is FALSE else Difference(rest, less)
+    less = rg.Probability(rg.Hidden(name, where, strength_of(share)))
+    return lambda rest: rest if where is FALSE else rg.Difference(rest, less)
 
 
 # Layers ---------------------------------------------------------------------------------------------------------------
@@ -339,8 +323,8 @@ def _off(layers: Sequence[Layer], node: Node) -> Node:
 def _inner(node: Node) -> Iterable[Node]:
     """The nodes of which one layer could have made a node."""
     yield from (FALSE, *node.children)
-    if isinstance(node, Linear):
+    if isinstance(node, rg.Linear):
         yield from (
-            Linear(node.terms[:end], node.bias) for end in (len(node.terms) - 1, len(node.terms) - 2) if end >= 0
+            rg.Linear(node.terms[:end], node.bias) for end in (len(node.terms) - 1, len(node.terms) - 2) if end >= 0
         )
     yield node

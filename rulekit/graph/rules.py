@@ -16,36 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
 from rulekit.graph.model_parts import ModelParts, Rung
-from rulekit.graph.nodes import (
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Constant,
-    Difference,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    short_ids,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, short_ids, topological
 from rulekit.graph.probability.deciding import gated_parts
 from rulekit.tables.table import Table
 
@@ -142,7 +118,7 @@ def left_out(start: ModelParts, freeze: str | Collection[str], model: ModelParts
         return []
     ids = {rule.node: rule.id for rule in rules_of(start.underlying) if not rule.nested}
     # where the model decides by a probability, a rule stands as a hidden bit that fires with probability 1
-    there = {node.cause for node in model.nodes() if isinstance(node, Hidden)}
+    there = {node.cause for node in model.nodes() if isinstance(node, rg.Hidden)}
     there |= set(topological(rule.node for rule in rules_of(model)))
     return [name for node, name in ids.items() if (freeze == "all" or name in freeze) and node not in there]
 
@@ -151,7 +127,7 @@ def counts(graph: ModelParts) -> ModelSize:
     """How many rules, literals and units a model has."""
     rules = rules_of(graph)
     beneath = graph.underlying
-    bits = sum(isinstance(node, Hidden) for node in beneath.nodes())
+    bits = sum(isinstance(node, rg.Hidden) for node in beneath.nodes())
     terms = sum(weight != 0 for part in beneath.decision.parts for weight, _ in _terms(part.score))
     return ModelSize(len(rules), sum(rule.literals for rule in rules), bits or terms or len(rules))
 
@@ -198,7 +174,7 @@ def firing(rules: tuple[Rule, ...], values: list[npt.NDArray[Any]], n_rows: int)
 
 def read_of(rule: Rule) -> Node:
     """The node whose value tells where a rule fires."""
-    return Probability(rule.node) if rule.nested else rule.node
+    return rg.Probability(rule.node) if rule.nested else rule.node
 
 
 def rule_values(rules: tuple[Rule, ...], table: Table) -> list[npt.NDArray[Any]]:
@@ -235,15 +211,15 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
     A leaf, a column, each segment of a step function and each group of levels with the same points count once, a live
     term of a sum at least once; a hidden bit counts once, and a cause of several literals beside it.
     """
-    if isinstance(node, Step):
+    if isinstance(node, rg.Step):
         return len(node.values)
-    if isinstance(node, LevelPoints):
+    if isinstance(node, rg.LevelPoints):
         return max(1, len(node.groups))
     if hasattr(node, "feature"):
         return 1
-    if isinstance(node, Linear | LinearThreshold):
+    if isinstance(node, rg.Linear | rg.LinearThreshold):
         return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)
-    if isinstance(node, Hidden):
+    if isinstance(node, rg.Hidden):
         return 1 + (below[0] if below[0] > 1 else 0)
     return sum(below)
 
@@ -252,28 +228,30 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
 
 
 def _parts(score: Node) -> list[_Part]:
-    if isinstance(score, Logistic | Rescaled | Difference):
+    if isinstance(score, rg.Logistic | rg.Rescaled | rg.Difference):
         return [part for child in score.children for part in _parts(child)]
-    if isinstance(score, Sided):  # its rule decides, and is no part of the number
+    if isinstance(score, rg.Sided):  # its rule decides, and is no part of the number
         return _parts(score.probability)
-    if score.family is Family.REAL and not isinstance(score, Strength):
+    if score.family is Family.REAL and not isinstance(score, rg.Strength):
         return [part for weight, node in _terms(score) if weight != 0 for part in _summands(weight, node)]
-    formula = score.formula if isinstance(score, Probability | Strength) else score
-    gated = gated_parts(formula.child if isinstance(formula, Not) else formula)
+    formula = score.formula if isinstance(score, rg.Probability | rg.Strength) else score
+    gated = gated_parts(formula.child if isinstance(formula, rg.Not) else formula)
     if gated is not None:
-        connective = "against" if isinstance(formula, Not) else "or"
+        connective = "against" if isinstance(formula, rg.Not) else "or"
         return [*(_Part(bit, connective) for bit in gated[0]), *(_Part(bit, INHIBITS) for bit in gated[1])]
-    if isinstance(formula, Or):
+    if isinstance(formula, rg.Or):
         return [_Part(child, "or") for child in disjuncts(formula)]
-    if formula.family is Family.RANDOM and isinstance(formula, And | AtLeast | Odd):
-        word = "and" if isinstance(formula, And) else "odd" if isinstance(formula, Odd) else f"at least {formula.k}"
+    if formula.family is Family.RANDOM and isinstance(formula, rg.And | rg.AtLeast | rg.Odd):
+        word = (
+            "and" if isinstance(formula, rg.And) else "odd" if isinstance(formula, rg.Odd) else f"at least {formula.k}"
+        )
         return [_Part(child, word) for child in formula.children]
-    return [] if isinstance(formula, Constant) and not formula.value else [_Part(formula, "or")]
+    return [] if isinstance(formula, rg.Constant) and not formula.value else [_Part(formula, "or")]
 
 
 def conjuncts(formula: Node) -> tuple[Node, ...]:
     """What a formula joins by and: itself where it is no And."""
-    return formula.children if isinstance(formula, And) else (formula,)
+    return formula.children if isinstance(formula, rg.And) else (formula,)
 
 
 def disjuncts(formula: Node) -> tuple[Node, ...]:
@@ -281,33 +259,33 @@ def disjuncts(formula: Node) -> tuple[Node, ...]:
 
     (Simplification gathers such rules into one Or, so that the laws of logic see them together.)
     """
-    if not isinstance(formula, Or):
+    if not isinstance(formula, rg.Or):
         return (formula,)
     if formula.family is not Family.RANDOM:
         return formula.children
-    plain = [isinstance(child, Or) and child.family is Family.BOOLEAN for child in formula.children]
+    plain = [isinstance(child, rg.Or) and child.family is Family.BOOLEAN for child in formula.children]
     pairs = zip(formula.children, plain, strict=True)
     return tuple(part for child, spread in pairs for part in (child.children if spread else (child,)))
 
 
 def _terms(score: Node) -> tuple[tuple[float, Node], ...]:
-    if isinstance(score, Logistic | Rescaled | Difference):
+    if isinstance(score, rg.Logistic | rg.Rescaled | rg.Difference):
         return tuple(term for child in score.children for term in _terms(child))
-    if isinstance(score, Linear):
+    if isinstance(score, rg.Linear):
         return inner_sum(score).terms
-    return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, Strength) else ()
+    return ((1.0, score),) if score.family is Family.REAL and not isinstance(score, rg.Strength) else ()
 
 
-def inner_sum(score: Linear) -> Linear:
+def inner_sum(score: rg.Linear) -> rg.Linear:
     """The sum whose points are read: of a sum that is only taken some times, that one."""
     inner = score.terms[0][1] if len(score.terms) == 1 else None
-    return inner if isinstance(inner, Linear) else score
+    return inner if isinstance(inner, rg.Linear) else score
 
 
 def _summands(weight: float, node: Node) -> list[_Part]:
-    if isinstance(node, LevelPoints):
-        return [_Part(Among(node.feature, levels), "segment", weight * points) for points, levels in node.groups]
-    if not isinstance(node, Step):
+    if isinstance(node, rg.LevelPoints):
+        return [_Part(rg.Among(node.feature, levels), "segment", weight * points) for points, levels in node.groups]
+    if not isinstance(node, rg.Step):
         return [_Part(node, "sum", weight)]
     return [
         _Part(segment, "segment", weight * value)
@@ -316,10 +294,10 @@ def _summands(weight: float, node: Node) -> list[_Part]:
     ]
 
 
-def segments(step: Step) -> Sequence[Node]:
+def segments(step: rg.Step) -> Sequence[Node]:
     """The intervals of a step function as conditions, from below; none holds where the column is missing."""
     name, cuts = step.feature, step.cuts
     if not cuts:
-        return [Not(Missing(name))]
-    inner = [And((Compare(name, ">", a), Compare(name, "<=", b))) for a, b in itertools.pairwise(cuts)]
-    return [Compare(name, "<=", cuts[0]), *inner, Compare(name, ">", cuts[-1])]
+        return [rg.Not(rg.Missing(name))]
+    inner = [rg.And((rg.Compare(name, ">", a), rg.Compare(name, "<=", b))) for a, b in itertools.pairwise(cuts)]
+    return [rg.Compare(name, "<=", cuts[0]), *inner, rg.Compare(name, ">", cuts[-1])]

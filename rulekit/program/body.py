@@ -12,24 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from rulekit.errors import Unsupported
-from rulekit.graph.nodes import (
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Constant,
-    Contains,
-    Family,
-    IsTrue,
-    LevelPoints,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Step,
-    topological,
-)
+from rulekit.graph import nodes as rg
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.program.lower import members
 from rulekit.program.naming import Context
 from rulekit.program.nodes import (
@@ -63,7 +47,7 @@ from rulekit.program.spelling import (
 from rulekit.schema import Feature
 
 MAX_FACTORS = 16
-_OF_A_CELL = (Column, Step, LevelPoints)  # numbers made of one cell
+_OF_A_CELL = (rg.Column, rg.Step, rg.LevelPoints)  # numbers made of one cell
 
 
 class Body:
@@ -195,7 +179,7 @@ def _is_short(node: Node) -> bool:
     """Whether a step is written again wherever it is used."""
     if isinstance(node, Arithmetic) and node.operator == "-" and not isinstance(node.children[1], Arithmetic):
         return True
-    leaf = node.children[0] if isinstance(node, Not) and isinstance(node.children[0], Among) else node
+    leaf = node.children[0] if isinstance(node, rg.Not) and isinstance(node.children[0], rg.Among) else node
     return not leaf.children and not isinstance(leaf, _OF_A_CELL)
 
 
@@ -219,7 +203,7 @@ def _compared(body: Body, node: RawCompare) -> Expression:
     return body.spelling.above(body.cell(node.feature), node.value, node.op == ">", node.missing)
 
 
-def _negated(body: Body, node: Not) -> Expression:
+def _negated(body: Body, node: rg.Not) -> Expression:
     child = node.children[0]
     if isinstance(child, Greater) and body.uses[child] == 1 and child not in body.comments:
         left, right = (body.text(part) for part in child.children)
@@ -230,23 +214,13 @@ def _negated(body: Body, node: Not) -> Expression:
 
 def _connected(body: Body, node: Node) -> Expression:
     """The parts in one expression; where they are too many for one, in several."""
-    most = body.spelling.max_operands
-    connective = body.spelling.all_of if isinstance(node, And) else body.spelling.any_of
+    spelling, most = body.spelling, body.spelling.max_operands
+    connective = {rg.And: spelling.all_of, rg.Or: spelling.any_of, rg.Odd: spelling.odd}[type(node)]
     parts = tuple(body.expression(child) for child in node.children)
     while len(parts) > most:
         groups = (parts[start : start + most] for start in range(0, len(parts), most))
         parts = tuple(body.named("holds", connective(group)) for group in groups)
     return connective(parts)
-
-
-def _odd(body: Body, node: Odd) -> Expression:
-    """Whether the count is odd; of too many parts for one expression of those of several."""
-    most = body.spelling.max_operands
-    parts = tuple(body.expression(child) for child in node.children)
-    while len(parts) > most:
-        groups = (parts[start : start + most] for start in range(0, len(parts), most))
-        parts = tuple(body.named("holds", body.spelling.odd(group)) for group in groups)
-    return body.spelling.odd(parts)
 
 
 def _added(body: Body, node: Sum) -> Expression:
@@ -267,12 +241,12 @@ def _arithmetic(body: Body, node: Arithmetic) -> Expression:
     return atom(f"{parenthesised(left, before).text} {node.operator} {parenthesised(right, after).text}", SUM)
 
 
-def _member(body: Body, node: Among) -> Expression:
+def _member(body: Body, node: rg.Among) -> Expression:
     texts = members(node, body.feature(node))
     return body.spelling.within(body, body.feature(node), texts) if texts else body.spelling.truth(False)
 
 
-def _contained(body: Body, node: Contains) -> Expression:
+def _contained(body: Body, node: rg.Contains) -> Expression:
     if not node.tokens and not node.missing:
         return body.spelling.truth(False)
     return body.spelling.containing(body, body.feature(node), node.tokens, node.missing)
@@ -280,17 +254,15 @@ def _contained(body: Body, node: Contains) -> Expression:
 
 _RULES: dict[type[Node], Callable[[Body, Any], Expression]] = {
     RawCompare: _compared,
-    IsTrue: lambda body, node: body.spelling.above(body.cell(node.feature), 0.5, True, node.missing),
-    Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
+    rg.IsTrue: lambda body, node: body.spelling.above(body.cell(node.feature), 0.5, True, node.missing),
+    rg.Missing: lambda body, node: body.spelling.absent(body.cell(node.feature)),
     RawNumber: lambda body, node: atom(body.cell(node.feature)),
-    Among: _member,
-    Contains: _contained,
-    Constant: lambda body, node: body.spelling.truth(node.value),
-    Not: _negated,
-    And: _connected,
-    Or: _connected,
-    AtLeast: lambda body, node: body.spelling.at_least(node.k, tuple(map(body.expression, node.children))),
-    Odd: _odd,
+    rg.Among: _member,
+    rg.Contains: _contained,
+    rg.Constant: lambda body, node: body.spelling.truth(node.value),
+    rg.Not: _negated,
+    **dict.fromkeys((rg.And, rg.Or, rg.Odd), _connected),
+    rg.AtLeast: lambda body, node: body.spelling.at_least(node.k, tuple(map(body.expression, node.children))),
     Number: lambda body, node: atom(body.spelling.literal(node.value)),
     Spelled: lambda body, node: atom(node.text),
     Choice: lambda body, node: body.spelling.chosen(body, node),

@@ -28,35 +28,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rulekit.errors import Unsupported
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Decision
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Contains,
-    Difference,
-    Family,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import LOGIC, Family, Node, topological, with_children
 from rulekit.graph.probability.circuits import Algebra, Bit, Circuit, Complement, Given, build_circuit, operands
 from rulekit.graph.probability.exponentials import NOTHING, Counted, Exponentials, Tail, Tails
 from rulekit.graph.rule_graph import RuleGraph
@@ -134,13 +108,13 @@ def lower_nodes(roots: Iterable[Node], schema: Schema, finish: Finish = _as_it_i
     return lowered
 
 
-def members(node: Among, feature: Feature) -> tuple[str | None, ...]:
+def members(node: rg.Among, feature: Feature) -> tuple[str | None, ...]:
     """The cells of a category for which an Among of a program holds: levels, the texts that mean missing, None."""
     absent = (None, "", *feature.missing_tokens)
     return tuple(dict.fromkeys((*texts_of_levels(node.levels, feature), *(absent if node.missing else ()))))
 
 
-def points_of_texts(node: LevelPoints, feature: Feature) -> dict[str | None, float]:
+def points_of_texts(node: rg.LevelPoints, feature: Feature) -> dict[str | None, float]:
     """By cell of a category the points of a program's LevelPoints, but for the cells with those of the unseen."""
     by_level = dict(node.points)
     found: dict[str | None, float] = dict.fromkeys((None, "", *feature.missing_tokens), node.missing)
@@ -182,7 +156,7 @@ def _label(decision: Decision, default: int, lowered: Mapping[Node, Node]) -> tu
 
 
 def _above(score: Node, threshold: float) -> Node:
-    return Constant(score.value > threshold) if isinstance(score, Number) else Greater(score, Number(threshold))
+    return rg.Constant(score.value > threshold) if isinstance(score, Number) else Greater(score, Number(threshold))
 
 
 def _number(node: Node) -> Node:
@@ -190,43 +164,50 @@ def _number(node: Node) -> Node:
 
 
 def _equal(left: Node, right: Node) -> Node:
-    return And((Not(Greater(left, right)), Not(Greater(right, left))))
+    return rg.And((rg.Not(Greater(left, right)), rg.Not(Greater(right, left))))
 
 
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
 
-def _missing(node: Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
+def _over_steps(node: Node, lowered: Mapping[Node, Node], _: Schema) -> Node:
+    """The node itself, over the steps of its children."""
+    return with_children(node, [lowered[child] for child in node.children])
+
+
+def _missing(node: rg.Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
     feature = schema[node.feature]
     if feature.kind == "text":
-        return Contains(feature.name, (), True)
+        return rg.Contains(feature.name, (), True)
     return node if feature.kind != "categorical" else _membership(feature, (), True, False)
 
 
 def _membership(feature: Feature, levels: tuple[str, ...], missing: bool, unseen: bool) -> Node:
     """Membership in a set; where levels never seen count, the contrary of membership in the rest."""
     if not (missing if feature.unseen == "missing" else unseen):
-        return Among(feature.name, levels, missing, False)
+        return rg.Among(feature.name, levels, missing, False)
     wanted = set(levels)
-    return Not(Among(feature.name, tuple(level for level in feature.levels if level not in wanted), not missing, False))
+    return rg.Not(
+        rg.Among(feature.name, tuple(level for level in feature.levels if level not in wanted), not missing, False)
+    )
 
 
-def _level_points(node: LevelPoints, _: Mapping[Node, Node], schema: Schema) -> Node:
+def _level_points(node: rg.LevelPoints, _: Mapping[Node, Node], schema: Schema) -> Node:
     """The same where a level never seen means missing, too."""
     absent = schema[node.feature].unseen == "missing"
-    return LevelPoints(node.feature, node.points, node.missing, node.missing if absent else node.unseen)
+    return rg.LevelPoints(node.feature, node.points, node.missing, node.missing if absent else node.unseen)
 
 
-def _column(node: Column, _: Mapping[Node, Node], schema: Schema) -> Node:
+def _column(node: rg.Column, _: Mapping[Node, Node], schema: Schema) -> Node:
     """Of a Boolean column only two values are there to clip and round."""
     if schema[node.feature].kind != "boolean":
         return node
     yes, no = (Number(cleaned(x, node)) for x in (1.0, 0.0))
-    present = Choice(Not(IsTrue(node.feature, True)), no, Number(node.missing))
-    return Choice(IsTrue(node.feature), yes, present)
+    present = Choice(rg.Not(rg.IsTrue(node.feature, True)), no, Number(node.missing))
+    return Choice(rg.IsTrue(node.feature), yes, present)
 
 
-def cleaned(value: float, node: Column) -> float:
+def cleaned(value: float, node: rg.Column) -> float:
     """A number as a Column takes it: clipped, then rounded half to even to a multiple of its step."""
     if math.isnan(value):
         return node.missing
@@ -237,7 +218,7 @@ def cleaned(value: float, node: Column) -> float:
     return (steps if abs(steps) >= 2.0**52 else float(round(steps))) * node.step
 
 
-def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Schema) -> Node:
+def _linear(node: rg.Linear | rg.LinearThreshold, lowered: Mapping[Node, Node], _: Schema) -> Node:
     """Weights times children, added to the bias; of a Boolean child the weight or nothing."""
     terms: list[Node] = [Number(node.bias)]
     for weight, child in zip(node.weights, node.children, strict=True):
@@ -249,18 +230,18 @@ def _linear(node: Linear | LinearThreshold, lowered: Mapping[Node, Node], _: Sch
     return Sum(tuple(terms))
 
 
-def _rescaled(node: Rescaled, lowered: Mapping[Node, Node], _: Schema) -> Node:
+def _rescaled(node: rg.Rescaled, lowered: Mapping[Node, Node], _: Schema) -> Node:
     p = lowered[node.probability]
     part = Arithmetic("*", Number(node.odds), p)
     return Arithmetic("/", part, Arithmetic("+", Arithmetic("-", ONE, p), part))
 
 
-def _difference(node: Difference, lowered: Mapping[Node, Node], _: Schema) -> Node:
+def _difference(node: rg.Difference, lowered: Mapping[Node, Node], _: Schema) -> Node:
     more, less = lowered[node.more], lowered[node.less]
     return Choice(Greater(more, less), Arithmetic("-", more, less), ZERO)
 
 
-def _sided(node: Sided, lowered: Mapping[Node, Node], _: Schema) -> Node:
+def _sided(node: rg.Sided, lowered: Mapping[Node, Node], _: Schema) -> Node:
     p, above, below = lowered[node.probability], Number(node.above), Number(node.below)
     if isinstance(p, Number):
         return Choice(lowered[node.rule], Number(max(p.value, node.above)), Number(min(p.value, node.below)))
@@ -295,36 +276,25 @@ def _circuit(circuit: Circuit, lowered: Mapping[Node, Node]) -> Node:
 
 
 _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
-    Compare: lambda node, lowered, schema: RawCompare(
+    rg.Compare: lambda node, lowered, schema: RawCompare(
         node.feature, node.op, crossing(node.value, schema[node.feature].precision), node.missing
     ),
-    Among: lambda node, lowered, schema: _membership(schema[node.feature], node.levels, node.missing, node.unseen),
-    IsTrue: lambda node, lowered, schema: node,
-    Contains: lambda node, lowered, schema: node,
-    Missing: _missing,
-    Constant: lambda node, lowered, schema: node,
-    Not: lambda node, lowered, schema: Not(lowered[node.child]),
-    And: lambda node, lowered, schema: And([lowered[child] for child in node.children]),
-    Or: lambda node, lowered, schema: Or([lowered[child] for child in node.children]),
-    AtLeast: lambda node, lowered, schema: AtLeast(node.k, [lowered[child] for child in node.children]),
-    Odd: lambda node, lowered, schema: Odd([lowered[child] for child in node.children]),
-    LinearThreshold: lambda node, lowered, schema: Not(Greater(ZERO, _linear(node, lowered, schema))),
-    Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
-    Strength: lambda node, lowered, schema: Sum(
+    rg.Among: lambda node, lowered, schema: _membership(schema[node.feature], node.levels, node.missing, node.unseen),
+    rg.Missing: _missing,
+    **dict.fromkeys((rg.IsTrue, rg.Contains, rg.Constant, rg.Step, *LOGIC, rg.Logistic, Tails, Tail), _over_steps),
+    rg.LinearThreshold: lambda node, lowered, schema: rg.Not(Greater(ZERO, _linear(node, lowered, schema))),
+    rg.Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
+    rg.Strength: lambda node, lowered, schema: Sum(
         (ZERO, *(Choice(lowered[cause], Number(on), Number(off)) for cause, on, off in node.terms))
     ),
-    Column: _column,
-    Step: lambda node, lowered, schema: node,
-    LevelPoints: _level_points,
-    Linear: _linear,
-    Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
-    Tails: lambda node, lowered, schema: Tails(node.most, tuple(lowered[part] for part in node.parts)),
-    Tail: lambda node, lowered, schema: Tail(node.k, lowered[node.tails]),
+    rg.Column: _column,
+    rg.LevelPoints: _level_points,
+    rg.Linear: _linear,
+    rg.Probability: lambda node, lowered, schema: _circuit(build_circuit(node.formula), lowered),
     Exponentials: _exponentials,
-    Logistic: lambda node, lowered, schema: Logistic(lowered[node.linear]),
-    Rescaled: _rescaled,
-    Difference: _difference,
-    Sided: _sided,
+    rg.Rescaled: _rescaled,
+    rg.Difference: _difference,
+    rg.Sided: _sided,
 }
 
 
@@ -333,7 +303,7 @@ def firing_steps(graph: RuleGraph, finish: Finish | None = None) -> dict[str, No
 
     Raises Unsupported for a node that has no steps.
     """
-    rules = {rule.id: (Probability(rule.node) if rule.nested else rule.node) for rule in rules_of(graph)}
+    rules = {rule.id: (rg.Probability(rule.node) if rule.nested else rule.node) for rule in rules_of(graph)}
     given = () if finish is None else (finish,)
     lowered = lower_nodes(rules.values(), graph.schema, *given)
     random = {rule.id for rule in rules_of(graph) if rule.nested}
@@ -344,4 +314,4 @@ def _condition(step: Node, random: bool) -> Node:
     """A truth value as it is; a probability where it is above 1/2, another number where it is not zero."""
     if step.family is Family.BOOLEAN:
         return step
-    return Greater(step, Number(0.5)) if random else Or((Greater(step, ZERO), Greater(ZERO, step)))
+    return Greater(step, Number(0.5)) if random else rg.Or((Greater(step, ZERO), Greater(ZERO, step)))

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.errors import GraphError, InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Decision, Ranked
 from rulekit.graph.evaluation.circuit_values import (
     causes_of,
@@ -30,34 +31,7 @@ from rulekit.graph.evaluation.circuit_values import (
 )
 from rulekit.graph.leaves import by_code
 from rulekit.graph.model_parts import ModelParts
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Contains,
-    Difference,
-    Family,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.probability.circuits import inputs, is_count
 from rulekit.graph.probability.exponentials import Counted, Exponentials, Tails
 from rulekit.schema import Feature
@@ -159,7 +133,7 @@ class _Columns:
             known = self._tables[node] = by_code(node, self.feature(node, "categorical"))
         return known
 
-    def rows_of_word(self, node: Contains, word: str) -> Array:
+    def rows_of_word(self, node: rg.Contains, word: str) -> Array:
         """The rows of the block whose text has a word, counted from its beginning."""
         feature = self.feature(node, "text")
         known = self._words.get(node.feature)
@@ -181,7 +155,7 @@ class _Columns:
 # One rule per node type: node, values of its inputs, columns -> value ------------------------------------------------
 
 
-def _compare(node: Compare, _: list[Array], columns: _Columns) -> Array:
+def _compare(node: rg.Compare, _: list[Array], columns: _Columns) -> Array:
     x = columns.block(node, "numeric")
     return _above(x, x.dtype.type(node.value), node.op == ">", node.missing)
 
@@ -195,13 +169,13 @@ def _above(x: Array, threshold: Any, above: bool, missing: bool) -> Array:
     return np.logical_not(result, out=result) if missing else result
 
 
-def _by_code(node: Among | LevelPoints, _: list[Array], columns: _Columns) -> Array:
+def _by_code(node: rg.Among | rg.LevelPoints, _: list[Array], columns: _Columns) -> Array:
     codes = columns.block(node, "categorical")
     result: Array = columns.by_code(node).take(codes)
     return result
 
 
-def _contains(node: Contains, _: list[Array], columns: _Columns) -> Array:
+def _contains(node: rg.Contains, _: list[Array], columns: _Columns) -> Array:
     result = np.zeros(columns.n, dtype=bool)
     for token in node.tokens:
         result[columns.rows_of_word(node, token)] = True
@@ -212,15 +186,15 @@ def _contains(node: Contains, _: list[Array], columns: _Columns) -> Array:
 
 def _joined(node: Node, children: list[Array], columns: _Columns) -> Array:
     if not children:
-        return np.full(columns.n, isinstance(node, And))
+        return np.full(columns.n, isinstance(node, rg.And))
     result = children[0].copy()
-    join = np.logical_and if isinstance(node, And) else np.logical_or
+    join = np.logical_and if isinstance(node, rg.And) else np.logical_or
     for child in children[1:]:
         join(result, child, out=result)
     return result
 
 
-def _at_least(node: AtLeast, children: list[Array], columns: _Columns) -> Array:
+def _at_least(node: rg.AtLeast, children: list[Array], columns: _Columns) -> Array:
     if node.k <= 0 or node.k > len(children):
         return np.full(columns.n, node.k <= 0)
     count: Array = np.zeros(columns.n, dtype=np.uint8 if len(children) < 256 else np.int32)
@@ -230,7 +204,7 @@ def _at_least(node: AtLeast, children: list[Array], columns: _Columns) -> Array:
     return enough
 
 
-def _odd(node: Odd, children: list[Array], columns: _Columns) -> Array:
+def _odd(node: rg.Odd, children: list[Array], columns: _Columns) -> Array:
     result: Array = np.zeros(columns.n, dtype=bool)
     for child in children:
         np.logical_xor(result, child, out=result)
@@ -244,7 +218,7 @@ def _weighted_sum(node: Any, children: list[Array], columns: _Columns) -> Array:
     return total
 
 
-def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
+def _column(node: rg.Column, _: list[Array], columns: _Columns) -> Array:
     x = columns.block(node, "numeric", "boolean")
     result = x.astype(np.float64)
     np.clip(result, node.low, node.high, out=result)
@@ -256,7 +230,7 @@ def _column(node: Column, _: list[Array], columns: _Columns) -> Array:
     return result
 
 
-def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
+def _step(node: rg.Step, _: list[Array], columns: _Columns) -> Array:
     x = columns.block(node, "numeric")
     cuts = np.asarray(node.cuts).astype(x.dtype)
     values = np.asarray((*node.values, node.missing))
@@ -270,47 +244,49 @@ def _step(node: Step, _: list[Array], columns: _Columns) -> Array:
     return values.take(index)
 
 
-def _probability(node: Probability, children: list[Array], columns: _Columns) -> Array:
+def _probability(node: rg.Probability, children: list[Array], columns: _Columns) -> Array:
     if is_count(node.formula):
         row: Array = children[0][node.formula.k]  # type: ignore[attr-defined]
         return row
     return circuit_values(prepare(node.formula), children, columns.n)
 
 
-def _rescaled(node: Rescaled, children: list[Array], columns: _Columns) -> Array:
+def _rescaled(node: rg.Rescaled, children: list[Array], columns: _Columns) -> Array:
     part = node.odds * children[0]
     result: Array = part / (1.0 - children[0] + part)
     return result
 
 
 _RULES: dict[type[Node], Callable[..., Array]] = {
-    Compare: _compare,
-    Among: _by_code,
-    IsTrue: lambda node, children, columns: _above(columns.block(node, "boolean"), np.float32(0.5), True, node.missing),
-    Contains: _contains,
-    Missing: lambda node, children, columns: absent(columns.block(node)),
-    Constant: lambda node, children, columns: np.full(columns.n, node.value),
-    Not: lambda node, children, columns: ~children[0],
-    And: _joined,
-    Or: _joined,
-    AtLeast: _at_least,
-    Odd: _odd,
-    LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
-    Above: lambda node, children, columns: children[0] > node.threshold,
-    Column: _column,
-    Step: _step,
-    LevelPoints: _by_code,
-    Linear: _weighted_sum,
-    Strength: lambda node, children, columns: strength_values(
+    rg.Compare: _compare,
+    rg.Among: _by_code,
+    rg.IsTrue: lambda node, children, columns: _above(
+        columns.block(node, "boolean"), np.float32(0.5), True, node.missing
+    ),
+    rg.Contains: _contains,
+    rg.Missing: lambda node, children, columns: absent(columns.block(node)),
+    rg.Constant: lambda node, children, columns: np.full(columns.n, node.value),
+    rg.Not: lambda node, children, columns: ~children[0],
+    rg.And: _joined,
+    rg.Or: _joined,
+    rg.AtLeast: _at_least,
+    rg.Odd: _odd,
+    rg.LinearThreshold: lambda node, children, columns: _weighted_sum(node, children, columns) >= 0.0,
+    rg.Above: lambda node, children, columns: children[0] > node.threshold,
+    rg.Column: _column,
+    rg.Step: _step,
+    rg.LevelPoints: _by_code,
+    rg.Linear: _weighted_sum,
+    rg.Strength: lambda node, children, columns: strength_values(
         node, dict(zip(inputs(node), children, strict=True)), columns.n
     ),
-    Probability: _probability,
+    rg.Probability: _probability,
     Tails: lambda node, children, columns: tail_values(node.most, children, columns.n),
     Exponentials: lambda node, children, columns: product_values(node, children, columns.n),
-    Logistic: lambda node, children, columns: 1.0 / (1.0 + np.exp(-children[0])),
-    Rescaled: _rescaled,
-    Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),
-    Sided: lambda node, children, columns: np.where(
+    rg.Logistic: lambda node, children, columns: 1.0 / (1.0 + np.exp(-children[0])),
+    rg.Rescaled: _rescaled,
+    rg.Difference: lambda node, children, columns: np.maximum(children[0] - children[1], 0.0),
+    rg.Sided: lambda node, children, columns: np.where(
         children[1], np.maximum(children[0], node.above), np.minimum(children[0], node.below)
     ),
 }

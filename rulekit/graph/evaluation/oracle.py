@@ -15,33 +15,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from rulekit.errors import GraphError, InputError
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Contains,
-    Difference,
-    Family,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-)
+from rulekit.graph import nodes as rg
+from rulekit.graph.nodes import Family, Node
 from rulekit.graph.probability.circuits import (
     Bit,
     Circuit,
@@ -174,7 +149,7 @@ class _Row:
 
     def reported(self, node: Node, computed: Node) -> float:
         """A reported probability: by its definition where the hidden bits are few, else as it is computed."""
-        if isinstance(node, Probability) and len(hidden_bits(node.formula)) <= ENUMERATED_BITS:
+        if isinstance(node, rg.Probability) and len(hidden_bits(node.formula)) <= ENUMERATED_BITS:
             leaves = [n for n in random_nodes(node.formula) if n.family is Family.BOOLEAN]
             causes = [bit.cause for bit in hidden_bits(node.formula).values()]
             return probability_by_states(node.formula, {n: bool(self.value(n)) for n in [*leaves, *causes]})
@@ -282,26 +257,26 @@ def _look_alikes(level: str) -> tuple[str, ...]:
 # One rule per node type: the value of a node from the row and the values of its children -----------------------------
 
 
-def _compare(row: _Row, node: Compare, _: list[Value]) -> bool:
+def _compare(row: _Row, node: rg.Compare, _: list[Value]) -> bool:
     x, t = row.number(node.feature), row.precise(node.feature, node.value)
     if math.isnan(x):
         return node.missing
     return x > t if node.op == ">" else x <= t
 
 
-def _among(row: _Row, node: Among, _: list[Value]) -> bool:
+def _among(row: _Row, node: rg.Among, _: list[Value]) -> bool:
     level = row.level(node.feature)
     if level is None:
         return node.missing
     return level in node.levels if row.knows(node.feature, level) else node.unseen
 
 
-def _contains(row: _Row, node: Contains, _: list[Value]) -> bool:
+def _contains(row: _Row, node: rg.Contains, _: list[Value]) -> bool:
     text = row.text(node.feature)
     return node.missing if text is None else not set(node.tokens).isdisjoint(tokens(text))
 
 
-def _is_true(row: _Row, node: IsTrue, _: list[Value]) -> bool:
+def _is_true(row: _Row, node: rg.IsTrue, _: list[Value]) -> bool:
     x = row.number(node.feature)
     return node.missing if math.isnan(x) else x > 0.5
 
@@ -313,14 +288,14 @@ def _sum(weights: Sequence[float], bias: float, children: list[Value]) -> float:
     return total
 
 
-def _strength(node: Strength, truth: Mapping[Node, Value]) -> float:
+def _strength(node: rg.Strength, truth: Mapping[Node, Value]) -> float:
     total = 0.0
     for cause, on, off in node.terms:
         total = total + (on if truth[cause] else off)
     return total
 
 
-def _column(row: _Row, node: Column, _: list[Value]) -> float:
+def _column(row: _Row, node: rg.Column, _: list[Value]) -> float:
     x = row.number(node.feature)
     if math.isnan(x):
         return node.missing
@@ -332,14 +307,14 @@ def _round_half_even(x: float) -> float:
     return x if abs(x) >= 2.0**52 else float(round(x))  # larger doubles are integers already
 
 
-def _step(row: _Row, node: Step, _: list[Value]) -> float:
+def _step(row: _Row, node: rg.Step, _: list[Value]) -> float:
     x = row.number(node.feature)
     if math.isnan(x):
         return node.missing
     return node.values[sum(x > row.precise(node.feature, cut) for cut in node.cuts)]
 
 
-def _level_points(row: _Row, node: LevelPoints, _: list[Value]) -> float:
+def _level_points(row: _Row, node: rg.LevelPoints, _: list[Value]) -> float:
     level = row.level(node.feature)
     if level is None:
         return node.missing
@@ -367,36 +342,36 @@ def _rescaled(p: float, odds: float) -> float:
 
 
 _LOGIC: dict[type[Node], Callable[[Node, Sequence[Value]], bool]] = {
-    Not: lambda node, children: not children[0],
-    And: lambda node, children: all(children),
-    Or: lambda node, children: any(children),
-    AtLeast: lambda node, children: sum(map(bool, children)) >= node.k,  # type: ignore[attr-defined]
-    Odd: lambda node, children: sum(map(bool, children)) % 2 == 1,
+    rg.Not: lambda node, children: not children[0],
+    rg.And: lambda node, children: all(children),
+    rg.Or: lambda node, children: any(children),
+    rg.AtLeast: lambda node, children: sum(map(bool, children)) >= node.k,  # type: ignore[attr-defined]
+    rg.Odd: lambda node, children: sum(map(bool, children)) % 2 == 1,
 }
 
 _RULES: dict[type[Node], Callable[..., Value]] = {
-    Compare: _compare,
-    Among: _among,
-    IsTrue: _is_true,
-    Contains: _contains,
-    Missing: lambda row, node, children: row.is_missing(node.feature),
-    Constant: lambda row, node, children: node.value,
+    rg.Compare: _compare,
+    rg.Among: _among,
+    rg.IsTrue: _is_true,
+    rg.Contains: _contains,
+    rg.Missing: lambda row, node, children: row.is_missing(node.feature),
+    rg.Constant: lambda row, node, children: node.value,
     **{kind: lambda row, node, children: _LOGIC[type(node)](node, children) for kind in _LOGIC},
-    LinearThreshold: lambda row, node, children: _sum(node.weights, node.bias, children) >= 0,
-    Above: lambda row, node, children: float(children[0]) > node.threshold,
-    Column: _column,
-    Step: _step,
-    LevelPoints: _level_points,
-    Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
-    Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
-    Probability: lambda row, node, children: run_circuit(
+    rg.LinearThreshold: lambda row, node, children: _sum(node.weights, node.bias, children) >= 0,
+    rg.Above: lambda row, node, children: float(children[0]) > node.threshold,
+    rg.Column: _column,
+    rg.Step: _step,
+    rg.LevelPoints: _level_points,
+    rg.Linear: lambda row, node, children: _sum(node.weights, node.bias, children),
+    rg.Strength: lambda row, node, children: _strength(node, dict(zip(inputs(node), children, strict=True))),
+    rg.Probability: lambda row, node, children: run_circuit(
         build_circuit(node.formula), dict(zip(inputs(node), children, strict=True))
     ),
     Exponentials: lambda row, node, children: _exponentials(float(children[0]), list(map(float, children[1:]))),
-    Logistic: lambda row, node, children: _logistic(float(children[0])),
-    Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
-    Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),
-    Sided: lambda row, node, children: (
+    rg.Logistic: lambda row, node, children: _logistic(float(children[0])),
+    rg.Rescaled: lambda row, node, children: _rescaled(float(children[0]), node.odds),
+    rg.Difference: lambda row, node, children: max(float(children[0]) - float(children[1]), 0.0),
+    rg.Sided: lambda row, node, children: (
         max(float(children[0]), node.above) if children[1] else min(float(children[0]), node.below)
     ),
 }

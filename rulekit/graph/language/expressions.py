@@ -14,34 +14,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rulekit.errors import FormatError
+from rulekit.graph import nodes as rg
 from rulekit.graph.language.words import scale_of, unquoted
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Contains,
-    Difference,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-)
+from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.numbers import strength_of
 
@@ -99,13 +74,13 @@ def _value(token: Any) -> ClassLabel:
 
 def _contrary(leaf: Callable[..., Node], *named: Any) -> MarkedLeaf:
     """A leaf that is known not to hold: like every condition, it fails where x is missing unless marked."""
-    return MarkedLeaf(lambda missing=False: Not(leaf(*named, missing=not missing)), ("missing",))
+    return MarkedLeaf(lambda missing=False: rg.Not(leaf(*named, missing=not missing)), ("missing",))
 
 
 def _known(feature: str, word: Any) -> MarkedLeaf:
     if word != "known":
         raise FormatError(f"no column is `{word}`", fix="write is known, or is missing")
-    return MarkedLeaf(lambda: Not(Missing(feature)), ())
+    return MarkedLeaf(lambda: rg.Not(rg.Missing(feature)), ())
 
 
 def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> MarkedLeaf:
@@ -119,16 +94,16 @@ def _between(feature: str, low: Any, _: Any, op: Any, high: Any) -> MarkedLeaf:
 def bounded(feature: str, low: float, high: float) -> MarkedLeaf:
     """The condition that a number is above `low` and at most `high`; `low` may be infinite."""
     if math.isinf(low):
-        return MarkedLeaf(partial(Compare, feature, "<=", high), ("missing",))
+        return MarkedLeaf(partial(rg.Compare, feature, "<=", high), ("missing",))
 
     def make(missing: bool = False) -> TwoBounds:
-        return TwoBounds(Compare(feature, ">", low, missing), Compare(feature, "<=", high, missing))
+        return TwoBounds(rg.Compare(feature, ">", low, missing), rg.Compare(feature, "<=", high, missing))
 
     return MarkedLeaf(make, ("missing",))
 
 
 def _and(*parts: Any) -> Node:
-    return And([node for part in parts for node in (part if isinstance(part, TwoBounds) else (part,))])
+    return rg.And([node for part in parts for node in (part if isinstance(part, TwoBounds) else (part,))])
 
 
 def _plain(condition: MarkedLeaf) -> Node | TwoBounds:
@@ -165,7 +140,7 @@ class Beside:
     below: float
 
     def of(self, rule: Node) -> Node:
-        return Sided(self.probability, rule, self.above, self.below)
+        return rg.Sided(self.probability, rule, self.above, self.below)
 
 
 def _sided(probability: Node, above: Any, rule: Node | DecidedClass, below: Any) -> Node | Beside:
@@ -181,63 +156,63 @@ def _above(score: Node, scale: Any, token: Any) -> Node:
     meant = scale_of(score)
     if scale != meant:
         raise FormatError(f"`{scale}` is not what this is compared with", fix=f"write exceeds {meant}")
-    return Above(score, real(token))
+    return rg.Above(score, real(token))
 
 
 def _step(feature: str, *parts: Any) -> Node:
     pieces, (last, missing) = parts[:-2], parts[-2:]
     cuts, values = tuple(real(p.cut) for p in pieces), tuple(p.value for p in pieces)
-    return Step(feature, cuts, (*values, real(last)), real(missing))
+    return rg.Step(feature, cuts, (*values, real(last)), real(missing))
 
 
 def _points(feature: str, *parts: Any) -> Node:
     groups, (missing, unseen) = parts[:-2], parts[-2:]
     points = [(level, group.points) for group in groups for level in group.levels]
-    return LevelPoints(feature, tuple(points), real(missing), real(unseen))
+    return rg.LevelPoints(feature, tuple(points), real(missing), real(unseen))
 
 
 def _clip(feature: str, low: Any, high: Any, *rest: Any) -> Node:
     step = rest[0] if len(rest) == 2 else 0.0
-    return Column(feature, real(rest[-1]), real(low), real(high), step)
+    return rg.Column(feature, real(rest[-1]), real(low), real(high), step)
 
 
 EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "name": unquoted,
     "value": _value,
     "names": lambda *texts: texts,
-    "is_true": lambda feature: MarkedLeaf(partial(IsTrue, feature), ("missing",)),
-    "is_false": partial(_contrary, IsTrue),
-    "compare": lambda feature, op, token: MarkedLeaf(partial(Compare, feature, op, real(token)), ("missing",)),
+    "is_true": lambda feature: MarkedLeaf(partial(rg.IsTrue, feature), ("missing",)),
+    "is_false": partial(_contrary, rg.IsTrue),
+    "compare": lambda feature, op, token: MarkedLeaf(partial(rg.Compare, feature, op, real(token)), ("missing",)),
     "between": _between,
-    "among": lambda feature, levels: MarkedLeaf(partial(Among, feature, levels), ("missing", "unseen")),
-    "not_among": partial(_contrary, Among),
-    "contains": lambda feature, token: MarkedLeaf(partial(Contains, feature, (token,)), ("missing",)),
-    "contains_any": lambda feature, tokens: MarkedLeaf(partial(Contains, feature, tokens), ("missing",)),
-    "lacks": lambda feature, token: _contrary(Contains, feature, (token,)),
-    "lacks_all": partial(_contrary, Contains),
-    "is_missing": lambda feature: MarkedLeaf(partial(Missing, feature), ()),
+    "among": lambda feature, levels: MarkedLeaf(partial(rg.Among, feature, levels), ("missing", "unseen")),
+    "not_among": partial(_contrary, rg.Among),
+    "contains": lambda feature, token: MarkedLeaf(partial(rg.Contains, feature, (token,)), ("missing",)),
+    "contains_any": lambda feature, tokens: MarkedLeaf(partial(rg.Contains, feature, tokens), ("missing",)),
+    "lacks": lambda feature, token: _contrary(rg.Contains, feature, (token,)),
+    "lacks_all": partial(_contrary, rg.Contains),
+    "is_missing": lambda feature: MarkedLeaf(partial(rg.Missing, feature), ()),
     "is_known": _known,
     "plain": _plain,
     "truth": _plain,
     "untruth": _plain,
     "marked": _marked,
-    "constant": lambda token: Constant(token.type == "TRUE"),
-    "negation": Not,
+    "constant": lambda token: rg.Constant(token.type == "TRUE"),
+    "negation": rg.Not,
     "group": lambda node: node,
     "conjunction": _and,
-    "disjunction": lambda *nodes: Or(nodes),
+    "disjunction": lambda *nodes: rg.Or(nodes),
     "all_of": _and,
-    "any_of": lambda *nodes: Or(nodes),
-    "at_least": lambda k, *nodes: AtLeast(integer(k), nodes),
-    "odd_of": lambda *nodes: Odd(nodes),
+    "any_of": lambda *nodes: rg.Or(nodes),
+    "at_least": lambda k, *nodes: rg.AtLeast(integer(k), nodes),
+    "odd_of": lambda *nodes: rg.Odd(nodes),
     "odds": lambda scale, token: real(token) if scale.type == "STRENGTH" else _probable(token),
     "otherwise": lambda *words: real(words[1]) if len(words) == 2 else _probable(words[0]),
-    "hidden": lambda name, on, *rest: Hidden(name, rest[-1], on, rest[0] if len(rest) == 2 else 0.0),
-    "linear": lambda bias, *terms: Linear(terms, real(bias)),
+    "hidden": lambda name, on, *rest: rg.Hidden(name, rest[-1], on, rest[0] if len(rest) == 2 else 0.0),
+    "linear": lambda bias, *terms: rg.Linear(terms, real(bias)),
     "weighted": lambda weight, node: (real(weight), node),
     "conditional": lambda weight, node: (real(weight), node),
     "compared": _compared,
-    "threshold_unit": lambda points, *terms: LinearThreshold(terms, 0.0 - real(points)),
+    "threshold_unit": lambda points, *terms: rg.LinearThreshold(terms, 0.0 - real(points)),
     "step": _step,
     "piece": lambda value, cut: Piece(real(value), cut),
     "points": _points,
@@ -245,11 +220,11 @@ EXPRESSIONS: dict[str, Callable[..., Any]] = {
     "clip": _clip,
     "grid": real,
     "above": _above,
-    "strength": Strength,
-    "probability": Probability,
-    "logistic": Logistic,
-    "rescaled": lambda odds, probability: Rescaled(probability, real(odds)),
-    "difference": Difference,
+    "strength": rg.Strength,
+    "probability": rg.Probability,
+    "logistic": rg.Logistic,
+    "rescaled": lambda odds, probability: rg.Rescaled(probability, real(odds)),
+    "difference": rg.Difference,
     "sided": _sided,
 }
 JOINS_BOUNDS = frozenset({"conjunction", "all_of"})

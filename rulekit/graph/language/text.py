@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from rulekit.errors import FormatError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.files.writing import digest_of
 from rulekit.graph.language.figures import rule_figures, worded
@@ -33,21 +34,7 @@ from rulekit.graph.language.wordings import (
 )
 from rulekit.graph.language.words import MOST_LEVELS, in_quotes, label, name, names, number
 from rulekit.graph.model_parts import ModelParts, on_the_side_of_the_decision
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    AtLeast,
-    Linear,
-    LinearThreshold,
-    Node,
-    Odd,
-    Or,
-    Rescaled,
-    Sided,
-    Strength,
-    short_ids,
-    topological,
-)
+from rulekit.graph.nodes import Node, short_ids, topological
 from rulekit.graph.overrides import Override
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.schema import Feature, Schema
@@ -91,26 +78,26 @@ class Wording:
         if len(whole) <= BROKEN_LENGTH and not force:
             return whole
         prefix = suffix = ""
-        if isinstance(node, Above) and node.score not in self.definitions:
+        if isinstance(node, rg.Above) and node.score not in self.definitions:
             suffix = f" {exceeds(node, number(node.threshold))}"
             node = node.score
         while type(node) in PREFIXES and node.children[0] not in self.definitions:
             prefix += PREFIXES[type(node)]
             node = node.children[0]
-        if isinstance(node, Sided | Rescaled):
+        if isinstance(node, rg.Sided | rg.Rescaled):
             part = node.probability
             inner = self.called[part].words if part in self.definitions else self.broken(part, note, force=force)
-            if isinstance(node, Rescaled):
+            if isinstance(node, rg.Rescaled):
                 return f"{prefix}odds({number(node.odds)} * {inner}){suffix}"
             rule = DECIDED if node in self.beside else self.called[node.rule].words
             return f"{prefix}sided({inner}, {sides(node, rule)}){suffix}"
         children = tuple(self.called[child] for child in node.children)
-        if isinstance(node, And | Or | AtLeast | Odd) and len(self._phrases(node)) > 1:
+        if isinstance(node, rg.And | rg.Or | rg.AtLeast | rg.Odd) and len(self._phrases(node)) > 1:
             return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note, names or {})))}){suffix}"
-        if isinstance(node, Linear | LinearThreshold) and children:
+        if isinstance(node, rg.Linear | rg.LinearThreshold) and children:
             notes = ("", *map(note, node.children))
             items = [f"{term}," for term in terms(node, children)]
-            if isinstance(node, LinearThreshold):
+            if isinstance(node, rg.LinearThreshold):
                 return f"{prefix}{opening(node)} (\n{_aligned(list(zip(items, notes[1:], strict=True)))}){suffix}"
             return f"{prefix}sum(\n{_aligned(list(zip(items, notes, strict=True)))}){suffix}"
         return whole
@@ -123,13 +110,13 @@ class Wording:
             child = nodes[0]
             text = self.full[child].words if child in names else called.words
             begin = f"{indent}{names[child]}: " if child in names else indent
-            nested = isinstance(child, And | Or | AtLeast | Odd) and len(self._phrases(child)) > 1
+            nested = isinstance(child, rg.And | rg.Or | rg.AtLeast | rg.Odd) and len(self._phrases(child)) > 1
             if nested and self.called[child] is self.full[child] and _is_long(text):
-                assert isinstance(child, And | Or | AtLeast | Odd)
+                assert isinstance(child, rg.And | rg.Or | rg.AtLeast | rg.Odd)
                 yield f"{begin}{quantifier(child)}(", note(child)
                 yield from self._items(child, note, {}, indent + "  ")
                 yield f"{indent}),", ""
-            elif isinstance(child, LinearThreshold) and text == self.full[child].words and _is_long(text):
+            elif isinstance(child, rg.LinearThreshold) and text == self.full[child].words and _is_long(text):
                 yield f"{begin}{opening(child)} (", note(child)
                 parts = terms(child, tuple(self.called[part] for part in child.children))
                 yield from ((f"{indent}  {part},", "") for part in parts)
@@ -139,7 +126,7 @@ class Wording:
 
     def _phrases(self, node: Node) -> list[tuple[tuple[Node, ...], Phrase]]:
         children = tuple(self.called[child] for child in node.children)
-        if isinstance(node, And):
+        if isinstance(node, rg.And):
             return self.words.phrases(node, children)
         return [((child,), text) for child, text in zip(node.children, children, strict=True)]
 
@@ -210,7 +197,7 @@ def word(
 
 def _rules_used_elsewhere(decided: Node, uses: Mapping[Node, int]) -> dict[Node, str]:
     """The items of the list that decides which stand once in it and again outside of it, by their numbers."""
-    if not isinstance(decided, And | Or | AtLeast | Odd) or len(decided.children) < 2:
+    if not isinstance(decided, rg.And | rg.Or | rg.AtLeast | rg.Odd) or len(decided.children) < 2:
         return {}
     inside = Counter(child for node in topological([decided]) for child in node.children)
     numbered = enumerate(decided.children, start=1)
@@ -318,7 +305,7 @@ def _decision(graph: ModelParts, wording: Wording, note: Note) -> str:
         return f"decide median of ({_item_lines(cuts)})"
     comment = ""
     (node,) = decision.roots
-    if isinstance(node, Above) and isinstance(node.score, Strength) and node.threshold >= 0:
+    if isinstance(node, rg.Above) and isinstance(node.score, rg.Strength) and node.threshold >= 0:
         comment = f"  # that is {odds(node.threshold)}"
     root = wording.definitions.get(node) or wording.broken(node, note, force=True, names=wording.rules)
     return f"decide {labels[1]} when {root}{comment}"
@@ -376,8 +363,8 @@ def _root(node: Node, wording: Wording, note: Note) -> str:
 def _definition_names(graph: ModelParts, rules: tuple[Rule, ...]) -> dict[Node, str]:
     """Definitions of rules bear the rule's id; the one score that decides is called so."""
     score: dict[Node, str] = {}
-    if len(graph.decision.roots) == 1 and isinstance(above := graph.decision.roots[0], Above):
-        score = {above.score.formula: "formula"} if isinstance(above.score, Strength) else {above.score: "score"}
+    if len(graph.decision.roots) == 1 and isinstance(above := graph.decision.roots[0], rg.Above):
+        score = {above.score.formula: "formula"} if isinstance(above.score, rg.Strength) else {above.score: "score"}
     return {rule.node: rule.id for rule in rules} | score
 
 

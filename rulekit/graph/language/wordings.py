@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rulekit.dates import is_dated, moment_text
+from rulekit.graph import nodes as rg
 from rulekit.graph.language.words import (
     MOST_LEVELS,
     amount,
@@ -24,34 +25,7 @@ from rulekit.graph.language.words import (
     scale_of,
     weight,
 )
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Contains,
-    Difference,
-    Family,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-)
+from rulekit.graph.nodes import Family, Node
 from rulekit.numbers import probability_of, shortest_probability
 from rulekit.schema import Feature, Schema
 
@@ -88,32 +62,32 @@ def _leaf(words: str, *markers: str) -> Phrase:
     return Phrase(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Phrase(words)
 
 
-def _is_true(node: IsTrue, _: Children) -> Phrase:
+def _is_true(node: rg.IsTrue, _: Children) -> Phrase:
     return _leaf(name(node.feature), *["missing"] * node.missing)
 
 
-def _or(node: Or, children: Children) -> Phrase:
+def _or(node: rg.Or, children: Children) -> Phrase:
     if len(children) < 2:
         return _at_least(node, children)
     return Phrase(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
 
 
-def _at_least(node: And | Or | AtLeast | Odd, children: Children) -> Phrase:
+def _at_least(node: rg.And | rg.Or | rg.AtLeast | rg.Odd, children: Children) -> Phrase:
     return Phrase(f"{quantifier(node)}({', '.join(child.words for child in children)})")
 
 
-def quantifier(node: And | Or | AtLeast | Odd) -> str:
+def quantifier(node: rg.And | rg.Or | rg.AtLeast | rg.Odd) -> str:
     """The words before a list of conditions."""
-    if isinstance(node, Odd):
+    if isinstance(node, rg.Odd):
         return "odd of "
-    return "all of " if isinstance(node, And) else "any of " if isinstance(node, Or) else f"at least {node.k} of "
+    return "all of " if isinstance(node, rg.And) else "any of " if isinstance(node, rg.Or) else f"at least {node.k} of "
 
 
-def _hidden(node: Hidden, children: Children) -> Phrase:
+def _hidden(node: rg.Hidden, children: Children) -> Phrase:
     return _fires(node, children, odds)
 
 
-def _fires(node: Hidden, children: Children, said: Callable[[float], str]) -> Phrase:
+def _fires(node: rg.Hidden, children: Children, said: Callable[[float], str]) -> Phrase:
     words = f"{name(node.name)} fires with {said(node.on)}"
     if node.off:
         words += f" (else {said(node.off).removeprefix('probability ')})"
@@ -126,72 +100,76 @@ def odds(strength: float) -> str:
     return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
 
 
-def opening(node: Linear | LinearThreshold, said: Callable[[float], str] = number) -> str:
+def opening(node: rg.Linear | rg.LinearThreshold, said: Callable[[float], str] = number) -> str:
     """What a sum begins with: a unit with the points that it needs, which are its bias with the other sign."""
-    return f"at least {said(0.0 - node.bias)} points of" if isinstance(node, LinearThreshold) else "sum"
+    return f"at least {said(0.0 - node.bias)} points of" if isinstance(node, rg.LinearThreshold) else "sum"
 
 
-def terms(node: Linear | LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
+def terms(node: rg.Linear | rg.LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
     """The weighted terms of a unit; those of a sum behind its bias."""
-    written = [] if isinstance(node, LinearThreshold) else [said(node.bias)]
+    written = [] if isinstance(node, rg.LinearThreshold) else [said(node.bias)]
     for factor, child, text in zip(node.weights, node.children, children, strict=True):
         real = child.family in (Family.REAL, Family.PROBABILITY)
         written.append(f"{said(factor)} * {text.at(Binding.ATOM)}" if real else f"{said(factor)} if {text.words}")
     return written
 
 
-PREFIXES: dict[type[Node], str] = {Strength: "strength of ", Probability: "probability of ", Logistic: "logistic of "}
+PREFIXES: dict[type[Node], str] = {
+    rg.Strength: "strength of ",
+    rg.Probability: "probability of ",
+    rg.Logistic: "logistic of ",
+}
 
 
 def _prefixed(node: Node, children: Children) -> Phrase:
     return Phrase(PREFIXES[type(node)] + children[0].at(Binding.ATOM))
 
 
-def _above(node: Above, children: Children) -> Phrase:
+def _above(node: rg.Above, children: Children) -> Phrase:
     return Phrase(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
 
 
-def exceeds(node: Above, said: str) -> str:
+def exceeds(node: rg.Above, said: str) -> str:
     """What follows a score that must be above its threshold."""
     return f"exceeds {scale_of(node.score)} {said}"
 
 
-def _rescaled(node: Rescaled, children: Children) -> Phrase:
+def _rescaled(node: rg.Rescaled, children: Children) -> Phrase:
     return Phrase(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
 
 
-def _difference(node: Difference, children: Children) -> Phrase:
+def _difference(node: rg.Difference, children: Children) -> Phrase:
     return Phrase(f"difference({', '.join(child.words for child in children)})")
 
 
 DECIDED = "decided"
 
 
-def _sided(node: Sided, children: Children) -> Phrase:
+def _sided(node: rg.Sided, children: Children) -> Phrase:
     rule = children[1].words if len(children) > 1 else DECIDED
     return Phrase(f"sided({children[0].at(Binding.ATOM)}, {sides(node, rule)})")
 
 
-def sides(node: Sided, rule: str) -> str:
+def sides(node: rg.Sided, rule: str) -> str:
     """Between which bounds a probability is held where."""
     return f"at least {number(node.above)} when {rule}, else at most {number(node.below)}"
 
 
 _WORDING: dict[type[Node], Callable[..., Phrase]] = {
-    IsTrue: _is_true,
-    Missing: lambda node, _: Phrase(f"{name(node.feature)} is missing"),
-    Constant: lambda node, _: Phrase("true" if node.value else "false"),
-    Or: _or,
-    AtLeast: _at_least,
-    Odd: _at_least,
-    Above: _above,
-    Hidden: _hidden,
-    Strength: _prefixed,
-    Probability: _prefixed,
-    Logistic: _prefixed,
-    Rescaled: _rescaled,
-    Difference: _difference,
-    Sided: _sided,
+    rg.IsTrue: _is_true,
+    rg.Missing: lambda node, _: Phrase(f"{name(node.feature)} is missing"),
+    rg.Constant: lambda node, _: Phrase("true" if node.value else "false"),
+    rg.Or: _or,
+    rg.AtLeast: _at_least,
+    rg.Odd: _at_least,
+    rg.Above: _above,
+    rg.Hidden: _hidden,
+    rg.Strength: _prefixed,
+    rg.Probability: _prefixed,
+    rg.Logistic: _prefixed,
+    rg.Rescaled: _rescaled,
+    rg.Difference: _difference,
+    rg.Sided: _sided,
 }
 
 
@@ -203,9 +181,13 @@ class ExactWording:
     anywhere: ClassVar[bool] = False
 
     def table(self) -> dict[type[Node], Callable[..., Phrase]]:
-        own: dict[type[Node], Callable[..., Phrase]] = {Compare: self.compare, Column: self.column, Step: self.step}
-        own |= {Among: self.among, Contains: self.contains, LevelPoints: self.points, Not: self.contrary}
-        return {**_WORDING, **own, And: self.conjunction, Linear: self.sum, LinearThreshold: self.sum}
+        own: dict[type[Node], Callable[..., Phrase]] = {
+            rg.Compare: self.compare,
+            rg.Column: self.column,
+            rg.Step: self.step,
+        }
+        own |= {rg.Among: self.among, rg.Contains: self.contains, rg.LevelPoints: self.points, rg.Not: self.contrary}
+        return {**_WORDING, **own, rg.And: self.conjunction, rg.Linear: self.sum, rg.LinearThreshold: self.sum}
 
     def feature(self, column: str) -> Feature | None:
         return self.schema[column] if self.schema is not None and column in self.schema else None
@@ -226,43 +208,43 @@ class ExactWording:
     def weight(self, value: float) -> str:
         return number(value)
 
-    def compare(self, node: Compare, _: Children) -> Phrase:
+    def compare(self, node: rg.Compare, _: Children) -> Phrase:
         low = -math.inf if node.op == "<=" else node.value
         whole = lone_value(low, node.value, self.feature(node.feature), self.anywhere)
         op, value = (node.op, node.value) if whole is None else ("=", whole)
         return _leaf(f"{name(node.feature)} {op} {self.amount(value, node.feature)}", *["missing"] * node.missing)
 
-    def among(self, node: Among, _: Children) -> Phrase:
+    def among(self, node: rg.Among, _: Children) -> Phrase:
         markers = ["missing"] * node.missing + ["unseen"] * node.unseen
         return _leaf(f"{name(node.feature)} in {self.level_set(node.levels, node.feature)}", *markers)
 
-    def contains(self, node: Contains, _: Children) -> Phrase:
+    def contains(self, node: rg.Contains, _: Children) -> Phrase:
         return _leaf(f"{name(node.feature)} contains {self.tokens(node, 'any')}", *["missing"] * node.missing)
 
-    def tokens(self, node: Contains, some: str) -> str:
+    def tokens(self, node: rg.Contains, some: str) -> str:
         several = len(node.tokens) != 1
         return f"{some} of {self.level_set(node.tokens, node.feature)}" if several else name(node.tokens[0])
 
-    def contrary(self, node: Not, children: Children) -> Phrase:
+    def contrary(self, node: rg.Not, children: Children) -> Phrase:
         leaf = node.child
-        if isinstance(leaf, IsTrue | Contains | Among | Missing) and (words := self.denied(leaf)):
+        if isinstance(leaf, rg.IsTrue | rg.Contains | rg.Among | rg.Missing) and (words := self.denied(leaf)):
             by_name = children[0].words != self.table()[type(leaf)](leaf, ()).words
-            if not by_name and (isinstance(leaf, Missing) or leaf.missing):
-                return Phrase(words, Binding.NOT if isinstance(leaf, IsTrue) else Binding.ATOM)
+            if not by_name and (isinstance(leaf, rg.Missing) or leaf.missing):
+                return Phrase(words, Binding.NOT if isinstance(leaf, rg.IsTrue) else Binding.ATOM)
             if not by_name:
                 return _leaf(words, "missing")
         return Phrase(f"not {children[0].at(Binding.NOT)}", Binding.NOT)
 
-    def denied(self, leaf: IsTrue | Contains | Among | Missing) -> str:
+    def denied(self, leaf: rg.IsTrue | rg.Contains | rg.Among | rg.Missing) -> str:
         """A condition of its own, false where x is missing: a leaf that holds there does not hold. "": none says it."""
         column = name(leaf.feature)
-        if not isinstance(leaf, Contains | Among):
-            return f"not {column}" if isinstance(leaf, IsTrue) else f"{column} is known"
-        if isinstance(leaf, Contains):
+        if not isinstance(leaf, rg.Contains | rg.Among):
+            return f"not {column}" if isinstance(leaf, rg.IsTrue) else f"{column} is known"
+        if isinstance(leaf, rg.Contains):
             return f"{column} lacks {self.tokens(leaf, 'all')}"
         return "" if leaf.unseen else f"{column} not in {self.level_set(leaf.levels, leaf.feature)}"
 
-    def conjunction(self, node: And, children: Children) -> Phrase:
+    def conjunction(self, node: rg.And, children: Children) -> Phrase:
         phrases = [text for _, text in self.phrases(node, children)]
         if len(children) < 2:
             return Phrase(f"all of ({', '.join(text.words for text in phrases)})")
@@ -272,11 +254,11 @@ class ExactWording:
             else Phrase(" and ".join(text.at(Binding.BOUNDS) for text in phrases), Binding.AND)
         )
 
-    def phrases(self, node: And, children: Children) -> list[tuple[tuple[Node, ...], Phrase]]:
+    def phrases(self, node: rg.And, children: Children) -> list[tuple[tuple[Node, ...], Phrase]]:
         """What a conjunction joins, with the nodes of each: a lower and an upper bound on one column are one."""
-        parts: list[Compare | None] = []
+        parts: list[rg.Compare | None] = []
         for part, text in zip(node.children, children, strict=True):
-            bound = part if isinstance(part, Compare) and self.compare(part, ()).words == text.words else None
+            bound = part if isinstance(part, rg.Compare) and self.compare(part, ()).words == text.words else None
             parts.append(bound)
         found: list[tuple[tuple[Node, ...], Phrase]] = []
         for places in grouped(parts, self.anywhere):
@@ -289,7 +271,7 @@ class ExactWording:
                 found.append(((node.children[places[0]],), own))
         return found
 
-    def between(self, lower: Compare, upper: Compare) -> Phrase:
+    def between(self, lower: rg.Compare, upper: rg.Compare) -> Phrase:
         column = lower.feature
         whole = lone_value(lower.value, upper.value, self.feature(column), self.anywhere)
         if whole is None:
@@ -299,18 +281,18 @@ class ExactWording:
             words = f"{name(column)} = {self.amount(whole, column)}"
         return Phrase(_leaf(words, *["missing"] * (lower.missing and upper.missing)).words, Binding.BOUNDS)
 
-    def column(self, node: Column, _: Children) -> Phrase:
+    def column(self, node: rg.Column, _: Children) -> Phrase:
         low, high, missing = (self.value(x, node.feature) for x in (node.low, node.high, node.missing))
         step = f", step {self.weight(node.step)}" if node.step else ""
         return Phrase(f"clip({name(node.feature)}, from {low} to {high}{step}, missing {missing})")
 
-    def step(self, node: Step, _: Children) -> Phrase:
+    def step(self, node: rg.Step, _: Children) -> Phrase:
         cuts = [self.amount(cut, node.feature) for cut in node.cuts]
         pieces = [f"{self.weight(v)} up to {cut}" for v, cut in zip(node.values[:-1], cuts, strict=True)]
         items = ", ".join([*pieces, f"then {self.weight(node.values[-1])}", f"missing {self.weight(node.missing)}"])
         return Phrase(f"step({name(node.feature)}: {items})")
 
-    def points(self, node: LevelPoints, _: Children) -> Phrase:
+    def points(self, node: rg.LevelPoints, _: Children) -> Phrase:
         groups = [f"{self.weight(points)} in {self.level_set(levels, node.feature)}" for points, levels in node.groups]
         apart = [f"{what} {self.weight(getattr(node, what))}" for what in ("missing", "unseen")]
         return Phrase(f"points({name(node.feature)}: {', '.join([*groups, *apart])})")
@@ -318,8 +300,8 @@ class ExactWording:
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return names(in_order(levels, self.feature(column)))
 
-    def sum(self, node: Linear | LinearThreshold, children: Children) -> Phrase:
-        space = " " if isinstance(node, LinearThreshold) else ""
+    def sum(self, node: rg.Linear | rg.LinearThreshold, children: Children) -> Phrase:
+        space = " " if isinstance(node, rg.LinearThreshold) else ""
         return Phrase(f"{opening(node, self.weight)}{space}({', '.join(terms(node, children, self.weight))})")
 
 
@@ -331,7 +313,7 @@ class ForPeople(ExactWording):
     anywhere: ClassVar[bool] = True
 
     def table(self) -> dict[type[Node], Callable[..., Phrase]]:
-        return {**ExactWording.table(self), Above: self.above, Hidden: self.hidden}
+        return {**ExactWording.table(self), rg.Above: self.above, rg.Hidden: self.hidden}
 
     def amount(self, value: float, column: str) -> str:
         return amount(value, self.feature(column))
@@ -352,16 +334,16 @@ class ForPeople(ExactWording):
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return level_set(levels, self.most_levels, self.feature(column))
 
-    def sum(self, node: Linear | LinearThreshold, children: Children) -> Phrase:
+    def sum(self, node: rg.Linear | rg.LinearThreshold, children: Children) -> Phrase:
         """A unit as the points that it needs, and what brings them: of columns their names alone."""
-        if not isinstance(node, LinearThreshold):
+        if not isinstance(node, rg.LinearThreshold):
             return ExactWording.sum(self, node, children)
         brought = [item for term, text in zip(node.terms, children, strict=True) for item in self._brought(*term, text)]
         return Phrase(f"{opening(node, self.weight)} ({', '.join(brought)})")
 
     def _brought(self, factor: float, child: Node, text: Phrase) -> list[str]:
         """What a term of a unit brings."""
-        if isinstance(child, LevelPoints):
+        if isinstance(child, rg.LevelPoints):
             column = name(child.feature)
             groups = [(factor * points, levels) for points, levels in child.groups if points]
             shown = len(groups) if self.most_levels is None else self.most_levels
@@ -377,10 +359,10 @@ class ForPeople(ExactWording):
             return [*found, *(f"{self.weight(factor * p)} if {column} is {what}" for what, p in apart if p)]
         if child.family not in (Family.REAL, Family.PROBABILITY):
             return [f"{self.weight(factor)} if {text.words}"]
-        words = name(child.feature) if isinstance(child, Column) else text.at(Binding.ATOM)
+        words = name(child.feature) if isinstance(child, rg.Column) else text.at(Binding.ATOM)
         return [words if factor == 1.0 else f"{self.weight(factor)} * {words}"]
 
-    def among(self, node: Among, children: Children) -> Phrase:
+    def among(self, node: rg.Among, children: Children) -> Phrase:
         feature = self.feature(node.feature)
         if node.unseen and feature is not None:
             beside = [level for level in feature.levels if level not in node.levels]
@@ -389,13 +371,13 @@ class ForPeople(ExactWording):
                 return _leaf(words, *["missing"] * node.missing)
         return ExactWording.among(self, node, children)
 
-    def above(self, node: Above, children: Children) -> Phrase:
+    def above(self, node: rg.Above, children: Children) -> Phrase:
         said = weight(node.threshold)
-        if isinstance(node.score, Strength) and node.threshold >= 0:
+        if isinstance(node.score, rg.Strength) and node.threshold >= 0:
             said = f"that of probability {chance(node.threshold)}"
         return Phrase(f"{children[0].at(Binding.ATOM)} exceeds {said}", Binding.ABOVE)
 
-    def hidden(self, node: Hidden, children: Children) -> Phrase:
+    def hidden(self, node: rg.Hidden, children: Children) -> Phrase:
         def said(strength: float) -> str:
             # A finite strength of 60 is no probability of 1.
             sayable = math.isinf(strength) or probability_of(strength) < 1.0

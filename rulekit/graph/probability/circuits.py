@@ -34,20 +34,8 @@ from operator import add, mul, or_
 from typing import Any, Generic, TypeVar
 
 from rulekit.errors import BudgetError, GraphError
-from rulekit.graph.nodes import (
-    And,
-    AtLeast,
-    Constant,
-    Family,
-    Hidden,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Strength,
-    topological,
-)
+from rulekit.graph import nodes as rg
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.probability.diagrams import FALSE, TRUE, diagram_of, is_random_logic
 
 V = TypeVar("V")
@@ -182,12 +170,12 @@ def build_circuit(formula: Node, max_nodes: int = 1_000_000) -> Circuit:
 
 def inputs(node: Node) -> tuple[Node, ...]:
     """The nodes whose values for a row make the value of a node: of a random formula what causes its bits."""
-    if isinstance(node, Probability):
+    if isinstance(node, rg.Probability):
         if is_count(node.formula):
-            causes = (part.cause if isinstance(part, Hidden) else part for part in node.formula.children)
-            return tuple(dict.fromkeys(cause for cause in causes if not isinstance(cause, Constant)))
+            causes = (part.cause if isinstance(part, rg.Hidden) else part for part in node.formula.children)
+            return tuple(dict.fromkeys(cause for cause in causes if not isinstance(cause, rg.Constant)))
         return build_circuit(node.formula).causes
-    if isinstance(node, Strength):
+    if isinstance(node, rg.Strength):
         return tuple(cause for cause, _, _ in node.terms)
     return node.children
 
@@ -195,19 +183,19 @@ def inputs(node: Node) -> tuple[Node, ...]:
 def adds_strengths(formula: Node) -> bool:
     """Whether a formula is an Or of different hidden bits, each of a name of its own, and Boolean nodes."""
     parts = formula.children
-    return isinstance(formula, Or) and len(set(parts)) == len(parts) and _are_plain(parts)
+    return isinstance(formula, rg.Or) and len(set(parts)) == len(parts) and _are_plain(parts)
 
 
 @lru_cache(maxsize=1024)
 def is_count(formula: Node) -> bool:
     """Whether a formula counts different hidden bits and Boolean nodes, enough of them for a row of numbers."""
-    return isinstance(formula, AtLeast) and 0 < formula.k <= len(formula.children) and _is_row(formula)
+    return isinstance(formula, rg.AtLeast) and 0 < formula.k <= len(formula.children) and _is_row(formula)
 
 
 @lru_cache(maxsize=1024)
 def is_parity(formula: Node) -> bool:
     """Whether a formula is the parity of different hidden bits and Boolean nodes, enough for a row of numbers."""
-    return isinstance(formula, Odd) and len(set(formula.children)) == len(formula.children) and _is_row(formula)
+    return isinstance(formula, rg.Odd) and len(set(formula.children)) == len(formula.children) and _is_row(formula)
 
 
 def _is_row(formula: Node) -> bool:
@@ -217,16 +205,16 @@ def _is_row(formula: Node) -> bool:
 
 def _are_plain(parts: Sequence[Node]) -> bool:
     """Whether the parts are hidden bits, each of a name of its own, and Boolean nodes."""
-    names = [part.name for part in parts if isinstance(part, Hidden)]
-    plain = all(isinstance(part, Hidden) or part.family is Family.BOOLEAN for part in parts)
+    names = [part.name for part in parts if isinstance(part, rg.Hidden)]
+    plain = all(isinstance(part, rg.Hidden) or part.family is Family.BOOLEAN for part in parts)
     return plain and len(set(names)) == len(names)
 
 
-def hidden_bits(formula: Node) -> dict[str, Hidden]:
+def hidden_bits(formula: Node) -> dict[str, rg.Hidden]:
     """The hidden bits of a formula by name, in order of occurrence; raises GraphError where two bear one name."""
-    bits: dict[str, Hidden] = {}
+    bits: dict[str, rg.Hidden] = {}
     for node in random_nodes(formula):
-        if isinstance(node, Hidden) and bits.setdefault(node.name, node) is not node:
+        if isinstance(node, rg.Hidden) and bits.setdefault(node.name, node) is not node:
             raise GraphError(
                 "two different hidden bits bear this name",
                 where=f"hidden bit {node.name!r}",
@@ -270,11 +258,11 @@ class _Builder:
 
     def _leaf(self, node: Node) -> int | None:
         if node.family is Family.BOOLEAN:
-            return self.fixed(float(node.value)) if isinstance(node, Constant) else self._add(Given(node))
-        return self._bit(node.cause, node.probability_on, node.probability_off) if isinstance(node, Hidden) else None
+            return self.fixed(float(node.value)) if isinstance(node, rg.Constant) else self._add(Given(node))
+        return self._bit(node.cause, node.probability_on, node.probability_off) if isinstance(node, rg.Hidden) else None
 
     def _bit(self, cause: Node, on: float, off: float) -> int:
-        if isinstance(cause, Constant):
+        if isinstance(cause, rg.Constant):
             return self.fixed(on if cause.value else off)
         return self.fixed(on) if on == off else self._add(Bit(cause, on, off))
 
@@ -291,7 +279,7 @@ class _Builder:
 
     def _product(self, node: Node) -> _Asking:
         """And: the product of the children's probabilities; Or: the complement of that of their complements."""
-        negated = isinstance(node, Or)
+        negated = isinstance(node, rg.Or)
         result = self.fixed(1.0)
         for group in self._independent_groups(tuple(dict.fromkeys(node.children))):
             if len(group) == 1:
@@ -301,12 +289,12 @@ class _Builder:
             result = self.product(result, self.complement(value) if negated else value)
         return self.complement(result) if negated else result
 
-    def _at_least(self, node: AtLeast) -> _Asking:
+    def _at_least(self, node: rg.AtLeast) -> _Asking:
         children, k = node.children, node.k
         if k <= 0 or k > len(children):
             return self.fixed(1.0 if k <= 0 else 0.0)
         if len(self._independent_groups(children)) < len(children):
-            return (yield from self._dependent(AtLeast, k, children))
+            return (yield from self._dependent(rg.AtLeast, k, children))
         if k * (len(children) - k + 1) > self._max_nodes:
             raise BudgetError(
                 f"{k} of {len(children)} needs more than {self._max_nodes} steps",
@@ -333,7 +321,7 @@ class _Builder:
         for group in self._independent_groups(children):
             factor: int | None
             if len(group) > 1:
-                value = yield from self._dependent(Odd, 0, group)
+                value = yield from self._dependent(rg.Odd, 0, group)
                 factor = self.complement(self.product(self.fixed(2.0), value))
             else:
                 factor = self._factor(group[0])
@@ -348,7 +336,7 @@ class _Builder:
 
     def _factor(self, node: Node) -> int | None:
         """1 - 2 p of a hidden bit or a Boolean node, which is one constant or another; None of another node."""
-        if isinstance(node, Hidden):
+        if isinstance(node, rg.Hidden):
             return self._bit(node.cause, 1.0 - 2.0 * node.probability_on, 1.0 - 2.0 * node.probability_off)
         return self._bit(node, -1.0, 1.0) if node.family is Family.BOOLEAN else None
 
@@ -420,11 +408,11 @@ class _Builder:
 
 
 _RULES: dict[type[Node], Callable[[_Builder, Node], _Asking]] = {
-    Not: _Builder._not,
-    And: _Builder._product,
-    Or: _Builder._product,
-    AtLeast: _Builder._at_least,  # type: ignore[dict-item]
-    Odd: _Builder._odd,
+    rg.Not: _Builder._not,
+    rg.And: _Builder._product,
+    rg.Or: _Builder._product,
+    rg.AtLeast: _Builder._at_least,  # type: ignore[dict-item]
+    rg.Odd: _Builder._odd,
 }
 
 
@@ -434,7 +422,7 @@ def _masks(formula: Node) -> dict[Node, int]:
     masks: dict[Node, int] = {}
     for node in random_nodes(formula):
         below = (masks[child] for child in node.children) if is_random_logic(node) else ()
-        masks[node] = position[node.name] if isinstance(node, Hidden) else reduce(or_, below, 0)
+        masks[node] = position[node.name] if isinstance(node, rg.Hidden) else reduce(or_, below, 0)
     return masks
 
 

@@ -21,26 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.node import PROBABILITY, REAL, Child, Children, CountField, of, with_children
-from rulekit.graph.nodes import (
-    And,
-    AtLeast,
-    Difference,
-    Family,
-    Hidden,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.probability.circuits import inputs, is_count
 from rulekit.numbers import contrary_strength
 
-_WITHIN = (Rescaled, Difference, Sided)  # what is made of probabilities
+_WITHIN = (rg.Rescaled, rg.Difference, rg.Sided)  # what is made of probabilities
 _FEWEST_BITS = 2  # the probability of a single bit is a constant, which no exponential need give
 
 
@@ -54,13 +41,13 @@ class Exponentials(Node, family=PROBABILITY):
     some: tuple[Node, ...] = of(Children(families=(REAL,)))
 
 
-NOTHING = Strength(Or(()))  # of what never fires: 0
+NOTHING = rg.Strength(rg.Or(()))  # of what never fires: 0
 
 
 @lru_cache(maxsize=256)
 def as_reported(node: Node) -> Node:
     """A reported probability as it is computed: by exponentials wherever its formulas allow it."""
-    if isinstance(node, Probability):
+    if isinstance(node, rg.Probability):
         return exponentials_of(node.formula) or node
     if isinstance(node, _WITHIN):
         return with_children(
@@ -72,43 +59,43 @@ def as_reported(node: Node) -> Node:
 def exponentials_of(formula: Node) -> Exponentials | None:
     """The product of exponentials that is the probability of a formula; None where it is none, or has one bit."""
     silent: list[Node] = []
-    some: list[Strength] = []
+    some: list[rg.Strength] = []
     stack = [(formula, True)]
     while stack:
         node, wanted = stack.pop()
-        while isinstance(node, Not):
+        while isinstance(node, rg.Not):
             node, wanted = node.child, not wanted
         bit = _bit(node, not wanted)
         if bit is not None:
             silent.append(bit)
-        elif isinstance(node, And if wanted else Or):
+        elif isinstance(node, rg.And if wanted else rg.Or):
             stack.extend((child, wanted) for child in reversed(node.children))
-        elif isinstance(node, And | Or):
+        elif isinstance(node, rg.And | rg.Or):
             bits = [_bit(*_turned(child, wanted)) for child in _flat(node)]
             if None in bits:
                 return None
-            some.append(Strength(Or([bit for bit in bits if bit is not None])))
+            some.append(rg.Strength(rg.Or([bit for bit in bits if bit is not None])))
         else:
             return None
-    names = [part.name for each in some for part in each.formula.children if isinstance(part, Hidden)]
-    names += [part.name for part in silent if isinstance(part, Hidden)]
+    names = [part.name for each in some for part in each.formula.children if isinstance(part, rg.Hidden)]
+    names += [part.name for part in silent if isinstance(part, rg.Hidden)]
     if len(set(names)) < len(names) or len(names) < _FEWEST_BITS:
         return None
-    return Exponentials(Strength(Or(silent)) if silent else NOTHING, tuple(some))
+    return Exponentials(rg.Strength(rg.Or(silent)) if silent else NOTHING, tuple(some))
 
 
 def _bit(node: Node, fires: bool) -> Node | None:
     """A hidden bit, or a Boolean node, that fires exactly where the node does (or does not); None for another node."""
-    if isinstance(node, Hidden):
-        return node if fires else Hidden(node.name, node.cause, *map(contrary_strength, (node.on, node.off)))
+    if isinstance(node, rg.Hidden):
+        return node if fires else rg.Hidden(node.name, node.cause, *map(contrary_strength, (node.on, node.off)))
     if node.family is Family.BOOLEAN:
-        return node if fires else Not(node)
+        return node if fires else rg.Not(node)
     return None
 
 
 def _turned(node: Node, fires: bool) -> tuple[Node, bool]:
     """A node without the denials around it, and whether it is wanted to fire."""
-    while isinstance(node, Not):
+    while isinstance(node, rg.Not):
         node, fires = node.child, not fires
     return node, fires
 
@@ -145,13 +132,15 @@ class Counted:
     """The counts below some nodes: each formula that counts, as an entry of the row of numbers over its bits."""
 
     def __init__(self, roots: Iterable[Node]) -> None:
-        formulas = [node.formula for node in topological(roots) if isinstance(node, Probability)]
-        counts = [(formula, formula.k) for formula in formulas if isinstance(formula, AtLeast) and is_count(formula)]
+        formulas = [node.formula for node in topological(roots) if isinstance(node, rg.Probability)]
+        counts = [(formula, formula.k) for formula in formulas if isinstance(formula, rg.AtLeast) and is_count(formula)]
         most: dict[tuple[Node, ...], int] = {}
         for formula, k in counts:
             most[formula.children] = max(most.get(formula.children, 0), k)
-        rows = {children: Tails(k, tuple(map(Probability, children))) for children, k in most.items()}
-        self._entry: dict[Node, Tail] = {Probability(formula): Tail(k, rows[formula.children]) for formula, k in counts}
+        rows = {children: Tails(k, tuple(map(rg.Probability, children))) for children, k in most.items()}
+        self._entry: dict[Node, Tail] = {
+            rg.Probability(formula): Tail(k, rows[formula.children]) for formula, k in counts
+        }
 
     def entry(self, node: Node) -> Tail | None:
         """The entry that is the probability of a count; None for another node."""
