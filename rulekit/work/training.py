@@ -20,7 +20,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
-from rulekit.learners.promises.constraints import CONSTRAINTS
+from rulekit.learners.promises.kept import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled

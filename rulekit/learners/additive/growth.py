@@ -14,17 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Ints
-from rulekit.learners.additive.corrective import Loss, RuleWeights, newton
 from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, extensions
 from rulekit.learners.additive.literals import (
     Layout,
     Literals,
+    Loss,
     Penalties,
     RowNumbers,
+    RuleWeights,
     Values,
     clause_of,
     mark,
     mask_of,
+    newton,
     parted,
     rows_of,
     sums_by_code,
@@ -33,8 +35,7 @@ from rulekit.learners.additive.literals import (
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.additive import multiples
-from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.models.plain import Clause, multiples
 from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.learners.sums_of_rows.kernels import run_threads
 

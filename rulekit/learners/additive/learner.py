@@ -14,17 +14,23 @@ from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Linear, Logistic, Node, Not
 from rulekit.graph.rule_graph import Required
-from rulekit.learners.additive.corrective import RuleWeights
 from rulekit.learners.additive.growth import GrownSum, KnownRule, Role, SumPlan, SumSearch, WeightedRule
-from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties
+from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties, RuleWeights
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Variants
 from rulekit.learners.data.binning import Codes, least_side
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
-from rulekit.learners.models.additive import Terms, log_losses, refuse_for_sums, terms_of_rules, weights_on_grid
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.models.rule_sets import Clause, covered
+from rulekit.learners.models.plain import (
+    Clause,
+    Terms,
+    covered,
+    log_losses,
+    refuse_for_sums,
+    terms_of_rules,
+    weights_on_grid,
+)
 from rulekit.learners.parameters import (
     PointSettings,
     StartSettings,
@@ -35,8 +41,17 @@ from rulekit.learners.parameters import (
     whole,
     words_or_list,
 )
-from rulekit.learners.promises.constraints import Allowed, broken_promise, refuse_broken, required_of
-from rulekit.learners.promises.starts import GivenRules, check_classes, given_rules, terms_of_part, with_given
+from rulekit.learners.promises.kept import (
+    Allowed,
+    GivenRules,
+    broken_promise,
+    check_classes,
+    given_rules,
+    refuse_broken,
+    required_of,
+    terms_of_part,
+    with_given,
+)
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import log_odds

@@ -21,7 +21,7 @@ from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Gram
 from rulekit.learners.gramression.search import Chosen, Counts, Fitted, Search
 from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Atoms, Vocabulary, literals_of
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import log_losses, weights_on_grid
+from rulekit.learners.models.plain import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, SizeSettings, number, one_of, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.path import ModelPath

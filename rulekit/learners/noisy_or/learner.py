@@ -31,7 +31,7 @@ from rulekit.learners.noisy_or.model import (
     share_of,
 )
 from rulekit.learners.parameters import SizeSettings, bins, number, one_of, setting, whole
-from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import strength_of

@@ -21,15 +21,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import (
-    LEAST_ERROR,
-    LEAST_VOTE,
-    BoostingWeights,
-    Bounds,
-    noted_rounds,
-    vote_of,
-    weight_of,
-)
+from rulekit.learners.boosting.learner import LEAST_ERROR, LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of
 from rulekit.learners.boosting.stumps import (
     FINE,
     LARGEST_SUM,
@@ -229,8 +221,8 @@ class PaperAdaBoostClassifier(AdaBoostStumpClassifier):
 def early_rounds(question: Question) -> Learning:
     problem, settings = question.problem, question.settings
     weigh = {"adaboost": None, "multiplicative": math.log(settings.factor)}  # by what a wrong row's weight grows
-    weak, weights = _WeakLearner(question), BoostingWeights(problem, question.n_threads)
-    votes, stumps, bounds = Votes(problem, bool(question.plan), question.n_threads), tuple[Stump, ...](), Bounds()
+    weak, weights = _WeakLearner(question), BoostingWeights(problem)
+    votes, stumps, bounds = Votes(problem, bool(question.plan)), tuple[Stump, ...](), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         if adaptive := settings.vote in weigh:
@@ -244,7 +236,7 @@ def early_rounds(question: Question) -> Learning:
             return None
         codes = stump.codes(problem)
         yes = votes.add(stump, vote, codes)
-        wrong = objective = weight_of(problem, yes != (problem.labels == 1))
+        wrong = objective = problem.weight_of(yes != (problem.labels == 1))
         said = {"edge": 0.5 - error, "alpha": vote}
         if adaptive:
             z = weights.turn(stump, codes, weigh[settings.vote] or vote)

@@ -18,14 +18,23 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.additive import learner
-from rulekit.learners.additive.corrective import Loss, RuleWeights, newton
 from rulekit.learners.additive.extensions import Base, extensions
 from rulekit.learners.additive.growth import SumPlan, SumSearch
-from rulekit.learners.additive.literals import Layout, Penalties, Values, mark, mask_of, rows_of
+from rulekit.learners.additive.literals import (
+    Layout,
+    Loss,
+    Penalties,
+    RuleWeights,
+    Values,
+    mark,
+    mask_of,
+    newton,
+    rows_of,
+)
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.promises.constraints import all_allowed
+from rulekit.learners.promises.kept import all_allowed
 from rulekit.learners.sizes import held_out
 from rulekit.learners.sizes.held_out import Losses, likely_best
 from rulekit.learners.sums_of_rows.histograms import RowCells

@@ -59,7 +59,7 @@ def test_cells_are_the_patterns_of_the_rows() -> None:
     problem = random_problem(np.random.default_rng(8), n=120, values=6)
     formula = grow(problem, GrowthSettings(SearchSettings(0.0), 7, 1, 2)).formula
     expected = np.stack([bit.condition[problem.codes[bit.column]] for bit in formula.bits], axis=1)
-    assert np.array_equal(formula.pattern[formula.cell], expected)
+    assert np.array_equal(formula.pattern[formula.cells.cell], expected)
     assert len(np.unique(formula.pattern, axis=0)) == len(formula.pattern)
     assert formula.counts.sum() == problem.weights.sum()
 
