@@ -154,7 +154,9 @@ class Values:
     units: Floats
 
     @classmethod
-    def of(cls, scores: Floats, counts: Ints, cell: Ints, labels: Ints, weights: Ints, unit: float) -> Values:
+    def of(
+        cls, scores: Floats, counts: Ints, cell: npt.NDArray[Any], labels: Ints, weights: Ints, unit: float
+    ) -> Values:
         """Of the scores [C] of cells with these counts [C, 2]; unit: what one unit of the rows' weights is."""
         shares = probabilities(scores)
         gradient = np.rint(np.column_stack([shares, shares - 1.0]) * 2.0**_FINE).astype(np.int64)

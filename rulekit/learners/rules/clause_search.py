@@ -133,7 +133,7 @@ class ClauseSearch:
             if len(self.known) >= _KEPT:
                 self.known.clear()
             places, holds = self._marked(clause)
-            rows = holds[self.stacked[:, places]].all(axis=1)
+            rows = np.asarray(holds[self.stacked[:, places]].all(axis=1))
             conditions = [(self.columns[column], condition) for column, condition in clause.items()]
             literals = tuple(condition_literals(*each) for each in conditions)
             prices = tuple(condition_price(*each) for each in conditions)
