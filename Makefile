@@ -10,7 +10,6 @@ unexport PYTHONDONTWRITEBYTECODE
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	# Python compiles what it imports; compiling all that is installed takes longer than the rest of the installation.
 	$(BIN)/python -m pip install --quiet --no-compile --editable ".[dev]"
 	touch $(STAMP)

@@ -51,13 +51,8 @@ class Span:
     def fits(self, bits: int = DOUBLE_BITS) -> bool:
         """Whether all of it are numbers of so many bits, within the range of the float format that has them."""
         finest, largest = _RANGE.get(bits, _RANGE[DOUBLE_BITS])
-        if not self.size:
-            return True
-        return (
-            finest <= self.grid
-            and self.size < Fraction(2) ** largest
-            and self.size <= Fraction(2) ** (self.grid + bits)
-        )
+        inside = finest <= self.grid and self.size < Fraction(2) ** largest
+        return not self.size or (inside and self.size <= Fraction(2) ** (self.grid + bits))
 
 
 NO_SPAN = Span(Fraction(1), NO_GRID)  # of a number of which nothing is known: fits no format
@@ -108,10 +103,6 @@ def span_of_term(child: Node) -> Span | None:
 
 def span_of_sum(node: Linear | LinearThreshold) -> Span | None:
     """The span of every partial sum of a node, in any order; None where that of some term is not known."""
-    spans = [Span.of(node.bias)]
-    for weight, child in node.terms:
-        span = span_of_term(child)
-        if span is None:
-            return None
-        spans.append(Span.of(weight).times(span))
-    return total(spans)
+    found = [(weight, span_of_term(child)) for weight, child in node.terms]
+    spans = [Span.of(weight).times(span) for weight, span in found if span is not None]
+    return total([Span.of(node.bias), *spans]) if len(spans) == len(found) else None

@@ -26,10 +26,6 @@ class OutOfTime(BudgetError):  # noqa: N818
     """A search reached the limit of time before it had an answer: what it was asked stays open."""
 
 
-def _unheard(what: str, share: float) -> None:
-    """The listener that shows nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A limit of time that begins when the object is made.
@@ -39,7 +35,7 @@ class Deadline:
     """
 
     seconds: float | None = None
-    tell: Callable[[str, float], object] = _unheard
+    tell: Callable[[str, float], object] = lambda what, share: None
     until: float = field(init=False)
     """The last moment, of `time.monotonic`; infinite without a limit."""
 

@@ -69,11 +69,8 @@ def canonical_threshold(value: float, precision: str) -> float:
     t = float32(value)
     if not math.isfinite(t):
         return t
-    for digits in range(1, 10):
-        text = f"{t:.{digits}g}"
-        if float32(float(text)) == t:
-            return float(text) + 0.0
-    return t + 0.0  # pragma: no cover - nine digits always suffice
+    shorter = (float(f"{t:.{digits}g}") for digits in range(1, 10))
+    return next(value for value in shorter if float32(value) == t) + 0.0  # nine digits always suffice
 
 
 @lru_cache(maxsize=65536)
@@ -144,19 +141,11 @@ def shortest_probability(strength: float) -> str:
     if math.isinf(strength):
         return "1"
     p = probability_of(strength)
-    for candidate in (p, math.nextafter(p, 0.0), math.nextafter(p, 1.0)):
-        if 0.0 <= candidate < 1.0 and strength_of(candidate) == strength:
-            return _shortest_with(candidate, strength)
+    for near in (p, math.nextafter(p, 0.0), math.nextafter(p, 1.0)):
+        if 0.0 <= near < 1.0 and strength_of(near) == strength:
+            shorter = (float(f"{near:.{digits}g}") for digits in range(1, 18))  # seventeen always suffice
+            return repr(next(value for value in shorter if 0.0 <= value < 1.0 and strength_of(value) == strength))
     return f"s{strength!r}"
-
-
-def _shortest_with(p: float, strength: float) -> str:
-    for digits in range(1, 18):
-        text = f"{p:.{digits}g}"
-        value = float(text)
-        if 0.0 <= value < 1.0 and strength_of(value) == strength:
-            return repr(value)
-    return repr(p)  # pragma: no cover - seventeen digits always suffice
 
 
 def is_power_of_two(value: float) -> bool:

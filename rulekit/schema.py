@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -35,11 +36,7 @@ _BETWEEN_OBJECTS = re.compile(", ?")
 _ALLOWED = tuple(
     (what, get_args(kind))
     for what, kind in (
-        ("kind", Kind),
-        ("precision", Precision),
-        ("display", Display),
-        ("unseen", Unseen),
-        ("role", Role),
+        *(("kind", Kind), ("precision", Precision), ("display", Display), ("unseen", Unseen), ("role", Role)),
         ("monotone", Literal[-1, 0, 1]),
     )
 )
@@ -79,7 +76,6 @@ class Feature:
         The direction in which the column may move the decision; a learner honours it or refuses it by name.
     role : "use", "audit" or "forbidden"
         Audit columns are kept for reports, forbidden ones refused; a learner uses neither.
-
     """
 
     name: str
@@ -127,13 +123,11 @@ class Feature:
     @property
     def missing_numbers(self) -> tuple[float, ...]:
         """The numbers that the missing tokens of a numeric or Boolean column write, such as -999."""
-        found = []
+        found: dict[float, None] = {}
         for token in self.missing_tokens:
-            try:
-                found.append(float(token))
-            except ValueError:
-                continue
-        return tuple(dict.fromkeys(value for value in found if value == value))
+            with suppress(ValueError):
+                found[float(token)] = None
+        return tuple(value for value in found if value == value)
 
     @property
     def codes_of_texts(self) -> dict[str, int]:
@@ -201,7 +195,6 @@ class Schema:
         Whether the classes are ranks, from low to high.
     constraints : Constraints
         Which columns may meet in a rule, and whether a missing value may help.
-
     """
 
     features: tuple[Feature, ...]
@@ -241,11 +234,9 @@ class Schema:
 
     def __getitem__(self, name: str) -> Feature:
         """The feature called `name`; raises InputError if there is none."""
-        try:
-            return self.features[self.positions[name]]
-        except KeyError:
-            known = ", ".join(self.names[:6]) + (", ..." if len(self) > 6 else "")
-            raise InputError(f"no column {name!r}", where="schema", fix=f"columns are {known}") from None
+        if name not in self.positions:
+            raise InputError(f"no column {name!r}", where="schema", fix=suggestion(name, self.names))
+        return self.features[self.positions[name]]
 
 
 def require_column(name: str, names: Collection[str], source: str, what: str = "column") -> None:

@@ -26,7 +26,7 @@ from rulekit.targets import (
 )
 from rulekit.verification.isolated import read_answer, run_bounded
 from rulekit.verification.proof.respelling import text_target
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 
 __all__ = [
     "ATOM",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.conformance.random_graphs import random_graph, random_schema
+from rulekit.conformance.models import random_graph, random_schema
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires

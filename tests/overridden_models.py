@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from random_tables import random_table
 
-from rulekit.conformance.random_graphs import random_boolean, random_legal_graph, random_table
+from rulekit.conformance.models import random_boolean, random_legal_graph
 from rulekit.errors import GraphError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes

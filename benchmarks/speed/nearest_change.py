@@ -24,7 +24,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.search.nearest import nearest_changes
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import Table
@@ -90,7 +90,7 @@ def report(rows: int, folder: Path) -> list[str]:
         file = folder / f"{asked.table}.csv.gz"
         model = train(TrainingRequest(file, ReadingOptions(target="target"), asked.learner, asked.parameters)).model
         raw = read_columns(file, ReadingOptions(), columns={*model.used_features})
-        found = measured(model, encode_columns(raw, model.schema, model.used_features), rows)
+        found = measured(model, encode(raw, model.schema, model.used_features), rows)
         lines.append(
             [
                 f"{asked.form}, {asked.table}",

@@ -28,7 +28,7 @@ from benchmarks.shared.kept import Found, Kept
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.measuring import in_process
 from benchmarks.shared.sections import add_options, kept, markdown, publish
-from rulekit.tables.budget import Budget, parse_memory
+from rulekit.tables.table import Budget, parse_memory
 
 TARGET = "y"
 MOST_TIMES = 3.0

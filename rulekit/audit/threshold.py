@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.cells.totals import half_way
+from rulekit.cells.sums import half_way
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities

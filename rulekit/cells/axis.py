@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from rulekit.program.nodes import RawCompare
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Array, absent, encoded_dtype
-from rulekit.tables.token_sets import TokenSets, token_sets
+from rulekit.tables.token_sets import token_sets
 
 MOST_STEPS = 1024  # of a cleaned column whose every value is a cell
 _MOST_BITS = 40  # tokens of a text, whose sets are counted no further
@@ -91,7 +90,7 @@ class Cells:
         if isinstance(leaf, IsTrue) and kind == "boolean":
             return 2 | flag
         if hasattr(leaf, "levels") and kind == "categorical":
-            if 0 < len(self._set_of_others.intersection(leaf.levels)) < len(self.others):
+            if 0 < len(self._others.intersection(leaf.levels)) < len(self.others):
                 return None  # no leaf of the nodes that these cells were made for
             truth = truth_by_code(leaf, self.feature)
             return sum(1 << i for i, code in enumerate(self._codes) if truth[code]) & self.full
@@ -136,8 +135,12 @@ class Cells:
     def encoded(self) -> Array:
         """One encoded value for each cell of `full`: of an interval the largest finite one, then the infinities."""
         dtype = encoded_dtype(self.feature)
-        if self.feature.kind == "text":
-            return self._subsets()  # type: ignore[return-value]
+        if self.feature.kind == "text":  # a text of each set of words
+            cells = np.arange(len(self))
+            missing, bits = cells == len(self) - 1, cells[:, None] >> np.arange(len(self.levels))
+            rows, which = np.nonzero(bits & 1 & ~missing[:, None])
+            ids = np.array([self.feature.levels.index(token) for token in self.levels], dtype=np.int64)[which]
+            return token_sets(rows, ids, missing, len(self.feature.levels))  # type: ignore[return-value]
         if self.feature.kind == "categorical":
             return np.array([code for i, code in enumerate(self._codes) if self.full >> i & 1], dtype=dtype)
         if self.feature.kind == "boolean":
@@ -147,19 +150,12 @@ class Cells:
         values = [*finite, *(value for value in last if math.isfinite(value)), math.inf, -math.inf, math.nan]
         return np.array(values, dtype=dtype)
 
-    def _subsets(self) -> TokenSets:
-        place = {token: number for number, token in enumerate(self.feature.levels)}
-        missing = np.arange(len(self)) == len(self) - 1
-        bits = np.arange(len(self))[:, None] >> np.arange(len(self.levels)) & 1
-        rows, which = np.nonzero(bits & ~missing[:, None])
-        ids = np.array([place[token] for token in self.levels], dtype=np.int64)[which]
-        return token_sets(rows, ids, missing, len(self.feature.levels))
-
     def shown(self) -> list[list[Any]]:
         """Raw values of each cell: ends of an interval and values in it, texts; none for a cell without a value."""
         if self.feature.kind == "boolean":
             apart = self.feature.missing_numbers  # any number is a truth value, so some other one shows the cell
-            return [[next(v for v in _shown_truths(t) if v not in apart)] for t in (0.0, 1.0)] + [[math.nan]]
+            near = ([truth, *(truth + 2.0**-k for k in range(3, 4 + len(apart)))] for truth in (0.0, 1.0))
+            return [[next(value for value in values if value not in apart)] for values in near] + [[math.nan]]
         if self.feature.kind == "categorical":
             unseen = [] if self.feature.unseen == "error" else [unseen_text(self.feature)]
             levels = texts_of_codes(self.feature)[FIRST_LEVEL_CODE:]
@@ -168,22 +164,18 @@ class Cells:
             for text, code in zip(texts, codes_of(self.feature, texts), strict=True):
                 by_code.setdefault(code, []).append(text)
             found = [by_code.get(code, []) for code in self._codes]
-            known = set(self.others)
-            others = (code for code, level in enumerate(self.feature.levels, FIRST_LEVEL_CODE) if level in known)
+            numbered = enumerate(self.feature.levels, FIRST_LEVEL_CODE)
+            others = (code for code, level in numbered if level in self._others)
             found[len(self.levels)] = [text for code in others for text in by_code.get(code, ())]
             return found
         starts = [-math.inf, *(math.nextafter(cut, math.inf) for cut in self.cuts)]
-        ends = [*self.cuts, math.inf]
-        intervals = [
-            _not_missing(self.feature, low, high, _values_between(low, high))
-            for low, high in zip(starts, ends, strict=True)
-        ]
+        intervals = [_between(self.feature, *ends) for ends in zip(starts, [*self.cuts, math.inf], strict=True)]
         if self.cuts and self.cuts[-1] == math.inf:
             intervals[-1] = []
         return [*intervals, [math.nan]]
 
     @cached_property
-    def _set_of_others(self) -> frozenset[str]:
+    def _others(self) -> frozenset[str]:
         return frozenset(self.others)
 
     @cached_property
@@ -232,37 +224,26 @@ def _next(feature: Feature, value: float) -> float:
     return next_float32(value) if feature.precision == "float32" else math.nextafter(value, math.inf)
 
 
-def _values_between(low: float, high: float) -> list[float]:
-    """Both ends, a plain number beyond the only finite end, and both zeros where they lie inside."""
-    if low > high:
-        return []
-    values = [low, high]
+def _between(feature: Feature, low: float, high: float) -> list[float]:
+    """Both ends of an interval, a plain number beyond the only finite end, and both zeros where they lie inside.
+
+    Only those that mean no missing; where all do, the first number that does not.
+    """
+    values = [low, high] if low <= high else []
     if low == -math.inf < high < math.inf:
         values.append(high - 1.0)
     if low < 0.0 < high:
         values += [0.0, -0.0]
     if -math.inf < low < high == math.inf:
         values.append(low + 1.0)
-    return list(dict.fromkeys(values))
-
-
-def _not_missing(feature: Feature, low: float, high: float, values: list[float]) -> list[float]:
-    """Those values of an interval that mean no missing, or where all do the first that does not."""
-    absent = feature.missing_numbers
-    found = [value for value in values if value not in absent]
+    found = [value for value in dict.fromkeys(values) if value not in feature.missing_numbers]
     while not found and low <= high:
-        if low not in absent:
+        if low not in feature.missing_numbers:
             found.append(low)
         elif low == math.inf:
             break
         low = math.nextafter(low, math.inf)
     return found
-
-
-def _shown_truths(truth: float) -> Iterator[float]:
-    yield truth
-    for k in count(3):
-        yield truth + 2.0**-k
 
 
 def has_few_steps(column: Column) -> bool:

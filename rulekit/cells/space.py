@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints
+from rulekit.arrays import Array, Bools, Ints
 from rulekit.cells.axis import Cells, cells_of, codes_of, has_few_steps, inferred_feature
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -24,7 +23,7 @@ from rulekit.graph.nodes import Column, Node
 from rulekit.limits import BLOCK_CELLS
 from rulekit.numbers import float32, next_float32
 from rulekit.schema import UNSEEN_CODE, Feature, Schema
-from rulekit.tables.table import Array, Table, absent, encoded_dtype
+from rulekit.tables.table import Table, absent, encoded_dtype
 
 MOST_SHOWN = 6
 READ_AT_ONCE = 1024  # nodes whose readings are compared together
@@ -42,7 +41,7 @@ class Axis:
     """
 
     feature: Feature
-    values: npt.NDArray[Any]
+    values: Array
     encoded: Array
     readings: Mapping[Node, Array]
     one_by_one: Cells
@@ -105,16 +104,20 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     cells = cells_of(feature, nodes, raw=True)
     if apart and feature.ordered and feature.kind == "categorical":
         cells = Cells(feature, (), feature.levels, (), raw=True)
-    loose = [
-        node for node in nodes if isinstance(node, Column) and feature.kind == "numeric" and not has_few_steps(node)
-    ]
+    numeric = feature.kind == "numeric"
+    loose = [node for node in nodes if numeric and isinstance(node, Column) and not has_few_steps(node)]
     readings = {node: cells.reading(node) for node in nodes if node not in loose}
     shown = cells.shown()
-    kept_apart = _places_apart(cells) if apart else [0] * len(cells)
-    groups = _joined(readings, [i for i, values in enumerate(shown) if values], kept_apart)
-    if loose:  # what a Column yields differs from interval to interval, so none are joined
-        groups = [[i] for i, values in enumerate(shown) if values]
-    kept = [_few([value for i in group for value in shown[i]])[: 1 if loose else MOST_SHOWN] for group in groups]
+    there = [i for i, values in enumerate(shown) if values]
+    ordered = feature.kind != "categorical" or feature.ordered
+    n_known = len(cells) - 1 - (feature.kind == "categorical")
+    # a number for each cell, the same for those that may be joined: if they stay apart, known values without an order
+    numbers = [i if apart and (ordered or i >= n_known) else 0 for i in range(len(cells))]
+    # what a Column yields differs from interval to interval, so none are joined
+    groups = [[i] for i in there] if loose else _joined(readings, there, numbers)
+    kept = [[value for i in group for value in shown[i]] for group in groups]
+    most, last = 1 if loose else MOST_SHOWN, MOST_SHOWN - 1
+    kept = [[v[i * (len(v) - 1) // last] for i in range(most)] if len(v) > most else v for v in kept]
     first = np.array([group[0] for group in groups], dtype=np.intp)
     joined = np.full(len(cells), -1, dtype=np.int64)
     for place, group in enumerate(groups):
@@ -137,14 +140,6 @@ def axis_of(feature: Feature, nodes: Sequence[Node], texts: Sequence[str] = (), 
     return Axis(feature, values, encoded.reshape(values.shape), merged, cells, joined)
 
 
-def _places_apart(cells: Cells) -> list[int]:
-    """A number for each cell, the same for those that may be joined: known values without an order."""
-    feature, size = cells.feature, len(cells)
-    ordered = feature.kind != "categorical" or feature.ordered
-    known = size - 1 - (feature.kind == "categorical")
-    return [place if ordered or place >= known else 0 for place in range(size)]
-
-
 def _joined(readings: Mapping[Node, Array], cells: Sequence[int], apart: Sequence[int]) -> list[list[int]]:
     """The cells in groups that every node reads alike; those with different numbers in `apart` stay apart."""
     alike = [apart[cell] for cell in cells]  # by cell a number, the same for those that the nodes so far read alike
@@ -160,13 +155,8 @@ def _joined(readings: Mapping[Node, Array], cells: Sequence[int], apart: Sequenc
     return list(groups.values())
 
 
-def _few(values: list[Any]) -> list[Any]:
-    if len(values) <= MOST_SHOWN:
-        return values
-    return [values[i * (len(values) - 1) // (MOST_SHOWN - 1)] for i in range(MOST_SHOWN)]
-
-
-def _padded(rows: list[list[Any]], dtype: Any) -> npt.NDArray[Any]:
+def _padded(rows: list[list[Any]], dtype: Any) -> Array:
+    """Rows of values as a table; a row of fewer has them several times."""
     width = math.lcm(*{len(row) for row in rows}) if rows else 1
     table = np.empty((len(rows), width), dtype=dtype)
     for i, row in enumerate(rows):
@@ -220,14 +210,12 @@ class CellSpace:
         """The number of combinations of cells."""
         return math.prod(map(len, self.axes))
 
-    def blocks(self, times: int = 1) -> Iterator[npt.NDArray[np.int64]]:
+    def blocks(self, times: int = 1) -> Iterator[Ints]:
         """The numbers of all cells in order, block by block; of more times from the size on once more."""
         for start in range(0, times * self.size, BLOCK_CELLS):
             yield np.arange(start, min(start + BLOCK_CELLS, times * self.size), dtype=np.int64)
 
-    def rows(
-        self, cells: npt.NDArray[np.int64], later: npt.NDArray[np.int64] | int = 0
-    ) -> tuple[dict[str, npt.NDArray[Any]], Table]:
+    def rows(self, cells: Ints, later: Ints | int = 0) -> tuple[dict[str, Array], Table]:
         """Rows of these cells, raw and encoded; a cell is its number in the product, the last column fastest.
 
         later: how many times further to go among the values that show a cell, [n] or for all.
@@ -239,9 +227,7 @@ class CellSpace:
             found.append(cell)
         return self.rows_of(found[::-1], cells + later)
 
-    def rows_of(
-        self, places: list[npt.NDArray[np.int64]], turn: npt.NDArray[np.int64]
-    ) -> tuple[dict[str, npt.NDArray[Any]], Table]:
+    def rows_of(self, places: list[Ints], turn: Ints) -> tuple[dict[str, Array], Table]:
         """Rows by the cell of each axis; `turn` [n] picks among the values that show a cell."""
         columns, arrays = {}, []
         for j, (axis, cell) in enumerate(zip(self.axes, places, strict=True)):

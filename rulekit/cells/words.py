@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array, Ints
 from rulekit.cells.axis import fresh_text
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import And, Contains, IsTrue, Missing, Node, Not, Or, topological, with_children
@@ -23,7 +22,7 @@ from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.columns import text_of_words
-from rulekit.tables.table import Array, Table
+from rulekit.tables.table import Table
 from rulekit.tables.token_sets import TokenSets
 
 
@@ -86,10 +85,15 @@ class WordsApart:
                 arrays.append(array)
                 continue
             features += [self.apart[name] for name in names]
-            arrays += [array.missing.astype(np.float32), *_words(array, feature, self.schema[feature.name].levels)]
+            numbers = {word: number for number, word in enumerate(feature.levels)}
+            starts, rows = array.by_token()
+            arrays.append(array.missing.astype(np.float32))
+            for number in (numbers[word] for word in self.schema[feature.name].levels):
+                arrays.append(np.zeros(len(array), dtype=np.float32))
+                arrays[-1][rows[starts[number] : starts[number + 1]]] = 1.0
         return Table(tuple(features), tuple(arrays), table.n_rows, table.source)
 
-    def held(self, table: Table, text: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def held(self, table: Table, text: str) -> tuple[Ints, Ints]:
         """Of encoded rows what is true: rows, and for each the place of one of the columns of a text."""
         sets = table.arrays[table.names.index(text)]
         assert isinstance(sets, TokenSets)
@@ -100,7 +104,7 @@ class WordsApart:
         rows = np.concatenate([missing, sets.rows[places > 0]])
         return rows, np.concatenate([np.zeros_like(missing), places[places > 0]])
 
-    def raw(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def raw(self, columns: Mapping[str, Array]) -> dict[str, Array]:
         """Raw cells of the schema of the model as cells of the columns of words, and of others."""
         found = {name: cells for name, cells in columns.items() if name not in self.columns}
         texts = {name: columns[name] for name in self.columns if name in columns}
@@ -109,7 +113,7 @@ class WordsApart:
             found |= {f.name: array.astype(np.float64) for f, array in zip(table.features, table.arrays, strict=True)}
         return found
 
-    def texts(self, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def texts(self, columns: Mapping[str, Array]) -> dict[str, Array]:
         """Raw cells of the columns of words, and of others, as cells of the schema of the model."""
         found = {name: cells for name, cells in columns.items() if name in self.schema}
         for text, (missing, *words) in self.columns.items():
@@ -140,13 +144,12 @@ def words_apart(schema: Schema) -> WordsApart | None:
         if feature.kind != "text":
             features.append(feature)
             continue
-        wished = [f"{feature.name} is missing", *(f"{feature.name} contains {word}" for word in feature.levels)]
         names = []
-        for wish in wished:
+        for wish in (f"{feature.name} is missing", *(f"{feature.name} contains {word}" for word in feature.levels)):
             names.append(fresh_text(wish, taken))
             taken.add(names[-1])
         columns[feature.name] = tuple(names)
-        features += [Feature(name, "boolean", role=feature.role) for name in columns[feature.name]]
+        features += [Feature(name, "boolean", role=feature.role) for name in names]
     return WordsApart(schema, columns, replace(schema, features=tuple(features)))
 
 
@@ -155,13 +158,3 @@ def taken_apart(graph: RuleGraph) -> tuple[RuleGraph, WordsApart | None]:
     """A model over columns of words, and these columns; a model without texts as it is."""
     words = words_apart(graph.schema)
     return (graph, None) if words is None else (words.graph(graph), words)
-
-
-def _words(sets: TokenSets, feature: Feature, wanted: tuple[str, ...]) -> list[npt.NDArray[np.float32]]:
-    place = {word: number for number, word in enumerate(feature.levels)}
-    starts, rows = sets.by_token()
-    found = [np.zeros(len(sets), dtype=np.float32) for _ in wanted]
-    for column, word in zip(found, wanted, strict=True):
-        number = place[word]
-        column[rows[starts[number] : starts[number + 1]]] = 1.0
-    return found

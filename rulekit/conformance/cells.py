@@ -1,7 +1,7 @@
 """One table of cells (kind of column x value) and the tables that `predict` refuses, for every way into an artifact.
 
-What the graph's own encoding says of each cell alone is the answer: a class, or a refusal. Each `rulekit.targets.Feed`
-of a target must give the same class, or refuse where the graph refuses.
+What the graph's own encoding says of each cell alone is the answer: a class, or a refusal. Each form in which a target
+takes cells (`rulekit.targets.Feed`) must give the same class, or refuse where the graph refuses.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import datetime
 import importlib.util
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,19 @@ from rulekit.errors import RulekitError
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
-from rulekit.tables.raw.sources import is_missing, sort_of
-from rulekit.targets import Answer
+from rulekit.tables.raw.sources import sort_of
+from rulekit.targets import (
+    BY_PLACE,
+    BY_ROW,
+    Answer,
+    Feed,
+    Target,
+    arrays,
+    holds_array,
+    objects,
+    rows_by_name,
+    rows_by_place,
+)
 
 Columns = Mapping[str, Any]
 NAME = "amount due"
@@ -131,52 +143,22 @@ def _moments() -> Iterator[Any]:
     for unit in ("D", "h", "s", "ms", "us", "ns"):
         yield np.datetime64("2019-01-01", unit)
     yield from (np.datetime64("2019-01-01T12:00"), np.datetime64("2019"), np.datetime64("NaT"), np.timedelta64("NaT"))
-    yield from (
-        datetime.timedelta(days=1),
-        datetime.timedelta(seconds=1.5),
-        np.timedelta64(1, "s"),
-        np.timedelta64(1500, "ms"),
-    )
-    yield from (np.timedelta64(2_000_000_000, "ns"), datetime.time(12), datetime.time(0))
+    yield from (datetime.timedelta(days=1), datetime.timedelta(seconds=1.5), datetime.time(12), datetime.time(0))
+    yield from (np.timedelta64(1, "s"), np.timedelta64(1500, "ms"), np.timedelta64(2_000_000_000, "ns"))
     if importlib.util.find_spec("pandas"):
         import pandas as pd
 
-        yield from (
-            pd.NA,
-            pd.NaT,
-            pd.Timestamp("2019-01-01T12:00"),
-            pd.Timestamp("2019-01-01T12:00", tz="Europe/Berlin"),
-        )
-        yield from (pd.Timedelta("1.5s"), pd.Period("2019-01-01"), pd.Interval(0, 1))
+        yield from (pd.Timestamp("2019-01-01T12:00", tz=zone) for zone in (None, "Europe/Berlin"))
+        yield from (pd.NA, pd.NaT, pd.Timedelta("1.5s"), pd.Period("2019-01-01"), pd.Interval(0, 1))
 
 
 def _others() -> Iterator[Any]:
     yield from (None, np.str_("car"), np.str_("1.5"), np.str_(""), _Word.CAR, b"car", b"1.5", b"", np.bytes_(b"car"))
-    yield from (
-        bytearray(b"car"),
-        memoryview(b"1"),
-        b"\xff",
-        1j,
-        complex(1.5),
-        np.complex64(1),
-        Fraction(3, 2),
-        Fraction(1),
-    )
+    yield from (bytearray(b"car"), memoryview(b"1"), b"\xff", 1j, complex(1.5), np.complex64(1), Fraction(3, 2))
     yield from ([], [1], [1.5], ["car"], (), (1,), ("car",), {}, {"car": 1}, set(), {1}, frozenset({"car"}), range(1))
     yield from (np.array(1.5), np.array([1.5]), np.array("car"), np.array([["car"]]), np.array([]), np.void(b"1"))
-    yield from (
-        object,
-        object(),
-        _Lookalike(),
-        Ellipsis,
-        NotImplemented,
-        float,
-        math,
-        len,
-        slice(1),
-        iter(()),
-        ValueError("1"),
-    )
+    yield from (object, object(), _Lookalike(), Ellipsis, NotImplemented, float, math, len, slice(1), iter(()))
+    yield from (ValueError("1"), Fraction(1))
 
 
 @cache
@@ -205,45 +187,6 @@ def read_by_graph(graph: RuleGraph, tables: Sequence[Any]) -> list[Answer]:
 def expected(kind: str) -> tuple[Answer, ...]:
     """By cell what the graph says of it alone."""
     return tuple(read_by_graph(model_of(kind), [{NAME: [cell]} for cell in cells()]))
-
-
-_SORTS = {"truth": "truth value", "moment": "date", "span": "span of time", "integer": "number", "number": "number"}
-
-
-def sort_shown(cell: Any) -> str:
-    """What a cell is, as the page on generated modules lists it."""
-    sort = sort_of(type(cell))
-    if sort is None:
-        return "bytes" if isinstance(cell, bytes) else "time of day, fraction, complex number, list, any other object"
-    if is_missing(cell):
-        return "None, NaN, NaT, NA, the empty text"
-    if sort == "integer" and abs(int(cell)) > 2**53:
-        return "integer beyond 2^53"
-    return _SORTS.get(sort, "Decimal, by its text" if sort == "decimal" else "text")
-
-
-def may_hold(holds: Callable[[Feature, Any], str] = lambda feature, cell: "") -> list[str]:
-    """A table in Markdown: what a cell of each sort is in a column of each kind, by all cells of the table.
-
-    holds: as in `rulekit.targets.Feed`. A cell without a place has a dash, and a sort without any place no line.
-    """
-    kinds = ("float32", "boolean", "date", "datetime", "category", "text")
-    found: dict[str, list[set[str]]] = {}
-    for place, cell in enumerate(cells()):
-        row = found.setdefault(sort_shown(cell), [set() for _ in kinds])
-        for said, kind in zip(row, kinds, strict=True):
-            answer, graph = expected(kind)[place], model_of(kind)
-            missing = not isinstance(answer, str) and graph.classes[answer[0]] == "gone"
-            if not holds(graph.schema[NAME], cell):
-                said.add("refused" if isinstance(answer, str) else "missing" if missing else "read")
-    order = ("read", "missing", "refused")
-    lines = ["| a cell | number | truth value | date | moment | category | text |", "|---|---|---|---|---|---|---|"]
-    for name, row in found.items():
-        if any(row):
-            lines.append(
-                f"| {name} | {' | '.join(' or '.join(w for w in order if w in said) or '-' for said in row)} |"
-            )
-    return lines
 
 
 # Tables that are refused whole ---------------------------------------------------------------------------------------
@@ -275,8 +218,8 @@ _OUTPUTS = (
 )
 
 
-def _without(*names: str) -> dict[str, Any]:
-    return {name: cells for name, cells in GOOD.items() if name not in names}
+def _cut(table: Columns, n: int) -> dict[str, Any]:
+    return {name: list(cells)[:n] for name, cells in table.items()}
 
 
 def _lengths() -> Iterator[Columns]:
@@ -284,55 +227,44 @@ def _lengths() -> Iterator[Columns]:
         for n in (0, 1, 2, 4, 6):
             yield {**GOOD, name: (list(GOOD[name]) * 2)[:n]}
         for n in (1, 2, 4):
-            yield {
-                **{other: list(cells) * n for other, cells in GOOD.items()},
-                name: GOOD[name] if n > 1 else GOOD[name][:1],
-            }
+            longer = {other: list(cells) * n for other, cells in GOOD.items()}
+            yield {**longer, name: GOOD[name] if n > 1 else GOOD[name][:1]}
         for n in (0, 2, 3):
-            yield {**{other: cells[:1] for other, cells in GOOD.items()}, name: GOOD[name][:n]}
-        yield {**{other: cells[:1] for other, cells in GOOD.items()}, name: GOOD[name]}
+            yield {**_cut(GOOD, 1), name: GOOD[name][:n]}
+        yield {**_cut(GOOD, 1), name: GOOD[name]}
 
 
 def _absent() -> Iterator[Columns]:
     for name in GOOD:
-        yield _without(name)
-        yield {other: cells[:1] for other, cells in _without(name).items()}
-        yield {name: GOOD[name]}
+        rest = {other: cells for other, cells in GOOD.items() if other != name}
+        yield from (rest, _cut(rest, 1), {name: GOOD[name]})
     yield {"other": [1, 2, 3]}
 
 
-def _renamed() -> Iterator[Columns]:
-    for name in GOOD:
-        written = {name.upper(), name.title(), name[0].upper() + name[1:], name.replace("a", "\u0430"), name[:-1]}
-        written |= {
-            name.replace("o", "\u043e"),
-            name.replace("i", "\u0456"),
-            name[::-1],
-            chr(ord(name[0]) + 0xFEE0) + name[1:],
-        }
-        for other in sorted(written - {name}) + [form.format(name) for form in _STRANGE]:
-            yield {**_without(name), other: GOOD[name]}
+def _instead(others: Callable[[str], Iterable[str]]) -> Callable[[], Iterator[Columns]]:
+    """Tables in which a column is absent, and another bears a name beside its own."""
+
+    def tables() -> Iterator[Columns]:
+        for name in GOOD:
+            rest = {other: cells for other, cells in GOOD.items() if other != name}
+            yield from ({**rest, other: GOOD[name]} for other in others(name))
+
+    return tables
 
 
-def _blanked() -> Iterator[Columns]:
-    for name in GOOD:
-        for other in (f"{name} ", f" {name}", f"\t{name}", f"{name}\n"):
-            yield {**_without(name), other: GOOD[name]}
-
-
-def _clashing() -> Iterator[Columns]:
-    """A column is absent, and another bears the name of an output, of the table or of an engine's hidden column."""
-    for name in GOOD:
-        for other in _OUTPUTS.split("|"):
-            yield {**_without(name), other: GOOD[name]}
+def _like(name: str) -> Iterator[str]:
+    written = {name.upper(), name.title(), name[0].upper() + name[1:], name[:-1], name[::-1]}
+    written |= {name.replace(ours, theirs) for ours, theirs in ("a\u0430", "o\u043e", "i\u0456")}
+    yield from sorted((written | {chr(ord(name[0]) + 0xFEE0) + name[1:]}) - {name})
+    yield from (form.format(name) for form in _STRANGE)
 
 
 REFUSED = {
     "unequal lengths": _lengths,
     "absent columns": _absent,
-    "renamed columns": _renamed,
-    "blanks around names": _blanked,
-    "clashing names": _clashing,
+    "renamed columns": _instead(_like),
+    "blanks around names": _instead(lambda name: (f"{name} ", f" {name}", f"\t{name}", f"{name}\n")),
+    "clashing names": _instead(lambda name: _OUTPUTS.split("|")),  # of an output, a table, an engine's hidden column
 }
 """By the name of a family, tables that every way into an artifact refuses."""
 
@@ -345,3 +277,164 @@ def refused(family: str) -> list[Columns]:
 def beside_strangers() -> list[Columns]:
     """Good tables with a further column, which changes nothing whatever it is called."""
     return [{**GOOD, other: ["a", "b", "c"]} for other in _OUTPUTS.split("|") if other not in GOOD]
+
+
+# Each form in which a target takes cells -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What a form of input made of one question. cases: tables; refused: those that the graph refuses; wrong: in words.
+
+    reasons: why cells have no place in this form, each with how many there are.
+    """
+
+    feed: str
+    question: str
+    cases: int
+    refused: int
+    wrong: tuple[str, ...]
+    reasons: tuple[tuple[str, int], ...] = ()
+
+
+def fed_cells(target: Target, options: Any, feed: Feed, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[Fed]:
+    """Each kind of column: every cell alone, some refused ones below a good one, and all good ones in one column."""
+    for kind in kinds:
+        graph = model_of(kind)
+        if not target.refuses(graph, target.parsed(options)):
+            yield _fed_kind(kind, graph, target.emit(graph, options).main, feed)
+
+
+def _fed_kind(kind: str, graph: RuleGraph, artifact: bytes, feed: Feed) -> Fed:
+    feature, reasons = graph.schema[NAME], dict[str, int]()
+    held: list[tuple[Any, Answer]] = []
+    for cell, answer in zip(cells(), expected(kind), strict=True):
+        reason = feed.holds(feature, cell)
+        if reason:
+            reasons[reason] = reasons.get(reason, 0) + 1
+        else:
+            held.append((cell, answer))
+    good = [(cell, answer) for cell, answer in held if not isinstance(answer, str)]
+    bad = [(cell, answer) for cell, answer in held if isinstance(answer, str)]
+    questions: list[tuple[str, Columns, Answer]] = [(shown(cell), {NAME: [cell]}, answer) for cell, answer in held]
+    if feed.mixed and good:
+        below = [(f"{shown(cell)} below a good cell", {NAME: [good[0][0], cell]}, answer) for cell, answer in bad[::5]]
+        together = {NAME: [cell for cell, _ in good]}
+        questions += [*below, ("all good cells", together, [index for _, (index,) in good])]
+    return _asked(feed, kind, artifact, graph, questions, tuple(reasons.items()))
+
+
+def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
+    """Each family of tables that are refused whole, and good tables with a further column."""
+    parsed = target.parsed(options)
+    graph = next((g for g in map(parse_graph, REFUSING_FORMS) if not target.refuses(g, parsed)), None)
+    numbers = graph is not None and graph.schema["job"].kind == "numeric"
+    good = _numbered(GOOD) if numbers else GOOD
+    if graph is None or feed.holds(graph.schema["job"], good["job"][0]):
+        return
+    artifact = target.emit(graph, options).main
+    for family in REFUSED:
+        if family not in feed.without:
+            tables = [_numbered(table) if numbers else table for table in refused(family)]
+            right = read_by_graph(graph, tables)
+            questions = [(_shape(table), table, answer) for table, answer in zip(tables, right, strict=True)]
+            yield _asked(feed, family, artifact, graph, questions)
+    strangers = [_numbered(table) if numbers else table for table in beside_strangers()]
+    (answer,) = read_by_graph(graph, [{name: strangers[0][name] for name in GOOD}])
+    if "further columns" not in feed.without:
+        yield _asked(feed, "further columns", artifact, graph, [(_shape(t), t, answer) for t in strangers])
+
+
+def _numbered(table: Columns) -> Columns:
+    places = {job: float(place) for place, job in enumerate(GOOD["job"], 1)}
+    return {name: [places.get(cell, cell) for cell in cells] for name, cells in table.items()}
+
+
+def _shape(table: Columns) -> str:
+    return ", ".join(f"{name!r}: {len(cells)} cells" for name, cells in table.items()) or "no column"
+
+
+def _asked(
+    feed: Feed,
+    question: str,
+    artifact: bytes,
+    graph: RuleGraph,
+    questions: list[tuple[str, Columns, Answer]],
+    reasons: tuple[tuple[str, int], ...] = (),
+) -> Fed:
+    found = feed.run(artifact, graph, [table for _, table, _ in questions]) if questions else []
+    wrong = tuple(
+        f"{what}: the graph {_said(right)}, it {_said(answer)}"
+        for (what, _, right), answer in zip(questions, found, strict=True)
+        if answer != right and not (isinstance(answer, str) and isinstance(right, str) and "\n" not in answer)
+    )
+    n_refused = sum(isinstance(right, str) for _, _, right in questions)
+    return Fed(feed.name, question, len(questions), n_refused, wrong, reasons)
+
+
+def _said(answer: Answer) -> str:
+    return f"refuses ({answer[:160]})" if isinstance(answer, str) else f"decides {answer[:8]}"
+
+
+# The ways into the graph itself ---------------------------------------------------------------------------------------
+
+
+def holds_polars(feature: Feature, cell: Any) -> str:
+    """What polars does to a cell before anybody reads it."""
+    if sort_of(type(cell)) == "decimal" and not cell.is_finite():
+        return "polars panics"
+    try:
+        series = _polars({"": [cell]})[""]
+    except Exception:
+        return "polars takes no such cell"
+    made = sort_of(type(cell)) is None and series.dtype.is_numeric()
+    return "polars makes a number of an object" if made else ""
+
+
+def _pandas(table: Columns, kind: str | None) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(list(cells), dtype=kind) for name, cells in table.items()})
+
+
+def _polars(table: Columns, objects: bool = False) -> Any:
+    import polars as pl
+
+    kind = pl.Object if objects else None
+    return pl.DataFrame({name: pl.Series(name, list(cells), dtype=kind) for name, cells in table.items()})
+
+
+FILLED = {"unequal lengths": "pandas fills up with NaN"}
+
+
+def _by_graph(make: Callable[[Columns], Any]) -> Callable[..., list[Answer]]:
+    def run(artifact: bytes, graph: RuleGraph, tables: Sequence[Columns]) -> list[Answer]:
+        found: list[Answer] = []
+        for table in tables:
+            try:
+                data = make(table)
+            except Exception as error:  # the container refuses the cells, in whatever way
+                found.append(f"{type(error).__name__} before the graph was asked")
+            else:
+                found += read_by_graph(graph, [data])
+        return found
+
+    return run
+
+
+def graph_feeds() -> tuple[Feed, ...]:
+    """Every form in which the graph takes cells."""
+    found = [
+        Feed("arrays of objects", _by_graph(objects)),
+        Feed("arrays", _by_graph(arrays), holds_array, mixed=False),
+        Feed("rows by name", _by_graph(rows_by_name), without=BY_ROW),
+        Feed("rows by place", _by_graph(rows_by_place), without=BY_PLACE),
+        Feed("polars, objects", _by_graph(partial(_polars, objects=True))),
+        Feed("polars", _by_graph(_polars), holds_polars, mixed=False),
+    ]
+    if importlib.util.find_spec("pandas"):
+        found += [
+            Feed("pandas, objects", _by_graph(partial(_pandas, kind="object")), without=FILLED),
+            Feed("pandas", _by_graph(partial(_pandas, kind=None)), mixed=False, without=FILLED),
+        ]
+    return tuple(found)

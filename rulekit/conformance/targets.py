@@ -18,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.conformance.cells import KINDS
-from rulekit.conformance.feeding import Fed, fed_cells, fed_tables, graph_feeds
-from rulekit.conformance.models import MODELS, NODES, Models
-from rulekit.conformance.random_graphs import graph_of, random_legal_graph
+from rulekit.conformance.cells import KINDS, Fed, fed_cells, fed_tables, graph_feeds
+from rulekit.conformance.models import MODELS, NODES, Models, graph_of, random_legal_graph
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -35,9 +33,9 @@ from rulekit.numbers import canonical_threshold
 from rulekit.schema import Feature, Precision, Schema
 from rulekit.simplification.passes import simplify
 from rulekit.tables.table import Table
-from rulekit.targets import Artifact, Feed, NoOptions, Outcome, Runtime, Target
+from rulekit.targets import Artifact, Feed, Outcome, Runtime, Target
 from rulekit.verification.parity import verify, verify_evaluators
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 Options = Mapping[str, Any]
 
@@ -204,10 +202,7 @@ def hard_thresholds(precision: Precision, count: int, seed: int = 0) -> dict[str
 
 def _damaged(target: Target, options: Options) -> None:
     """What is no artifact is refused in one line, whatever the engine says of it."""
-    taken = (
-        graph for graph in (make() for make in NODES.values()) if not target.refuses(graph, target.parsed(options))
-    )
-    graph = next(taken)
+    graph = next(g for g in (make() for make in NODES.values()) if not target.refuses(g, target.parsed(options)))
     whole = target.emit(graph, options).main
     for content in (b"", b"\0\xff" * 100, whole[: len(whole) // 3]):
         try:
@@ -220,16 +215,13 @@ def _damaged(target: Target, options: Options) -> None:
 
 def _pure(target: Target, options: Options) -> None:
     for name in ("noisy-or", "look-alikes", "3 classes, noisy"):
-        graph = NODES[name]()
-        first, second = (dict(_emitted(target, graph, options)) for _ in range(2))
-        require(first == second, f"two exports of {name!r} differ")
-
-
-def _emitted(target: Target, graph: RuleGraph, options: Options) -> Mapping[str, bytes]:
-    try:
-        return target.emit(graph, options).files
-    except RulekitError as error:
-        return {"": str(error).encode()}
+        made: list[Any] = []
+        for _ in range(2):
+            try:
+                made.append(dict(target.emit(NODES[name](), options).files))
+            except RulekitError as error:
+                made.append(str(error))
+        require(made[0] == made[1], f"two exports of {name!r} differ")
 
 
 def _fed(questions: Callable[..., Iterator[Fed]], target: Target, options: Options, feed: Feed) -> None:
@@ -244,22 +236,13 @@ def _typed(target: Target, options: Options, run: Callable[..., list[Outcome]]) 
     rng = np.random.default_rng(0)
     tables = []
     for _ in range(60):
-        types = [cells[rng.integers(len(cells))] for cells in TYPED_CELLS.values()]
-        tables.append(
-            {
-                name: [cells[k] for k in rng.integers(len(cells), size=20)]
-                for name, cells in zip(TYPED_CELLS, types, strict=True)
-            }
-        )
+        types = {name: cells[rng.integers(len(cells))] for name, cells in TYPED_CELLS.items()}
+        tables.append({name: [one[k] for k in rng.integers(len(one), size=20)] for name, one in types.items()})
     outcomes = run(target.emit(graph, options).main, graph, tables)
     for columns, found in zip(tables, outcomes, strict=True):
         wrong = np.flatnonzero(decide(graph, graph.table(columns)) != found.labels)
         first = {name: column[wrong[0]] for name, column in columns.items()} if len(wrong) else {}
         require(not first, f"{len(wrong)} of 20 rows differ, first {first}")
-
-
-def _emit_file(graph: RuleGraph, options: NoOptions) -> Artifact:
-    return Artifact({"": to_json(graph).encode()}, graph.digest)
 
 
 def _file_of(artifact: bytes) -> RuleGraph:
@@ -272,15 +255,14 @@ def _run_file(artifact: bytes, graph: RuleGraph, table: Table) -> Outcome:
 
 
 def _run_file_raw(artifact: bytes, graph: RuleGraph, columns: Mapping[str, Any]) -> Outcome:
-    loaded = _file_of(artifact)
-    return _run_file(artifact, loaded, loaded.table(columns))
+    return _run_file(artifact, graph, _file_of(artifact).table(columns))
 
 
 FILE = Target(  # the model file as a target, the smallest one that there is
     "file",
     "the model file",
     (".json",),
-    _emit_file,
+    lambda graph, options: Artifact({"": to_json(graph).encode()}, graph.digest),
     (Runtime("rulekit", _run_file, _run_file_raw, feeds=graph_feeds()),),
     read=_file_of,
 )
@@ -302,9 +284,8 @@ def check_node(node: Node, schema: Schema, targets: Collection[Target] = (), *, 
     labels = decide(graph, table)
     require(bool((decide(simplify(graph), table) == labels).all()), "the simplified model decides otherwise")
     if node.family is Family.BOOLEAN:
-        require(
-            bool((decide(graph_of(Not(node), schema), table) == 1 - labels).all()), "its negation is not its contrary"
-        )
+        contrary = decide(graph_of(Not(node), schema), table)
+        require(bool((contrary == 1 - labels).all()), "its negation is not its contrary")
     for target in targets:
         try:
             decides_alike(target, {}, graph, rows=rows, seed=seed)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import near_names
-from rulekit.tables.budget import parse_memory
+from rulekit.tables.table import parse_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from rulekit.cells.sums import CellSum, add, number, primitive, range_of
 from rulekit.errors import BudgetError
 from rulekit.graph.nodes import topological
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import CellSum, add, number, primitive, range_of
 
 # Edges of one column or truth value, of which one holds, and what each adds.
 Branches = list[tuple[int, Fraction | int]]
@@ -170,7 +170,8 @@ class Forms:
         if limits is not None:
             if limits[0] > 0 or limits[1] <= 0:
                 return TRUE if limits[0] > 0 else FALSE
-            if _leading(value) < 0:  # s > 0 is the contrary of 1 - s > 0 for an integer s
+            first = (part for part in value.tables[0][1] if part) if value.tables else (w for _, w in value.edges)
+            if next(first) < 0:  # s > 0 is the contrary of 1 - s > 0 for an integer s
                 return self.above_zero(add(number(1), value, -1)) ^ 1
             logic = self.function(value, lambda total: total > 0, monotone=True)
             if logic is not None:
@@ -186,7 +187,12 @@ class Forms:
         """
         if value.atoms:
             return None
-        terms: list[Branches] = [self._branches(axis, values) for axis, values in value.tables]
+        terms: list[Branches] = []
+        for axis, values in value.tables:
+            masks: dict[Fraction, int] = {}
+            for cell, number_of_cell in enumerate(values):
+                masks[number_of_cell] = masks.get(number_of_cell, 0) | 1 << cell
+            terms.append([(self.literal(axis, mask), weight) for weight, mask in masks.items()])
         terms += [[(edge, weight), (edge ^ 1, Fraction(0))] for edge, weight in value.edges]
         start: Fraction | int = value.constant
         if start.denominator == 1 and all(weight.denominator == 1 for term in terms for _, weight in term):
@@ -226,12 +232,6 @@ class Forms:
                 here[total] = decided
             below = here
         return below[start]
-
-    def _branches(self, axis: int, values: Sequence[Fraction]) -> Branches:
-        masks: dict[Fraction, int] = {}
-        for cell, weight in enumerate(values):
-            masks[weight] = masks.get(weight, 0) | 1 << cell
-        return [(self.literal(axis, mask), weight) for weight, mask in masks.items()]
 
     def branch(self, branches: Iterable[tuple[int, int]]) -> int:
         """Of edges of which exactly one holds, each with the edge that it leads to: where that one holds too."""
@@ -283,9 +283,3 @@ class Forms:
             return [edge >> 1 for edge in reversed(kind[1])] if kind[0] == "and" else []
 
         return topological([root >> 1], parts)
-
-
-def _leading(value: CellSum) -> Fraction:
-    if value.tables:
-        return next(part for part in value.tables[0][1] if part)
-    return value.edges[0][1]

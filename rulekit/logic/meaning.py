@@ -1,9 +1,9 @@
 """What a decision means: for each class the Boolean function of cells that says when the label is that class.
 
-The nodes of a graph and of an artifact are lowered by the same rules into the same forms (`forms`, `exact_numbers`), so
-that what is computed in the same way, or in another order that IEEE 754 shows to be the same, is the same form: sums
-that are exact in any order are rational sums, a rounded operation is an atom named by its operands, and an operation on
-numbers that hang on one column or one truth value is carried out for each value.
+The nodes of a graph and of an artifact are lowered by the same rules into the same forms (`forms`) and sums
+(`rulekit.cells.sums`), so that what is computed in the same way, or in another order that IEEE 754 shows to be the
+same, is the same form: sums that are exact in any order are rational sums, a rounded operation is an atom named by its
+operands, and an operation on numbers that hang on one column or one truth value is carried out for each value.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from rulekit.arrays import Array
 from rulekit.cells.space import CellSpace
+from rulekit.cells.sums import CellSum, add, add_all, atom, number, table
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
 from rulekit.graph.decisions import Decision
@@ -48,7 +49,6 @@ from rulekit.graph.probability.circuits import Algebra, Circuit, build_circuit, 
 from rulekit.graph.probability.exponentials import Exponentials, Tail
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import CellSum, add, add_all, atom, number, table
 from rulekit.logic.forms import FALSE, TRUE
 from rulekit.logic.roundings import ONE, ZERO, Roundings
 from rulekit.program.nodes import ARTIFACT_LEAVES, Arithmetic, Choice, Greater, Labels, Lookup, Number
@@ -165,12 +165,15 @@ class Meaning:
         )
         return self.numbers.total((number(bias), *products))
 
+    def by_cell(self, node: Column | Step | LevelPoints) -> CellSum:
+        """The numbers of a node by the cells of its column."""
+        axis = self._axis[node.feature]
+        return table(axis, np.asarray(self.space.axes[axis].readings[node]).tolist())
+
     def column(self, node: Column) -> CellSum:
         """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
-        axis = self._axis[node.feature]
-        readings = self.space.axes[axis].readings
-        if node in readings:
-            return table(axis, readings[node].tolist())
+        if node in self.space.axes[self._axis[node.feature]].readings:
+            return self.by_cell(node)
         span = span_of_term(node)
         size = Span.of(node.low, node.high, node.missing).size if span is None else span.size
         name = self.numbers.name(("column", node), size)
@@ -231,20 +234,6 @@ def _read(node: Node) -> tuple[Node, ...]:
     return node.tails.children if isinstance(node, Tail) else inputs(node)
 
 
-def _by_cell(meaning: Meaning, node: Step | LevelPoints) -> CellSum:
-    axis = meaning._axis[node.feature]
-    return table(axis, np.asarray(meaning.space.axes[axis].readings[node]).tolist())
-
-
-def _at_least(meaning: Meaning, node: AtLeast) -> int:
-    count = add_all([ZERO, *map(meaning.numbers.of_truth, meaning.edges(node.children))])
-    return meaning.numbers.above(count, number(node.k - 1))
-
-
-def _sum(meaning: Meaning, node: AddedUp) -> CellSum:
-    return meaning.numbers.total(map(meaning.sum, node.children))
-
-
 def _strength(meaning: Meaning, node: Strength) -> CellSum:
     numbers = meaning.numbers
     return numbers.total(
@@ -259,10 +248,6 @@ def _probability(meaning: Meaning, node: Probability) -> CellSum:
         parts = (meaning.circuit(build_circuit(part)) for part in formula.children)
         return meaning.tails(tuple(parts), formula.k)  # type: ignore[attr-defined]
     return meaning.circuit(build_circuit(formula))
-
-
-def _exponentials(meaning: Meaning, node: Exponentials) -> CellSum:
-    return atom(meaning.numbers.name(("exponentials", *map(meaning.sum, node.children)), Fraction(1)))
 
 
 def _rescaled(meaning: Meaning, node: Rescaled) -> CellSum:
@@ -298,7 +283,9 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
     Not: lambda meaning, node: meaning.truth(node.children[0]) ^ 1,
     And: lambda meaning, node: meaning.forms.conjunction(meaning.edges(node.children)),
     Or: lambda meaning, node: meaning.forms.disjunction(meaning.edges(node.children)),
-    AtLeast: _at_least,
+    AtLeast: lambda meaning, node: meaning.numbers.above(
+        add_all([ZERO, *map(meaning.numbers.of_truth, meaning.edges(node.children))]), number(node.k - 1)
+    ),
     Odd: lambda meaning, node: meaning.forms.odd(meaning.edges(node.children)),
     LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
         meaning.linear(node.weights, node.children, node.bias)
@@ -311,15 +298,17 @@ _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
 
 _SUMS: dict[type[Node], Callable[[Meaning, Any], CellSum]] = {
     Column: Meaning.column,
-    Step: _by_cell,
-    LevelPoints: _by_cell,
+    Step: Meaning.by_cell,
+    LevelPoints: Meaning.by_cell,
     Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
     Strength: _strength,
     Probability: _probability,
     Logistic: lambda meaning, node: atom(
         meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))
     ),
-    Exponentials: _exponentials,
+    Exponentials: lambda meaning, node: atom(
+        meaning.numbers.name(("exponentials", *map(meaning.sum, node.children)), Fraction(1))
+    ),
     Tail: lambda meaning, node: meaning.tails(tuple(map(meaning.sum, node.tails.parts)), node.k),
     Rescaled: _rescaled,
     Difference: _difference,
@@ -329,6 +318,6 @@ _SUMS: dict[type[Node], Callable[[Meaning, Any], CellSum]] = {
         meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])
     ),
     Arithmetic: _arithmetic,
-    AddedUp: _sum,
+    AddedUp: lambda meaning, node: meaning.numbers.total(map(meaning.sum, node.children)),
     Lookup: Meaning.lookup,
 }

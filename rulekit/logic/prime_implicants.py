@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import distinct_rows
+from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.cells.space import cell_rows
 from rulekit.errors import BudgetError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -25,10 +24,6 @@ from rulekit.graph.leaves import has_column, negate, readers
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Column, Family, Hidden, Node, Not, Odd, Or, topological
 from rulekit.graph.probability.circuits import Algebra, Circuit, build_circuit, fold_circuit
 from rulekit.schema import Schema
-from rulekit.tables.table import Table
-
-Bools = npt.NDArray[np.bool_]
-Doubles = npt.NDArray[np.float64]
 
 MAX_PATTERNS = 1 << 22
 _MAX_CELLS = 1 << 16
@@ -50,28 +45,16 @@ def threshold_rule(
     except BudgetError:
         return None
     polarities = _polarities(formula)
-    groups = [_relevant(group, polarities) for group in reachable_patterns(circuit.causes, schema)]
+    groups = []
+    for group in reachable_patterns(circuit.causes, schema):  # of causes that do not matter one pattern of each kind
+        columns = [i for i, cause in enumerate(group.causes) if polarities.get(cause)]
+        kinds = np.sort(distinct_rows(group.patterns[:, columns])[0])
+        groups.append(Group(group.causes, group.patterns[kinds]) if len(columns) < len(group.causes) else group)
     sizes = [len(group.patterns) for group in groups]
     if math.prod(sizes) > budget or max(sizes, default=1) > _MAX_GROUP_PATTERNS:
         return None
     holds = probability_on_patterns(circuit, groups) > threshold
     return shortest_form(holds, groups, polarities, max_literals, schema)
-
-
-def shortest_form(
-    holds: Bools,
-    groups: Sequence[Group],
-    polarities: Mapping[Node, set[bool]],
-    max_literals: int,
-    schema: Schema | None = None,
-) -> Node | None:
-    """The truth table `holds` [m1, m2, ...] over the patterns of `groups` as a short disjunctive normal form.
-
-    polarities: per cause the directions in which it may count (True: unnegated); both where the table turns out not
-    to be monotone. Returns None where the form needs more than `max_literals` literals.
-    """
-    terms = _shortest_terms(holds, groups, polarities, max_literals)
-    return None if terms is None else _disjunction(terms, schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +72,16 @@ def reachable_patterns(causes: Sequence[Node], schema: Schema | None) -> list[Gr
     """
     groups: list[Group] = []
     sums = any(isinstance(node, Column) for node in topological(causes))
-    opaque = [cause for cause in causes if sums and has_column(cause)]
-    for members in _connected([cause for cause in causes if cause not in opaque]):
+    free = [cause for cause in causes if sums and has_column(cause)]
+    for members in _connected([cause for cause in causes if cause not in free]):
         table = cell_rows(members, schema, _MAX_CELLS)
         if table is None:
-            opaque.extend(members)
-        else:
-            groups.append(Group(tuple(members), _distinct(members, table)))
-    free = np.array([[False], [True]])
-    return groups + [Group((cause,), free) for cause in opaque]
-
-
-def _distinct(members: Sequence[Node], table: Table) -> Bools:
-    values = evaluate_nodes(members, table)
-    truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
-    return truth[distinct_rows(truth)[0]]
-
-
-def _relevant(group: Group, polarities: Mapping[Node, set[bool]]) -> Group:
-    """One pattern of each kind that the causes on which the probability depends tell apart."""
-    columns = [i for i, cause in enumerate(group.causes) if polarities.get(cause)]
-    if len(columns) == len(group.causes):
-        return group
-    return Group(group.causes, group.patterns[np.sort(distinct_rows(group.patterns[:, columns])[0])])
+            free.extend(members)
+            continue
+        values = evaluate_nodes(members, table)
+        truth = np.stack([np.broadcast_to(values[cause], (table.n_rows,)) for cause in members], axis=1).astype(bool)
+        groups.append(Group(tuple(members), truth[distinct_rows(truth)[0]]))
+    return groups + [Group((cause,), np.array([[False], [True]])) for cause in free]
 
 
 def _connected(causes: Sequence[Node]) -> list[list[Node]]:
@@ -137,9 +107,9 @@ def along(cause: Node, groups: Sequence[Group]) -> Bools:
     return groups[g].patterns[:, groups[g].causes.index(cause)].reshape(shape)
 
 
-def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Doubles:
+def probability_on_patterns(circuit: Circuit, groups: Sequence[Group]) -> Floats:
     """The probability [m1, m2, ...] for each combination of the groups' patterns, in the circuit's own double steps."""
-    algebra: Algebra[Doubles] = Algebra(
+    algebra: Algebra[Floats] = Algebra(
         lambda cause, on, off: np.where(along(cause, groups), on, off), lambda value: np.full([1] * len(groups), value)
     )
     return np.broadcast_to(fold_circuit(circuit.steps, algebra), tuple(len(group.patterns) for group in groups))
@@ -156,48 +126,49 @@ def _polarities(formula: Node) -> dict[Node, set[bool]]:
     causes: dict[Node, set[bool]] = {}
     for node in reversed(topological((formula,))):
         reached = signs.get(node, set())
+        turned = {not sign for sign in reached}
         if not reached:
             continue
         if node.family is Family.BOOLEAN:
             causes.setdefault(node, set()).update(reached)
             if isinstance(node, Not):  # a decision diagram looks through it
-                signs.setdefault(node.child, set()).update(_flip(reached))
+                signs.setdefault(node.child, set()).update(turned)
         elif isinstance(node, Hidden):
             if node.on != node.off:
-                causes.setdefault(node.cause, set()).update(reached if node.on > node.off else _flip(reached))
+                causes.setdefault(node.cause, set()).update(reached if node.on > node.off else turned)
         elif isinstance(node, And | Or | AtLeast | Not | Odd):
-            onward = {True, False} if isinstance(node, Odd) else _flip(reached) if isinstance(node, Not) else reached
+            onward = {True, False} if isinstance(node, Odd) else turned if isinstance(node, Not) else reached
             for child in node.children:
                 signs.setdefault(child, set()).update(onward)
     return causes
 
 
-def _flip(signs: set[bool]) -> set[bool]:
-    return {not sign for sign in signs}
+def shortest_form(
+    holds: Bools,
+    groups: Sequence[Group],
+    polarities: Mapping[Node, set[bool]],
+    max_literals: int,
+    schema: Schema | None = None,
+) -> Node | None:
+    """The truth table `holds` [m1, m2, ...] over the patterns of `groups` as a short disjunctive normal form.
 
-
-def _shortest_terms(
-    holds: Bools, groups: Sequence[Group], polarities: Mapping[Node, set[bool]], max_literals: int
-) -> list[list[Literal]] | None:
+    polarities: per cause the directions in which it may count (True: unnegated); both where the table turns out not
+    to be monotone. Returns None where the form needs more than `max_literals` literals.
+    """
     literals, truth = _literal_axes(groups, polarities)
     if not _is_monotone(holds, truth):
         both = {cause: {True, False} for cause, signs in polarities.items() if signs}
         literals, truth = _literal_axes(groups, both)
-    flat = [literal for part in literals for literal in part]
-    weight = np.array([_leaves(cause) for cause, _ in flat], dtype=np.int64)
-    if not holds.any():
-        return []
-    if holds.all():
-        return [[]]
-    lowest = _points(_extreme(holds, truth, lowest=True), truth)
-    highest = _points(_extreme(~holds, truth, lowest=False), truth)
+    if holds.all() or not holds.any():
+        return TRUE if holds.any() else FALSE
+    lowest, highest = _extreme(holds, truth, lowest=True), _extreme(~holds, truth, lowest=False)
     if lowest is None or highest is None:
         return None
+    weight = np.array([_leaves(cause) for cause, _ in literals], dtype=np.int64)
     chosen: list[Bools] = []
     covered = np.zeros(len(lowest), dtype=bool)
     total = 0
-    order = np.argsort(lowest.sum(axis=1), kind="stable")
-    for index in order:
+    for index in np.argsort(lowest.sum(axis=1), kind="stable"):
         if covered[index]:
             continue
         term = _widen(lowest[index], highest)
@@ -209,7 +180,12 @@ def _shortest_terms(
     kept = _irredundant(chosen, lowest)
     if sum(int(weight[term].sum()) for term in kept) > max_literals:
         return None
-    return [[flat[i] for i in np.flatnonzero(term)] for term in kept]
+    parts: list[Node] = []
+    for term in kept:
+        found = (literals[i] for i in np.flatnonzero(term))
+        nodes = [cause if sign else negate(cause, schema) for cause, sign in found]
+        parts.append(TRUE if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes)))
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
 def _leaves(cause: Node) -> int:
@@ -219,20 +195,17 @@ def _leaves(cause: Node) -> int:
     return counts[cause]
 
 
-def _literal_axes(
-    groups: Sequence[Group], polarities: Mapping[Node, set[bool]]
-) -> tuple[list[list[Literal]], list[Bools]]:
-    literals: list[list[Literal]] = []
+def _literal_axes(groups: Sequence[Group], polarities: Mapping[Node, set[bool]]) -> tuple[list[Literal], list[Bools]]:
+    """The literals, and of each group the truth of its own on its patterns [m, literals]."""
+    literals: list[Literal] = []
     truth: list[Bools] = []
     for group in groups:
-        found = [
-            (cause, sign, group.patterns[:, i] == sign)
-            for i, cause in enumerate(group.causes)
-            for sign in sorted(polarities.get(cause, set()), reverse=True)
-        ]
-        literals.append([(cause, sign) for cause, sign, _ in found])
-        empty = np.zeros((len(group.patterns), 0), dtype=bool)
-        truth.append(np.stack([column for _, _, column in found], axis=1) if found else empty)
+        columns = [np.zeros((len(group.patterns), 0), dtype=bool)]
+        for i, cause in enumerate(group.causes):
+            for sign in sorted(polarities.get(cause, set()), reverse=True):
+                literals.append((cause, sign))
+                columns.append(group.patterns[:, [i]] == sign)
+        truth.append(np.concatenate(columns, axis=1))
     return literals, truth
 
 
@@ -255,8 +228,8 @@ def _is_monotone(holds: Bools, truth: Sequence[Bools]) -> bool:
     return True
 
 
-def _extreme(holds: Bools, truth: Sequence[Bools], lowest: bool) -> Bools:
-    """The true points with no lower (or no higher) true point.
+def _extreme(holds: Bools, truth: Sequence[Bools], lowest: bool) -> Bools | None:
+    """The literals of the true points [n, literals] with no lower (or no higher) one; None where these are too many.
 
     In a product of orders a set closed upwards (downwards) has its minimal (maximal) points where no single step
     down (up) along one axis stays inside.
@@ -269,11 +242,7 @@ def _extreme(holds: Bools, truth: Sequence[Bools], lowest: bool) -> Bools:
                 kept[j] &= ~inside[i]
             else:
                 kept[i] &= ~inside[j]
-    return result
-
-
-def _points(mask: Bools, truth: Sequence[Bools]) -> Bools | None:
-    where = np.nonzero(mask)
+    where = np.nonzero(result)
     if len(where[0]) > _MAX_POINTS:
         return None
     patterns = np.concatenate([part[w] for part, w in zip(truth, where, strict=True)], axis=1)
@@ -309,13 +278,3 @@ def _irredundant(terms: Sequence[Bools], points: Bools) -> list[Bools]:
             kept.discard(i)
             times = times - covers[i]
     return [terms[i] for i in sorted(kept)]
-
-
-def _disjunction(terms: Sequence[Sequence[Literal]], schema: Schema | None) -> Node:
-    parts: list[Node] = []
-    for term in terms:
-        nodes = [cause if sign else negate(cause, schema) for cause, sign in term]
-        parts.append(TRUE if not nodes else nodes[0] if len(nodes) == 1 else And(tuple(nodes)))
-    if not parts:
-        return FALSE
-    return parts[0] if len(parts) == 1 else Or(tuple(parts))

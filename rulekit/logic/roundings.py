@@ -22,9 +22,7 @@ import numpy as np
 
 from rulekit.arrays import Array
 from rulekit.cells.space import CellSpace
-from rulekit.exactness import NO_SPAN, Span
-from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import (
+from rulekit.cells.sums import (
     CellSum,
     add,
     add_all,
@@ -38,6 +36,8 @@ from rulekit.logic.exact_numbers import (
     table,
     truth,
 )
+from rulekit.exactness import NO_SPAN, Span
+from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.forms import FALSE, TRUE, Forms
 from rulekit.logic.satisfying import satisfying, separated
 
@@ -67,8 +67,7 @@ class Roundings:
         one, other = span(first, self.known), span(second, self.known)
         if one is not None and other is not None and (one + other).fits():
             return add(first, second)
-        found = self.tabulated(np.add, first, second)
-        return found or self._rounded("+", first, second, self._bound_of(operator.add, first, second))
+        return self._rounded("+", np.add, operator.add, first, second)
 
     def total(self, terms: Iterable[CellSum]) -> CellSum:
         """The terms added from left to right, each sum rounded to the nearest double.
@@ -101,8 +100,7 @@ class Roundings:
             size = span(other, self.known) if factor.fixed else None
             if size is not None and size.times(Span.of(factor.constant)).fits():
                 return scale(other, factor.constant)
-        found = self.tabulated(np.multiply, first, second)
-        return found or self._rounded("*", first, second, self._bound_of(operator.mul, first, second))
+        return self._rounded("*", np.multiply, operator.mul, first, second)
 
     def over(self, first: CellSum, second: CellSum) -> CellSum:
         """The double nearest to the quotient."""
@@ -118,15 +116,25 @@ class Roundings:
         found = self.tabulated(np.where, grid_of_truth(self.forms, condition), then, otherwise)
         if found is not None:
             return found
-        bound = self._bound_of(max, then, otherwise)
-        if condition & 1:
-            return atom(self.name(("choice", condition ^ 1, otherwise, then), bound))
-        return atom(self.name(("choice", condition, then, otherwise), bound))
+        parts = (otherwise, then) if condition & 1 else (then, otherwise)
+        return atom(self.name(("choice", condition & ~1, *parts), self._bound_of(max, then, otherwise)))
 
-    def _rounded(self, sign: str, first: CellSum, second: CellSum, exact_bound: Fraction | None) -> CellSum:
-        pair = sorted((first, second), key=repr)  # both operations commute
-        bound = None if exact_bound is None else exact_bound * (1 + Fraction(1, 2**52)) + Fraction(1, 2**1022)
-        return atom(self.name((sign, *pair), bound))
+    def _rounded(
+        self,
+        sign: str,
+        operation: Callable[..., Array],
+        exact: Callable[..., Fraction],
+        first: CellSum,
+        second: CellSum,
+    ) -> CellSum:
+        """The double nearest to what an operation gives, which commutes."""
+        found = self.tabulated(operation, first, second)
+        if found is not None:
+            return found
+        bound = self._bound_of(exact, first, second)
+        if bound is not None:
+            bound = bound * (1 + Fraction(1, 2**52)) + Fraction(1, 2**1022)
+        return atom(self.name((sign, *sorted((first, second), key=repr)), bound))
 
     def name(self, key: tuple[Any, ...], bound: Fraction | None = None) -> int:
         """The integer of an atom; bound: its largest size where it is known to be finite."""
@@ -143,12 +151,10 @@ class Roundings:
         limits = range_of(value, sizes=self._bounds)
         return None if limits is None else max(map(abs, limits))
 
-    def _bound_of(
-        self, join: Callable[[Fraction, Fraction], Fraction], one: CellSum, other: CellSum
-    ) -> Fraction | None:
-        """What bounds of two operands say of a result."""
-        first, second = self.bound(one), self.bound(other)
-        return None if first is None or second is None else join(first, second)
+    def _bound_of(self, join: Callable[..., Fraction], *operands: CellSum) -> Fraction | None:
+        """What bounds of the operands say of a result."""
+        bounds = [self.bound(value) for value in operands]
+        return None if None in bounds else join(*bounds)
 
     def tabulated(self, operation: Callable[..., Array], *operands: CellSum | Grid) -> CellSum | None:
         """An operation carried out for each combination, where all operands hang on few columns and truth values."""
@@ -221,14 +227,12 @@ class Roundings:
                 parts = [self.above(part, second) if is_left else self.above(second, part) for part in key[2:]]
                 return self.forms.choice(key[1], *parts)
         keys = self._lone(left), self._lone(right)
-        if keys[0][0] == "infinity" or keys[1][0] == "infinity":
-            value = [key[1] if key[0] == "infinity" else None for key in keys]
-            if value[0] == -math.inf or value[1] == math.inf:
-                return FALSE
-            other = right if value[0] is not None else left
-            if None not in value or self.bound(other) is not None:
-                return TRUE
-            return self.forms.opaque("greater", left, right)
+        ends = [key[1] if key[0] == "infinity" else None for key in keys]
+        if ends[0] == -math.inf or ends[1] == math.inf:
+            return FALSE
+        if ends != [None, None]:
+            known = None not in ends or self.bound(left if ends[0] is None else right) is not None
+            return TRUE if known else self.forms.opaque("greater", left, right)
         apart = combined(np.greater, self._grid(left), self._grid(right)) if left.atoms or right.atoms else None
         if apart is not None:
             return logic_of_grid(self.forms, apart)
@@ -250,11 +254,8 @@ class Roundings:
             if value.atoms[0][1] < 0:
                 return self._above_zero(add(number(grid), value, -1)) ^ 1
         edge = self.forms.above_zero(value)
-        if (
-            self.forms.kind(edge)[0] != "above"
-            or value.atoms
-            or any(edge | 1 == known | 1 for _, known in self._sums_compared)
-        ):
+        known_edges = {known | 1 for _, known in self._sums_compared}
+        if self.forms.kind(edge)[0] != "above" or value.atoms or edge | 1 in known_edges:
             return edge
         for earlier, known in self._sums_compared:
             difference = separated(self.forms, earlier, value)
@@ -344,8 +345,9 @@ def combined(operation: Callable[..., Array], *operands: Grid | None) -> Grid | 
         return None
     axes: dict[tuple[int, int], tuple[int, ...]] = {}
     for kind, index, places in (axis for grid in grids for axis in grid.axes):
-        known = axes.get((kind, index))
-        axes[kind, index] = places if known is None or known == places else _refined(known, places)
+        known, pairs = axes.get((kind, index), places), dict[tuple[int, int], int]()
+        refined = (pairs.setdefault(pair, len(pairs)) for pair in zip(known, places, strict=True))
+        axes[kind, index] = places if known == places else tuple(refined)
     order = sorted(axes)
     sizes = [max(axes[key]) + 1 for key in order]
     if math.prod(sizes) > MOST_COMBINATIONS:
@@ -366,11 +368,6 @@ def combined(operation: Callable[..., Array], *operands: Grid | None) -> Grid | 
         if not np.isfinite(found).all():
             return None
     return _canonical([(*key, axes[key]) for key in order], found)
-
-
-def _refined(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    known: dict[tuple[int, int], int] = {}
-    return tuple(known.setdefault(pair, len(known)) for pair in zip(one, other, strict=True))
 
 
 def _canonical(axes: list[Axis], values: Array) -> Grid:

@@ -11,15 +11,16 @@ bound on its conflicts. Where it is not installed every question that needs a se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise, product
+from operator import or_
 from threading import Timer
-from typing import Any
 
+from rulekit.cells.sums import CellSum, add, common_unit
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.logic.exact_numbers import CellSum, add, common_unit
 from rulekit.logic.forms import FALSE, TRUE, Forms
 
 MOST_CONFLICTS = 20_000  # 0.1 to 0.3 s with hundreds of clauses, up to 15 s with 350,000
@@ -30,87 +31,91 @@ NO_SOLVER = "left open, because the solver is missing: install rulekit-portable[
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """values: of the variables from 1 on, with which all clauses hold, or None; reason: why the search was given up."""
+class Sought:
+    """cells: one of each column, or values of variables, None where none were found.
 
-    values: tuple[bool, ...] | None
+    reason: why that is no proof that there are none, else "". free: whether the form is reached by comparisons whose
+    outcome is not known, so that the cells may be no example.
+    """
+
+    cells: tuple[int, ...] | None
     reason: str = ""
+    free: bool = field(default=False, compare=False)
+
+    @property
+    def nowhere(self) -> bool:
+        """Whether it is shown that there are none."""
+        return self.cells is None and not self.reason
 
 
-def solve(n_variables: int, clauses: Sequence[Sequence[int]], deadline: Deadline = NO_LIMIT) -> Answer:
-    """Values with which all clauses hold; a literal is a variable's number, from 1, or minus that for its contrary."""
+def solve(n_variables: int, clauses: Sequence[Sequence[int]], deadline: Deadline = NO_LIMIT) -> Sought:
+    """Values, 0 or 1, with which all clauses hold; a literal is a variable's number, from 1, or minus that."""
     if not all(clauses):
-        return Answer(None)
+        return Sought(None)
     if deadline.over:
-        return Answer(None, deadline.reason)
+        return Sought(None, deadline.reason)
     try:
         from pysat.solvers import Minisat22
     except ImportError:  # no such package, or another one of its name
-        return Answer(None, NO_SOLVER)
+        return Sought(None, NO_SOLVER)
     with Minisat22(bootstrap_with=clauses) as solver:
         solver.conf_budget(MOST_CONFLICTS)
-        found = _limited(solver, len(clauses), deadline)
-        if found is None:
-            return Answer(None, deadline.reason if deadline.over else TOO_LARGE)
+        limited = deadline.seconds is not None and len(clauses) >= MANY_CLAUSES
+        timer = Timer(deadline.left, solver.interrupt) if limited else None
+        if timer is None:
+            found = solver.solve_limited()
+        else:
+            timer.start()
+            try:
+                found = solver.solve_limited(expect_interrupt=True)
+            finally:
+                timer.cancel()
+                timer.join()  # so that no interrupt comes to a solver that is gone
         if not found:
-            return Answer(None)
+            return Sought(None, "" if found is not None else deadline.reason if deadline.over else TOO_LARGE)
         held = set(solver.get_model())  # variables that no clause names are false
-        return Answer(tuple(variable in held for variable in range(1, n_variables + 1)))
-
-
-def _limited(solver: Any, n_clauses: int, deadline: Deadline) -> bool | None:
-    if deadline.seconds is None or n_clauses < MANY_CLAUSES:
-        found: bool | None = solver.solve_limited()
-        return found
-    timer = Timer(deadline.left, solver.interrupt)
-    timer.start()
-    try:
-        found = solver.solve_limited(expect_interrupt=True)
-    finally:
-        timer.cancel()
-        timer.join()  # so that no interrupt comes to a solver that is gone
-    return found
+        return Sought(tuple(int(variable in held) for variable in range(1, n_variables + 1)))
 
 
 MOST_PARTS = 400_000
 _CHECKED_EVERY = 1_024  # forms
 
 
-@dataclass(frozen=True, slots=True)
-class CellsFound:
-    """cells: one of each column, or None where there are none; reason: why the search was given up, else "".
-
-    free: the form is reached by comparisons whose outcome is not known, so that the cells may be no example.
-    """
-
-    cells: tuple[int, ...] | None
-    reason: str = ""
-    free: bool = False
-
-    @property
-    def nowhere(self) -> bool:
-        """Whether it is shown that there are no such cells."""
-        return self.cells is None and not self.reason
-
-
-def satisfying(forms: Forms, root: int, excluded: Sequence[tuple[int, ...]] = ()) -> CellsFound:
+def satisfying(forms: Forms, root: int, excluded: Sequence[tuple[int, ...]] = ()) -> Sought:
     """Cells in which the edge `root` holds, none of the excluded ones."""
     if root in (TRUE, FALSE):
-        return CellsFound(None if root == FALSE else (0,) * len(forms.full))
+        return Sought(None if root == FALSE else (0,) * len(forms.full))
     encoding = _Encoding(forms)
     order = forms.below(root)
     if sum(len(forms.kinds[i][1]) if forms.kinds[i][0] == "and" else 1 for i in order) > MOST_PARTS:
-        return CellsFound(None, f"too large for the solver: more than {MOST_PARTS:,} parts")
+        return Sought(None, f"too large for the solver: more than {MOST_PARTS:,} parts")
     for place, index in enumerate(order):
         encoding.define(index)
         if place % _CHECKED_EVERY == 0 and forms.deadline.over:
-            return CellsFound(None, forms.deadline.reason)
+            return Sought(None, forms.deadline.reason)
     encoding.clauses.append([encoding.of(root)])
     for cells in excluded:
         encoding.clauses.append([-encoding.literal(axis, 1 << cell) for axis, cell in enumerate(cells)])
     answer = solve(encoding.count, encoding.clauses, forms.deadline)
-    found = None if answer.values is None else encoding.cells(answer.values)
-    return CellsFound(found, answer.reason, encoding.free)
+    found = None if answer.cells is None else encoding.cells(answer.cells)
+    return Sought(found, answer.reason, encoding.free)
+
+
+def first_shown(
+    forms: Forms, root: int, shows: Callable[[tuple[int, ...]], bool], most: int
+) -> tuple[Sought, list[tuple[int, ...]]]:
+    """The first cells in which an edge holds that show it when they are run, and those that were run in vain.
+
+    Of these at most so many; the last answer of the solver where there are no more.
+    """
+    tried: list[tuple[int, ...]] = []
+    while True:
+        answer = satisfying(forms, root, tried)
+        if answer.cells is None or shows(answer.cells):
+            return answer, tried
+        tried.append(answer.cells)
+        if len(tried) == most:
+            return Sought(None, free=answer.free), tried
 
 
 class _Encoding:
@@ -167,7 +172,7 @@ class _Encoding:
         self.clauses.append([result, *(-literal for literal in literals)])
         return result
 
-    def cells(self, values: Sequence[bool]) -> tuple[int, ...]:
+    def cells(self, values: Sequence[int]) -> tuple[int, ...]:
         """The cell of each column: as many as its variables that hold."""
         sizes = [full.bit_length() - 1 for full in self.forms.full]
         return tuple(sum(values[first - 1 : first - 1 + size]) for first, size in zip(self._first, sizes, strict=True))
@@ -200,16 +205,16 @@ MOST_WORK = 1 << 33  # bits that are shifted
 Term = list[tuple[int, Fraction, Fraction]]  # an edge, what it adds to the first sum, and how much more to the first
 
 
-def separated(forms: Forms, first: CellSum, second: CellSum) -> CellsFound:
+def separated(forms: Forms, first: CellSum, second: CellSum) -> Sought:
     """Cells in which only one of `first > 0` and `second > 0` holds; both sums have no atoms."""
     gap = add(first, second, -1)
     changed = {("axis", axis) for axis, _ in gap.tables} | {("edge", edge) for edge, _ in gap.edges}
     terms = _terms(forms, first, gap)
     few = [term for key, term in terms.items() if key in changed]
     others = [term for key, term in terms.items() if key not in changed]
-    reach = None if math.prod(map(len, few)) > MOST_CHOICES else _Reach.of(others)
-    if reach is None:
-        return CellsFound(None, "too many sums")
+    reach = _Reach(others) if math.prod(map(len, few)) <= MOST_CHOICES else None
+    if reach is None or not reach.fits:
+        return Sought(None, "too many sums")
     doubtful = False
     for choice in product(*few):
         forms.deadline.check()
@@ -222,9 +227,9 @@ def separated(forms: Forms, first: CellSum, second: CellSum) -> CellsFound:
             continue
         answer = satisfying(forms, forms.conjunction([*(edge for edge, _, _ in choice), *found]))
         if answer.cells is not None:
-            return CellsFound(answer.cells)
+            return Sought(answer.cells)
         doubtful = True  # edges that exclude each other; another sum of the interval might be possible
-    return CellsFound(None, "a sum that no cells were found for" if doubtful else "")
+    return Sought(None, "a sum that no cells were found for" if doubtful else "")
 
 
 def _terms(forms: Forms, first: CellSum, gap: CellSum) -> dict[tuple[str, int], Term]:
@@ -246,27 +251,20 @@ def _terms(forms: Forms, first: CellSum, gap: CellSum) -> dict[tuple[str, int], 
 
 
 class _Reach:
-    """The sums that some terms can add: bit i of `layers[-1]` stands for lowest + i units."""
+    """The sums that some terms can add: bit i of `layers[-1]` stands for lowest + i units; fits: if not too many."""
 
-    def __init__(self, terms: list[Term], unit: Fraction, lowest: Fraction, layers: list[int]) -> None:
-        self.terms, self.unit, self.lowest, self.layers = terms, unit, lowest, layers
-
-    @classmethod
-    def of(cls, terms: list[Term]) -> _Reach | None:
-        """None where they are too many."""
-        unit = common_unit(own for term in terms for _, own, _ in term) or Fraction(1)
-        lowest = sum((min(own for _, own, _ in term) for term in terms), Fraction(0))
-        width = sum((max(own for _, own, _ in term) - min(own for _, own, _ in term) for term in terms), Fraction(0))
-        bits = int(width / unit) + 1
-        if bits * (len(terms) + 1) > 16 * MOST_BITS or bits > MOST_BITS or bits * sum(map(len, terms)) > MOST_WORK:
-            return None
-        layers = [1]
-        for term in terms:
-            reached, least = 0, min(own for _, own, _ in term)
-            for step in {int((own - least) / unit) for _, own, _ in term}:
-                reached |= layers[-1] << step
-            layers.append(reached)
-        return cls(terms, unit, lowest, layers)
+    def __init__(self, terms: list[Term]) -> None:
+        self.terms = terms
+        self.unit = common_unit(own for term in terms for _, own, _ in term) or Fraction(1)
+        ends = [(min(own for _, own, _ in term), max(own for _, own, _ in term)) for term in terms]
+        self.lowest = sum((least for least, _ in ends), Fraction(0))
+        bits = int(sum((most - least for least, most in ends), Fraction(0)) / self.unit) + 1
+        work, held = bits * sum(map(len, terms)), bits * (len(terms) + 1)
+        self.fits = bits <= MOST_BITS and held <= 16 * MOST_BITS and work <= MOST_WORK
+        self.layers = [1]
+        for term, (least, _) in zip(terms, ends, strict=True) if self.fits else ():
+            steps = {int((own - least) / self.unit) for _, own, _ in term}
+            self.layers.append(reduce(or_, (self.layers[-1] << step for step in steps)))
 
     def between(self, low: Fraction, high: Fraction) -> list[int] | None:
         """Edges of the terms that add a sum above `low` and at most `high`; None where no sum lies there."""

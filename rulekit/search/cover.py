@@ -9,40 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Bools, Floats
 from rulekit.cells.space import Axis
 from rulekit.limits import NO_LIMIT, Deadline
 
 Cells = tuple[int, ...]
 Box = tuple[Bools, ...]
-
-
-class Field(Protocol):
-    """Where two models differ in one way; a box is inside where they do so in all of its cells.
-
-    exhausted: whether what was covered is known to be all, once there are no more seeds. many_orders: whether the axes
-    may be tried in several orders, which takes as many times as long.
-    """
-
-    exhausted: bool
-    many_orders: bool
-
-    def extent(self, box: Box, axis: int, seed: int) -> Bools:
-        """The cells of an axis with which, one by one, the box is inside; at least those that were looked at."""
-
-    def seeds(self) -> Iterator[Cells]:
-        """Cells that no box covers so far, those of most rows first."""
-
-    def cover(self, box: Box) -> None:
-        """Take the cells of a box for covered."""
-
-    def volume(self, box: Box) -> tuple[float, float]:
-        """The rows in a box, and its cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,75 +32,24 @@ NOWHERE = BoxCover((), False)
 """What is known where nothing is."""
 
 
-def grown(where: Field, axes: Sequence[Axis], most: int) -> BoxCover:
-    """At most so many boxes that cover a difference, as they were found."""
-    boxes: list[Box] = []
-    for seed in where.seeds():
-        if len(boxes) == most:
-            return BoxCover(tuple(boxes), False)
-        orders = _orders(axes) if where.many_orders else _orders(axes)[-1:]
-        found = [_grow(where, axes, seed, order) for order in orders]
-        best = max(found, key=lambda box: (where.volume(box)[0], -_constrained(box), where.volume(box)[1]))
-        where.cover(best)
-        boxes.append(best)
-    return BoxCover(tuple(boxes), where.exhausted)
-
-
-def _orders(axes: Sequence[Axis]) -> list[list[int]]:
-    n = list(range(len(axes)))
-    few = sorted(n, key=lambda j: len(axes[j]))
-    return [list(order) for order in dict.fromkeys((tuple(n), tuple(n[::-1]), tuple(few)))]
-
-
-def _constrained(box: Box) -> int:
-    return sum(not own.all() for own in box)
-
-
-def _grow(where: Field, axes: Sequence[Axis], seed: Cells, order: Sequence[int]) -> Box:
-    box = tuple(np.arange(len(axis)) == cell for axis, cell in zip(axes, seed, strict=True))
-    for j in order:
-        allowed = where.extent(box, j, seed[j])
-        box = (*box[:j], readable_part(axes[j], allowed, seed[j]), *box[j + 1 :])
-    return box
-
-
-def readable_part(axis: Axis, allowed: Bools, seed: int) -> Bools:
-    """The part of some cells around one of them that is said in few words."""
-    if allowed.all():
-        return allowed
-    known = axis.known
-    if not known[seed]:
-        return allowed if (allowed | ~known).all() else allowed & ~known
-    if axis.feature.kind == "categorical" and not axis.feature.ordered:
-        return allowed
-    run = np.zeros(len(axis), dtype=bool)
-    run[seed] = True
-    places = np.flatnonzero(known)
-    at = int(np.searchsorted(places, seed))
-    for step in (range(at - 1, -1, -1), range(at + 1, len(places))):
-        for place in step:
-            if not allowed[places[place]]:
-                break
-            run[places[place]] = True
-    return run | (allowed & ~known)
-
-
 @dataclass(slots=True, eq=False)
 class RunField:
-    """A difference that is known for every cell.
+    """Where two models differ in one way, known for every cell; a box is inside where they do so in all of its cells.
 
     where [cells of each axis]: where the models differ; rows: of each cell, 0 where they are not known; plain: above 0,
-    and most of cells that are taken first where there are no rows.
+    and most of cells that are taken first where there are no rows. exhausted: whether what was covered is known to be
+    all, once there are no more seeds. many_orders: whether the axes may be tried in several orders.
     """
 
     where: Bools
-    rows: npt.NDArray[np.float64]
-    plain: npt.NDArray[np.float64]
+    rows: Floats
+    plain: Floats
     exhausted: bool = True
     many_orders: bool = True
     _left: Bools | None = None
 
     def extent(self, box: Box, axis: int, seed: int) -> Bools:
+        """The cells of an axis with which, one by one, the box is inside; at least those that were looked at."""
         cut = self.where
         for j, own in enumerate(box):
             if j != axis:
@@ -133,22 +57,25 @@ class RunField:
         return np.asarray(cut.all(axis=tuple(j for j in range(cut.ndim) if j != axis)))
 
     def seeds(self) -> Iterator[Cells]:
+        """Cells that no box covers so far, those of most rows first."""
         self._left = self.where.copy()
         while self._left.any():
             weighed = np.where(self._left, self.rows + self.plain, 0.0)
             yield tuple(int(i) for i in np.unravel_index(int(weighed.argmax()), weighed.shape))
 
     def cover(self, box: Box) -> None:
+        """Take the cells of a box for covered."""
         assert self._left is not None
         self._left[np.ix_(*box)] = False
 
     def volume(self, box: Box) -> tuple[float, float]:
+        """The rows in a box, and its cells."""
         return float(self.rows[np.ix_(*box)].sum()), float(np.prod([own.sum() for own in box]))
 
 
 @dataclass(slots=True, eq=False)
 class SearchedField:
-    """A difference that is known by questions.
+    """The same of a difference that is known by questions.
 
     sizes: the cells of each axis. inside: whether a box is proved to be inside. outside: a cell of the difference
     outside of some boxes, None where none was found; its second value says whether it is proved that there is none.
@@ -208,3 +135,53 @@ class SearchedField:
 
 def _holds(box: Box, cells: Cells) -> bool:
     return all(own[cell] for own, cell in zip(box, cells, strict=True))
+
+
+def grown(where: RunField | SearchedField, axes: Sequence[Axis], most: int) -> BoxCover:
+    """At most so many boxes that cover a difference, as they were found."""
+    n = list(range(len(axes)))
+    few = sorted(n, key=lambda j: len(axes[j]))
+    orders = list(dict.fromkeys((tuple(n), tuple(n[::-1]), tuple(few))) if where.many_orders else [tuple(few)])
+    boxes: list[Box] = []
+
+    def gain(box: Box) -> tuple[float, int, float]:
+        """The rows, then the sides that are not said, then the cells."""
+        rows, cells = where.volume(box)
+        return rows, sum(bool(own.all()) for own in box), cells
+
+    for seed in where.seeds():
+        if len(boxes) == most:
+            return BoxCover(tuple(boxes), False)
+        best = max((_grow(where, axes, seed, order) for order in orders), key=gain)
+        where.cover(best)
+        boxes.append(best)
+    return BoxCover(tuple(boxes), where.exhausted)
+
+
+def _grow(where: RunField | SearchedField, axes: Sequence[Axis], seed: Cells, order: Sequence[int]) -> Box:
+    box = tuple(np.arange(len(axis)) == cell for axis, cell in zip(axes, seed, strict=True))
+    for j in order:
+        allowed = where.extent(box, j, seed[j])
+        box = (*box[:j], readable_part(axes[j], allowed, seed[j]), *box[j + 1 :])
+    return box
+
+
+def readable_part(axis: Axis, allowed: Bools, seed: int) -> Bools:
+    """The part of some cells around one of them that is said in few words."""
+    if allowed.all():
+        return allowed
+    known = axis.known
+    if not known[seed]:
+        return allowed if (allowed | ~known).all() else allowed & ~known
+    if axis.feature.kind == "categorical" and not axis.feature.ordered:
+        return allowed
+    run = np.zeros(len(axis), dtype=bool)
+    run[seed] = True
+    places = np.flatnonzero(known)
+    at = int(np.searchsorted(places, seed))
+    for step in (range(at - 1, -1, -1), range(at + 1, len(places))):
+        for place in step:
+            if not allowed[places[place]]:
+                break
+            run[places[place]] = True
+    return run | (allowed & ~known)

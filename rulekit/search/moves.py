@@ -17,7 +17,7 @@ import numpy as np
 
 from rulekit.arrays import Ints
 from rulekit.cells.axis import Cells, cells_of, cleaned
-from rulekit.cells.node_bounds import leaf_bounds
+from rulekit.cells.bounds import leaf_bounds
 from rulekit.errors import InputError
 from rulekit.graph.language.words import WHOLE, amount, name
 from rulekit.graph.nodes import Column, Node
@@ -84,11 +84,6 @@ class Moves:
     def feature(self) -> Feature:
         return self.cells.feature
 
-    @property
-    def missing(self) -> int:
-        """The cell of a missing value, to which nothing is changed; that of a level never seen is the next one."""
-        return len(self)
-
     @cached_property
     def numeric(self) -> bool:
         return self.feature.kind == "numeric"
@@ -107,12 +102,12 @@ class Moves:
         return np.append(known, [math.nan, math.nan]).astype(known.dtype)
 
     def cell(self, values: Array) -> Ints:
-        """The cell of each value [n] of the column's array."""
+        """The cell of each value [n] of the column's array: behind the known ones missing, then a level never seen."""
         found = self.cells.of_values(values)
         if self.feature.kind != "categorical":
             return found
         places = np.arange(len(self.cells))
-        places[-2:] = self.missing + 1, self.missing
+        places[-2:] = len(self) + 1, len(self)
         return places[found]
 
     def moved(self, values: Array, cells: Array) -> Array:
@@ -137,10 +132,6 @@ class Moves:
             least, most = np.where(some, low, least), np.where(some, high, most)
         return least, most
 
-    @cached_property
-    def _finite(self) -> Array:
-        return self._ends[0] < np.inf if self.numeric else np.ones(len(self), dtype=bool)
-
     def distance(self, values: Array) -> Array:
         """How far each cell is from the values [n, cells]."""
         if not self.numeric:
@@ -158,10 +149,10 @@ class Moves:
         """To which cells [cells] a value may go that is in a cell, that one left out."""
         places = np.arange(len(self))
         there: Array = places != cell
-        if direction is not None and cell < self.missing:
+        if direction is not None and cell < len(self):
             order, own = (self.highs, value) if self.feature.kind == "categorical" else (places, cell)
             there = order > own if direction == "up" else order < own
-        return there & self._finite
+        return there & (self._ends[0] < np.inf) if self.numeric else there
 
     # The numbers of a column one after the other: floats of its precision, or whole ones ----------------------------
 
@@ -178,9 +169,8 @@ class Moves:
 
     def rounded(self, values: Array) -> Array:
         """The numbers of the column that are nearest to some values; of whole numbers the next ones below."""
-        dtype = encoded_dtype(self.feature).type
-        kept: Array = (np.floor(values) if self.whole else values).astype(dtype).astype(np.float64)
-        return kept
+        kept: Array = (np.floor(values) if self.whole else values).astype(encoded_dtype(self.feature))
+        return kept.astype(np.float64)
 
     def settled(self, leaves: Sequence[Node], lows: Array, highs: Array) -> Array:
         """Whether each node has one value all over each of some intervals [n]."""

@@ -4,22 +4,20 @@ Boxes are taken up in the order of their least distance: a column that has still
 interval of plain numbers is halved, and what the bounds rule out is dropped. The row of a box that is nearest to the
 row itself is decided by the graph. So the first change that is as near as all that is left is the nearest one.
 
-Some changes are found by chance and made smaller before: they cut a search short, and never prove anything. Rows with
-random cells are decided by the graph; of those that turn, columns go back to what they were one by one, and each column
-that stays changed goes to the nearest cell that does it still.
+Where there are many rows of cells, a change is found by chance and made smaller before: it cuts the search short, and
+never proves anything. Rows with random cells are decided by the graph; of those that turn, columns go back to what they
+were one by one, and each column that stays changed goes to the nearest cell that does it still.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 
 import numpy as np
 
-from rulekit.arrays import Ints
-from rulekit.cells.bounds import CHANGED, Boxes
+from rulekit.arrays import Bools, Floats, Ints
+from rulekit.cells.bounds import Boxes
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.search.patterns import Pattern
 from rulekit.tables.table import Array
@@ -35,111 +33,52 @@ _ROUNDS = 3
 _NUMBERS = 33  # of an interval of plain numbers that are tried
 
 
-@dataclass(frozen=True)
-class Nearby:
-    """R rows of a pattern and how far others are from them.
+class CellSearch:
+    """The nearest changes of the R rows of a pattern: their distances, and the box of each, of one row; None of none.
 
-    distances [C][R, cells]: how far the cells of each column are from the rows. turned: whether rows (boxes of one row
-    each) are decided as is wished [n], by the graph.
+    most: how many boxes may be bounded; proved: whether nothing was left out.
     """
 
-    pattern: Pattern
-    distances: tuple[Array, ...]
-    turned: Callable[[Boxes], Array]
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.distances[0])
-
-    @cached_property
-    def _by_id(self) -> dict[int, Array]:
-        """By column how far each id of a box is [R, cells + CHANGED + 1]: 0 of its own cell, the least of any cell."""
-        found = {}
-        for c in self.pattern.movable:
-            if c not in self.pattern.plain:
-                far, allowed = self.distances[c], self.pattern.allowed[c]
-                known = np.zeros((self.n_rows, far.shape[1] + CHANGED + 1))
-                known[:, : far.shape[1]] = far
-                known[:, -1] = far[:, allowed].min(axis=1)
-                known[:, self.pattern.own[c]] = 0.0
-                found[c] = known
-        return found
-
-    def far(self, boxes: Boxes) -> Array:
-        """How far the nearest row of each box is [R, n]."""
-        total = np.zeros((self.n_rows, len(boxes)))
-        for c, known in self._by_id.items():
-            total += known[:, boxes.ids[:, c]]
-        for q, c in enumerate(self.pattern.plain):
-            value, low, high = self.pattern.values[c], boxes.lows[:, q], boxes.highs[:, q]
-            moved = (low <= high) & ~((low == value) & (high == value))
-            apart = self.pattern.question.moves[c].apart(np.array(value), self.nearest_numbers(boxes, q))
-            total += np.where(moved, apart, 0.0)
-        return total
-
-    def nearest_numbers(self, boxes: Boxes, q: int) -> Array:
-        """The number of each box [n] that is nearest to the rows' own, of a plain column."""
-        value = self.pattern.values[self.pattern.plain[q]]
-        nearest: Array = np.clip(0.0 if math.isnan(value) else value, boxes.lows[:, q], boxes.highs[:, q])
-        return nearest
-
-
-@dataclass(slots=True)
-class NearestBoxes:
-    """The nearest changes of R rows: their distances, and the box of each, which holds one row; None of none."""
-
-    distances: Array
-    boxes: list[Boxes | None]
-    proved: bool = True
-
-
-class CellSearch:
-    """The search over the cells of the columns of one pattern; most: how many boxes may be bounded."""
-
-    def __init__(self, near: Nearby, most: int, deadline: Deadline = NO_LIMIT) -> None:
-        self.near, self.pattern, self.most, self.deadline = near, near.pattern, most, deadline
-        self._looked_at = 0
-        cells = [np.flatnonzero(allowed) for allowed in self.pattern.allowed]
+    def __init__(self, pattern: Pattern, most: int, deadline: Deadline = NO_LIMIT) -> None:
+        self.pattern, self.most, self.deadline = pattern, most, deadline
+        self.distances = np.full(len(pattern.rows), math.inf)
+        self.boxes: list[Boxes | None] = [None] * len(pattern.rows)
+        self.proved, self._looked_at = True, 0
+        cells = [np.flatnonzero(allowed) for allowed in pattern.allowed]
         self._counts = np.array([len(own) for own in cells], dtype=np.int64)
         self._starts = np.cumsum([0, *self._counts[:-1]])
         self._cells = np.concatenate(cells)
 
-    def nearest(self, sets: Ints) -> NearestBoxes:
-        """The nearest change of each row by the columns of one of the sets [n, k]."""
-        found = NearestBoxes(np.full(self.near.n_rows, math.inf), [None] * self.near.n_rows)
-        self._guess(found, sets)
+    def search(self, sets: Ints) -> None:
+        """Look for the nearest change of each row by the columns of one of the sets [n, k]."""
+        counts = self._counts.astype(np.float64)
+        counts[self.pattern.plain] = _FEW
+        if counts[sets].prod(axis=1).sum() >= _WORTH_A_GUESS:
+            box = Guesses(self.pattern).within(sets)
+            if box is not None:
+                self.distances, self.boxes = self.pattern.far(box)[:, 0], [box] * len(self.boxes)
         boxes = self._first(sets)
-        far = self.near.far(boxes)
+        far = self.pattern.far(boxes)
+        many = max(1, _TOGETHER // max(2, int(self._counts.max(initial=2))))
         while len(boxes):
-            order = self._order(found, boxes, far.min(axis=0))[: self._many()]
+            order = self._order(boxes, far.min(axis=0))[:many]
             rest = np.ones(len(boxes), dtype=bool)
             rest[order] = False
             made = self._split(boxes.take(order))
             self._looked_at += len(made)
             if self._looked_at > self.most or self.deadline.over:
-                found.proved = False
+                self.proved = False
                 break
-            made, made_far = self._kept(found, made)
+            made, made_far = self._kept(made)
             boxes = Boxes.joined([boxes.take(rest), made])
             far = np.concatenate([far[:, rest], made_far], axis=1)
-            better = self._better(found, boxes, far)
+            better = self._better(boxes, far)
             boxes, far = boxes.take(better), far[:, better]
-        return found
-
-    def _guess(self, found: NearestBoxes, sets: Ints) -> None:
-        """Where there are many rows of cells, a near change is found by chance first, so that farther boxes fall."""
-        counts = self._counts.astype(np.float64)
-        counts[list(self.pattern.plain)] = _FEW
-        if counts[sets].prod(axis=1).sum() < _WORTH_A_GUESS:
-            return
-        box = Guesses(self.near).within(sets)
-        if box is not None:
-            found.distances, found.boxes = self.near.far(box)[:, 0], [box] * self.near.n_rows
 
     def _first(self, sets: Ints) -> Boxes:
         """A box for each set; where a plain column may go down or up, one for each way."""
         boxes = self.pattern.opened(sets)
-        for q, intervals in enumerate(self.pattern.intervals):
+        for q, intervals in enumerate(self.pattern.lines.values()):
             parts = self.pattern.changing(boxes)[:, q]
             rows, others = np.flatnonzero(parts), np.flatnonzero(~parts)
             boxes = boxes.take(np.concatenate([others, *([rows] * len(intervals))]))
@@ -148,24 +87,21 @@ class CellSearch:
                 boxes.lows[own, q], boxes.highs[own, q] = low, high
         return boxes
 
-    def _order(self, found: NearestBoxes, boxes: Boxes, near: Array) -> Ints:
+    def _order(self, boxes: Boxes, near: Array) -> Ints:
         """The boxes, the nearest first; while none turns for long those first that have the fewest columns open."""
-        if self._looked_at > self.most // 4 and not np.isfinite(found.distances).any():
+        if self._looked_at > self.most // 4 and not np.isfinite(self.distances).any():
             return np.lexsort((near, self.pattern.open(boxes).sum(axis=1)))
         return np.argsort(near, kind="stable")
 
-    def _many(self) -> int:
-        return max(1, _TOGETHER // max(2, int(self._counts.max(initial=2))))
-
-    def _better(self, found: NearestBoxes, boxes: Boxes, far: Array) -> Array:
+    def _better(self, boxes: Boxes, far: Array) -> Bools:
         """Which boxes [n] may hold a nearer change of some row than was found."""
         slack = np.where(self.pattern.changing(boxes).sum(axis=1) > 1, PLAIN_TOLERANCE, _LITTLE)
-        return np.asarray((far < found.distances[:, None] * (1.0 - slack)).any(axis=0))
+        return np.asarray((far < self.distances[:, None] * (1.0 - slack)).any(axis=0))
 
     def _split(self, boxes: Boxes) -> Boxes:
         """Boxes with one column more in each of its cells, or with a part of an interval."""
         changed = self.pattern.open(boxes)
-        whole: Array = np.asarray(changed.any(axis=1))
+        whole: Bools = np.asarray(changed.any(axis=1))
         rows = np.flatnonzero(whole)
         column = np.where(changed[rows], self._counts, 1 << 40).argmin(axis=1)
         many = self._counts[column]
@@ -173,51 +109,44 @@ class CellSearch:
         place = self._starts[column][source] + np.arange(len(source)) - np.repeat(np.cumsum(many) - many, many)
         made = boxes.take(rows[source])
         made.ids[np.arange(len(source)), column[source]] = self._cells[place]
-        return Boxes.joined([made, self._parted(boxes.take(~whole))])
+        return made if whole.all() else Boxes.joined([made, self._parted(boxes.take(~whole))])
 
     def _parted(self, boxes: Boxes) -> Boxes:
-        """Boxes of plain numbers in a few parts each, across the widest interval.
+        """Boxes of plain numbers in a few parts each, across the widest interval that some node tells apart.
 
         The fewer boxes there are, the more parts are made of each: what it takes to bound them hardly grows.
         """
-        if not len(boxes):
-            return boxes
-        moves = [self.pattern.question.moves[c] for c in self.pattern.plain]
-        widths = np.array([own.width for own in moves])
-        parts = self.pattern.changing(boxes)
-        with np.errstate(all="ignore"):
-            wide = np.where(self._unsettled(boxes, parts), (boxes.highs - boxes.lows) / widths, 0.0)
-            q = np.where(parts, wide, -1.0).argmax(axis=1)
+        question, parts = self.pattern.question, self.pattern.changing(boxes)
+        wide = np.zeros(parts.shape)
+        for q, (c, leaves) in enumerate(question.leaves.items()):
+            lows, highs = boxes.lows[:, q], boxes.highs[:, q]
+            with np.errstate(all="ignore"):
+                width = np.where(question.moves[c].settled(leaves, lows, highs), 0.0, highs - lows)
+                wide[:, q] = np.where(parts[:, q], width / question.moves[c].width, -1.0)
+        widest = wide.argmax(axis=1)
         pieces = []
         many = int(np.clip(_FEW // len(boxes), 2, _MOST_PARTS))
         share = np.arange(1, many) / many
-        for k in np.unique(q).tolist():
-            rows = np.flatnonzero(q == k)
-            low, high = boxes.lows[rows, k][:, None], boxes.highs[rows, k][:, None]
-            ends = moves[k].rounded(low * (1.0 - share) + high * share)
-            alike = moves[k].last_alike(self.pattern.question.leaves[k], ends)
+        for q in np.unique(widest).tolist():
+            moves, leaves = question.moves[self.pattern.plain[q]], question.leaves[self.pattern.plain[q]]
+            rows = np.flatnonzero(widest == q)
+            low, high = boxes.lows[rows, q][:, None], boxes.highs[rows, q][:, None]
+            ends = moves.rounded(low * (1.0 - share) + high * share)
+            alike = moves.last_alike(leaves, ends)
             ends = np.where(alike < high, alike, ends)
-            ends = np.maximum(np.minimum(ends, -moves[k].next_above(-high)), low)
+            ends = np.maximum(np.minimum(ends, -moves.next_above(-high)), low)
             ends = np.concatenate([ends, high], axis=1)
-            starts = np.concatenate([low, moves[k].next_above(ends[:, :-1])], axis=1)
+            starts = np.concatenate([low, moves.next_above(ends[:, :-1])], axis=1)
             own, piece = np.nonzero(starts <= ends)
             made = boxes.take(rows[own])
-            made.lows[:, k], made.highs[:, k] = starts[own, piece], ends[own, piece]
+            made.lows[:, q], made.highs[:, q] = starts[own, piece], ends[own, piece]
             pieces.append(made)
         return Boxes.joined(pieces)
 
-    def _unsettled(self, boxes: Boxes, parts: Array) -> Array:
-        """Which intervals of the boxes [n, Q] are open and hold numbers that some node tells apart."""
-        found, question = parts.copy(), self.pattern.question
-        for q, c in enumerate(self.pattern.plain):
-            rows = np.flatnonzero(parts[:, q])
-            found[rows, q] = ~question.moves[c].settled(question.leaves[q], boxes.lows[rows, q], boxes.highs[rows, q])
-        return found
-
-    def _kept(self, found: NearestBoxes, boxes: Boxes) -> tuple[Boxes, Array]:
+    def _kept(self, boxes: Boxes) -> tuple[Boxes, Floats]:
         """The boxes that are to be split further; of others, which are one row, the nearest that turn are found."""
-        far = self.near.far(boxes)
-        better = self._better(found, boxes, far)
+        far = self.pattern.far(boxes)
+        better = self._better(boxes, far)
         boxes, far = boxes.take(better), far[:, better]
         may = self.pattern.may_turn(boxes)
         boxes, far = boxes.take(may), far[:, may]
@@ -226,14 +155,14 @@ class CellSearch:
             return boxes, far
         ends, parts = boxes.take(rows), self.pattern.changing(boxes)[rows]
         for q in range(len(self.pattern.plain)):
-            numbers = np.where(parts[:, q], self.near.nearest_numbers(ends, q), ends.lows[:, q])
-            ends.lows[:, q] = numbers
+            numbers = self.pattern.nearest_numbers(ends, q)
+            ends.lows[:, q] = np.where(parts[:, q], numbers, ends.lows[:, q])
             ends.highs[:, q] = np.where(parts[:, q], numbers, ends.highs[:, q])
-        turned = self.near.turned(ends)
+        turned = self.pattern.turned(ends)
         total = np.where(turned, far[:, rows], math.inf)
         for r, j in enumerate(total.argmin(axis=1).tolist()):
-            if total[r, j] < found.distances[r]:
-                found.distances[r], found.boxes[r] = total[r, j], ends.take(np.array([j]))
+            if total[r, j] < self.distances[r]:
+                self.distances[r], self.boxes[r] = total[r, j], ends.take(np.array([j]))
         wide = ((boxes.highs[rows] > boxes.lows[rows]) & parts).any(axis=1)
         going = np.ones(len(boxes), dtype=bool)
         going[rows] = ~turned & wide
@@ -241,21 +170,17 @@ class CellSearch:
 
 
 class Guesses:
-    """Changes by chance, of the first of some rows."""
+    """Changes by chance, of the first row of a pattern."""
 
-    def __init__(self, near: Nearby) -> None:
-        self.near, self.pattern = near, near.pattern
-        self._random = np.random.default_rng(0)
-        self._lines = dict(zip(self.pattern.plain, self.pattern.intervals, strict=True))
-
-    def far(self, boxes: Boxes) -> Array:
-        """How far boxes of one row each are [n]."""
-        nearest: Array = self.near.far(boxes)[0]
-        return nearest
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern, self._random = pattern, np.random.default_rng(0)
 
     def _nearest(self, boxes: Boxes) -> Boxes | None:
-        turned = boxes.take(np.flatnonzero(self.near.turned(boxes)))
-        return turned.take(np.array([np.argmin(self.far(turned))])) if len(turned) else None
+        turned = boxes.take(np.flatnonzero(self.pattern.turned(boxes)))
+        return turned.take(np.array([np.argmin(self.pattern.far(turned)[0])])) if len(turned) else None
+
+    def _far(self, box: Boxes) -> float:
+        return float(self.pattern.far(box)[0, 0])
 
     def within(self, sets: Ints) -> Boxes | None:
         """A near change, not the nearest, of the columns of one of the sets [n, k]; None where none was met."""
@@ -263,43 +188,42 @@ class Guesses:
         for _ in range(_ROUNDS):
             if best is None:
                 break
-            before = self.far(best)[0]
+            before = self._far(best)
             for c in self._changed(best):
                 best = self._nearest(self._tried(best, c)) or best
-            if not self.far(best)[0] < before:
+            if not self._far(best) < before:
                 break
         return best
 
     def with_few(self, sets: Iterable[Ints]) -> Boxes | None:
         """A change of the columns of the first of some sets that has one, with as few of them as go back."""
         best = next((found for one in sets if (found := self.within(one)) is not None), None)
-        while best is not None and len(changed := self._changed(best)) > 1:
+        if best is None:
+            return None
+        while len(changed := self._changed(best)) > 1:
             fewer = best.take(np.zeros(len(changed), dtype=np.int64))
             for row, c in enumerate(changed):
-                self._put_back(fewer, row, c)
+                self._put(fewer, row, c, self.pattern.box)
             nearest = self._nearest(fewer)
             if nearest is None:
                 break
             best = nearest
-        if best is None:
-            return None
         near = self.within(np.array([self._changed(best)], dtype=np.int64))
-        return best if near is None or self.far(best)[0] <= self.far(near)[0] else near
+        return best if near is None or self._far(best) <= self._far(near) else near
 
     def _changed(self, box: Boxes) -> list[int]:
-        own, plain = self.pattern.boxes(1), self.pattern.plain
-        cells = [c for c in range(box.ids.shape[1]) if c not in plain and box.ids[0, c] != own.ids[0, c]]
-        numbers = [
-            c for q, c in enumerate(plain) if box.lows[0, q] != own.lows[0, q] or box.missing[0, q] != own.missing[0, q]
-        ]
-        return sorted([*cells, *numbers])
+        own, plain = self.pattern.box, self.pattern.plain
+        changed = box.ids[0] != own.ids[0]
+        changed[plain] = (box.lows[0] != own.lows[0]) | (box.missing[0] != own.missing[0])
+        found: list[int] = np.flatnonzero(changed).tolist()
+        return found
 
     def _drawn(self, sets: Ints) -> Boxes:
-        boxes = self.pattern.boxes(len(sets))
+        boxes = self.pattern.box.take(np.zeros(len(sets), dtype=np.int64))
         for c in self.pattern.movable:
             rows = np.flatnonzero((sets == c).any(axis=1))
-            if c in self._lines:
-                low, high = np.array(self._lines[c]).T
+            if c in self.pattern.lines:
+                low, high = np.array(self.pattern.lines[c]).T
                 line = self._random.integers(0, len(low), len(rows))
                 share = self._random.random(len(rows)) ** 2
                 self._number(boxes, rows, c, self._between(c, low[line], high[line], share))
@@ -309,14 +233,14 @@ class Guesses:
         return boxes
 
     def _tried(self, box: Boxes, c: int) -> Boxes:
-        if c not in self._lines:
+        if c not in self.pattern.lines:
             cells = np.flatnonzero(self.pattern.allowed[c])
             made = box.take(np.zeros(len(cells), dtype=np.int64))
             made.ids[:, c] = cells
             return made
-        q, value = self.pattern.plain.index(c), self.pattern.values[c]
+        value = self.pattern.values[c]
         own = np.array([0.0 if math.isnan(value) else value])
-        numbers = self._between(c, own, box.lows[[0], q], np.linspace(0.0, 1.0, _NUMBERS))
+        numbers = self._between(c, own, box.lows[[0], self.pattern.plain.index(c)], np.linspace(0.0, 1.0, _NUMBERS))
         numbers = numbers[numbers != value]
         made = box.take(np.zeros(len(numbers), dtype=np.int64))
         self._number(made, np.arange(len(numbers)), c, numbers)
@@ -330,10 +254,10 @@ class Guesses:
         boxes.lows[rows, q] = boxes.highs[rows, q] = numbers
         boxes.missing[rows, q] = False
 
-    def _put_back(self, boxes: Boxes, row: int, c: int) -> None:
-        own = self.pattern.boxes(1)
-        boxes.ids[row, c] = own.ids[0, c]
-        if c in self._lines:
+    def _put(self, boxes: Boxes, row: int, c: int, other: Boxes) -> None:
+        """Have a column as it is in another box."""
+        boxes.ids[row, c] = other.ids[0, c]
+        if c in self.pattern.lines:
             q = self.pattern.plain.index(c)
-            boxes.lows[row, q], boxes.highs[row, q] = own.lows[0, q], own.highs[0, q]
-            boxes.missing[row, q] = own.missing[0, q]
+            for mine, theirs in ((boxes.lows, other.lows), (boxes.highs, other.highs), (boxes.missing, other.missing)):
+                mine[row, q] = theirs[0, q]

@@ -11,188 +11,171 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
-from rulekit.cells.bounds import CHANGED, OPEN, BoxBounds, Boxes, BoxState, Opened
-from rulekit.graph.decisions import Decision
-from rulekit.graph.nodes import Linear, Node
-from rulekit.search.moves import Moves, Wishes
-from rulekit.tables.table import Array
+from rulekit.arrays import Bools, Ints
+from rulekit.cells.bounds import CHANGED, OPEN, Bounds, BoxBounds, Boxes, Found
+from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Column, Linear, Node
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.search.moves import Wishes, moves_of
+from rulekit.tables.table import Array, Table
 
 _MOST_COMPARED = 8  # classes whose sums are compared pair by pair
 _ALL_TRIED = 3_000  # sets of one size that are all looked at, without obstacles
-_TOGETHER = 4096  # boxes whose bounds are computed together
+_TOGETHER = 1 << 23  # bounds that are computed together
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is wished of a decision. own: the class that is decided now; to: the wanted one, None for any other."""
-
-    own: int
-    to: int | None = None
-
-    def met(self, labels: Any) -> Any:
-        """Whether a class, or each of some [n], is what is wished."""
-        return labels != self.own if self.to is None else labels == self.to
-
-
-def score_differences(decision: Decision) -> dict[tuple[int, int], Node]:
-    """Of an arg-max of sums, by pair of classes the first score less the second; what both have in common falls out."""
-    ranked = decision.ranked
-    if not 1 < len(ranked) <= _MOST_COMPARED or any(not isinstance(score, Linear) for _, score, _ in ranked):
-        return {}
-    scores = {k: score for k, score, _ in ranked if isinstance(score, Linear)}
-    return {
-        (i, j): Linear((*a.terms, *((-weight, child) for weight, child in b.terms)), a.bias - b.bias)
-        for i, a in scores.items()
-        for j, b in scores.items()
-        if i < j
-    }
-
-
-def classes_within(
-    decision: Decision, default: int, pairs: Mapping[tuple[int, int], Node], reach: BoxBounds, state: BoxState
-) -> Array:
-    """Which classes [K, n] the rows of each box may be decided as."""
-    n = len(state.boxes)
-    found = np.zeros((decision.n_classes, n), dtype=bool)
-    if not decision.ranked:
-        bounds = [reach.bounds(state, root) for root in decision.roots]
-        least, most = (sum(bound[end].astype(np.int64) for bound in bounds) for end in (0, 1))
-        for k in range(decision.n_classes):
-            found[k] = (least <= k) & (k <= most)
-        return found
-    ranked = decision.ranked
-    scores = {k: reach.number(state, score) for k, score, _ in ranked}
-    in_part = {k: scores[k][0] > threshold for k, _, threshold in ranked}
-    nobody = np.ones(n, dtype=bool)
-    for place, (k, _, threshold) in enumerate(ranked):
-        most = scores[k][1]
-        may = most > threshold
-        nobody &= scores[k][0] <= threshold
-        for other_place, (j, _, _) in enumerate(ranked):
-            if j == k:
-                continue
-            least = scores[j][0]
-            beaten = (least > most) | ((least == most) & (other_place < place))
-            pair = pairs.get((min(j, k), max(j, k)))
-            if pair is not None:  # the first less the second
-                low, high = reach.number(state, pair)
-                beaten |= low > 0.0 if j < k else high < 0.0
-            may &= ~(beaten & in_part[j])
-        found[k] |= may
-    found[default] |= nobody
-    return found
-
-
-@dataclass(frozen=True, slots=True)
 class TurnQuestion:
-    """A decision, what bounds it (`reach`, with the differences of its sums, `pairs`), and what must be kept.
+    """How the decisions of some rows turn, as is wished; to: the class that is wanted, None for any other one.
 
-    leaves: by plain column the nodes that read it.
+    By number of a column: moves, the cells that it may go to, values [C][n] and cells [C][n] of the rows; leaves: by
+    number of a plain column, whose very numbers count, the nodes that read it.
     """
 
-    decision: Decision
-    default: int
-    reach: BoxBounds
-    pairs: Mapping[tuple[int, int], Node]
-    moves: tuple[Moves, ...]
-    leaves: tuple[tuple[Node, ...], ...]
-    wishes: Wishes
+    def __init__(self, graph: RuleGraph, table: Table, wishes: Wishes, to: int | None) -> None:
+        self.wishes, self.to = wishes, to
+        # what decides, alone: what is reported may read other columns
+        self.graph = RuleGraph(graph.schema, graph.classes, graph.decision, (), graph.default, {}, graph.statistics)
+        self.decision = graph.decision
+        self.table = table.select(self.graph.used_features)
+        self.names = self.table.names
+        read = readers(graph.decision.roots)
+        self.moves = [moves_of(self.graph, name, read[name], name in wishes.directions) for name in self.names]
+        self.leaves = {
+            c: read[moves.feature.name]
+            for c, moves in enumerate(self.moves)
+            if moves.numeric and any(isinstance(node, Column) for node in read[moves.feature.name])
+        }
+        self.values = [np.asarray(array) for array in self.table.arrays]
+        self.cells = [moves.cell(values) for moves, values in zip(self.moves, self.values, strict=True)]
+        self.labels = decide(self.graph, self.table)
+
+    def allowed(self, c: int, i: int) -> Bools:
+        """To which of its cells a column of a row may be changed."""
+        moves, wishes = self.moves[c], self.wishes
+        if self.names[c] in wishes.immutable:
+            return np.zeros(len(moves), dtype=bool)
+        return moves.allowed(float(self.values[c][i]), int(self.cells[c][i]), wishes.directions.get(self.names[c]))
+
+    def met(self, own: int, labels: Any) -> Any:
+        """Whether a class, or each of some [n], is what is wished of rows that are decided as another."""
+        return labels != own if self.to is None else labels == self.to
+
+    def decided(self, arrays: Sequence[Array]) -> Ints:
+        """The classes of other rows [n], of which there is the array of each column."""
+        return decide(self.graph, Table(self.table.features, arrays, len(arrays[0]), source="changes"))
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[int, int], Node]:
+        """Of an arg-max of sums by two classes the first score less the second: what both have in common falls out."""
+        ranked = self.decision.ranked
+        if not 1 < len(ranked) <= _MOST_COMPARED:
+            return {}
+        scores = {k: score for k, score, _ in ranked if isinstance(score, Linear)}
+        if len(scores) < len(ranked):
+            return {}
+        return {
+            (i, j): Linear((*a.terms, *((-weight, child) for weight, child in b.terms)), a.bias - b.bias)
+            for i, a in scores.items()
+            for j, b in scores.items()
+            if i < j
+        }
+
+    @cached_property
+    def reach(self) -> BoxBounds:
+        """What bounds the decision."""
+        shown = {name: (moves.feature, moves.shown) for name, moves in zip(self.names, self.moves, strict=True)}
+        plain = frozenset(self.names[c] for c in self.leaves)
+        return BoxBounds((*self.decision.roots, *self._pairs.values()), shown, plain)
+
+    def classes_within(self, found: Found, n: int) -> Bools:
+        """Which classes [K, n] the rows of each box may be decided as, by the bounds of the nodes."""
+        classes = np.zeros((self.decision.n_classes, n), dtype=bool)
+        ranked = self.decision.ranked
+        if not ranked:
+            bounds = [self.reach.numbers(found, root) for root in self.decision.roots]
+            least, most = (sum(bound[end] for bound in bounds) for end in (0, 1))
+            for k in range(len(classes)):
+                classes[k] = (least <= k) & (k <= most)
+            return classes
+        scores = {k: self.reach.numbers(found, score) for k, score, _ in ranked}
+        in_part = {k: scores[k][0] > threshold for k, _, threshold in ranked}
+        nobody = np.ones(n, dtype=bool)
+        for place, (k, _, threshold) in enumerate(ranked):
+            most = scores[k][1]
+            may = most > threshold
+            nobody &= ~in_part[k]
+            for other_place, (j, _, _) in enumerate(ranked):
+                if j == k:
+                    continue
+                least = scores[j][0]
+                beaten = (least > most) | ((least == most) & (other_place < place))
+                pair = self._pairs.get((min(j, k), max(j, k)))
+                if pair is not None:  # the first less the second
+                    low, high = self.reach.numbers(found, pair)
+                    beaten |= low > 0.0 if j < k else high < 0.0
+                may &= ~(beaten & in_part[j])
+            classes[k] |= may
+        classes[self.graph.default] |= nobody
+        return classes
 
 
-@dataclass(frozen=True)
 class Pattern:
-    """Rows of one combination of cells, and of the very numbers of plain columns.
+    """Rows of one combination of cells, and of the very numbers of plain columns, that are decided alike.
 
-    own [C]: their cells; values [C]: the values of one of them; wish: what is wished of them.
+    own, values [C]: the cell and the value of each column of the first row, which `box` holds; plain: the columns of
+    plain numbers; sizes [C]: how many known cells there are. allowed [C][cells]: to which of them each column may be
+    changed, which is not asked of plain columns; lines: by plain column the intervals that it may be changed to, below
+    its value and above it; movable: the columns that may be changed.
     """
 
-    question: TurnQuestion
-    own: tuple[int, ...]
-    values: tuple[float, ...]
-    wish: Wish
+    def __init__(self, question: TurnQuestion, rows: Sequence[int]) -> None:
+        self.question, self.rows, first = question, rows, rows[0]
+        self.label = int(question.labels[first])
+        self.own = [int(cells[first]) for cells in question.cells]
+        self.values = [float(values[first]) for values in question.values]
+        self.plain = list(question.leaves)
+        self.sizes = np.array([len(moves) for moves in question.moves], dtype=np.int64)
+        self.allowed = [question.allowed(c, first) for c in range(len(self.own))]
+        self.lines = {c: self._intervals(c) for c in self.plain}
+        self.movable = [
+            c for c, allowed in enumerate(self.allowed) if (self.lines[c] if c in self.lines else allowed.any())
+        ]
+        numbers = np.array([[self.values[c] for c in self.plain]], dtype=np.float64)
+        gone, own = np.isnan(numbers), np.array([self.own], dtype=np.int64)
+        self.box = Boxes(own, np.where(gone, np.inf, numbers), np.where(gone, -np.inf, numbers), gone)
 
-    @cached_property
-    def sizes(self) -> Ints:
-        return np.array([len(moves) for moves in self.question.moves], dtype=np.int64)
-
-    @cached_property
-    def plain(self) -> tuple[int, ...]:
-        """The places of the columns of plain numbers."""
-        columns = self.question.reach.columns
-        return tuple(columns.index(column) for column in self.question.reach.plain)
-
-    @cached_property
-    def allowed(self) -> tuple[Array, ...]:
-        """To which cells each column may be changed [C][cells]; of plain columns this is not asked."""
-        question = self.question
-        found = []
-        for column, moves, value, cell in zip(
-            question.reach.columns, question.moves, self.values, self.own, strict=True
-        ):
-            direction = question.wishes.directions.get(column)
-            free = column not in question.wishes.immutable
-            found.append(moves.allowed(value, cell, direction) if free else np.zeros(len(moves), dtype=bool))
-        return tuple(found)
-
-    @cached_property
-    def intervals(self) -> tuple[tuple[tuple[float, float], ...], ...]:
-        """Of each plain column the intervals that it may be changed to: below its value and above it."""
-        return tuple(self._intervals(c) for c in self.plain)
-
-    def _intervals(self, c: int) -> tuple[tuple[float, float], ...]:
-        question, moves, value = self.question, self.question.moves[c], self.values[c]
-        column = question.reach.columns[c]
+    def _intervals(self, c: int) -> list[tuple[float, float]]:
+        wishes, moves, value = self.question.wishes, self.question.moves[c], self.values[c]
         cuts = moves.highs[:-1]
-        if column in question.wishes.immutable or not len(cuts):
-            return ()
+        if moves.feature.name in wishes.immutable or not len(cuts):
+            return []
         low, high = float(cuts[0]), float(moves.next_above(cuts[-1]))
         if moves.whole:
             low = math.floor(low)
         if math.isnan(value):
-            return ((low, high),)
-        direction = question.wishes.directions.get(column)
+            return [(low, high)]
+        direction = wishes.directions.get(moves.feature.name)
         below, above = (low, -float(moves.next_above(-value))), (float(moves.next_above(value)), high)
         found = [below] * (direction != "up") + [above] * (direction != "down")
-        return tuple((a, b) for a, b in found if a <= b < math.inf)
+        return [(a, b) for a, b in found if a <= b < math.inf]
 
-    @cached_property
-    def movable(self) -> tuple[int, ...]:
-        """The columns that may be changed."""
-        lines = dict(zip(self.plain, self.intervals, strict=True))
-        return tuple(c for c in range(len(self.own)) if (lines[c] if c in lines else self.allowed[c].any()))
-
-    @cached_property
-    def _opened(self) -> Opened:
-        return self.question.reach.opened(self.allowed, self.own)
-
-    def boxes(self, n: int) -> Boxes:
-        """The rows themselves, n times."""
-        numbers = np.array([self.values[c] for c in self.plain], dtype=np.float64)
-        gone = np.isnan(numbers)
-        lows, highs = np.where(gone, np.inf, numbers), np.where(gone, -np.inf, numbers)
-        wide = (n, len(numbers))
-        return Boxes(
-            np.tile(np.array(self.own, dtype=np.int64), (n, 1)),
-            np.broadcast_to(lows, wide).copy(),
-            np.broadcast_to(highs, wide).copy(),
-            np.broadcast_to(gone, wide).copy(),
-        )
+    # Boxes -----------------------------------------------------------------------------------------------------------
 
     def opened(self, sets: Ints, kind: int = CHANGED) -> Boxes:
         """Boxes in which the columns of sets [n, k] are changed, or (OPEN) may be; -1 stands for no column."""
-        boxes = self.boxes(len(sets))
+        boxes = self.box.take(np.zeros(len(sets), dtype=np.int64))
         for own in sets.T:
             rows = np.flatnonzero(own >= 0)
             boxes.ids[rows, own[rows]] = self.sizes[own[rows]] + kind
-        for q, (c, intervals) in enumerate(zip(self.plain, self.intervals, strict=True)):
+        for q, (c, intervals) in enumerate(self.lines.items()):
             rows = np.flatnonzero((sets == c).any(axis=1))
             for low, high in intervals:
                 boxes.lows[rows, q] = np.minimum(boxes.lows[rows, q], low)
@@ -201,39 +184,93 @@ class Pattern:
                 boxes.missing[rows, q] = False
         return boxes
 
-    def changing(self, boxes: Boxes) -> Array:
+    def changing(self, boxes: Boxes) -> Bools:
         """Which plain columns of the boxes [n, Q] change."""
-        plain = list(self.plain)
-        return np.asarray(boxes.ids[:, plain] == self.sizes[plain] + CHANGED)
+        return np.asarray(boxes.ids[:, self.plain] == self.sizes[self.plain] + CHANGED)
 
-    def open(self, boxes: Boxes) -> Array:
+    def open(self, boxes: Boxes) -> Bools:
         """Which columns of the boxes [n, C] have still any of their cells."""
-        changed: Array = boxes.ids == self.sizes + CHANGED
-        changed[:, list(self.plain)] = False
+        changed: Bools = boxes.ids == self.sizes + CHANGED
+        changed[:, self.plain] = False
         return changed
 
-    def may_turn(self, boxes: Boxes) -> Array:
+    @cached_property
+    def _opened(self) -> list[list[Bounds]]:
+        return self.question.reach.opened(self.allowed, self.own)
+
+    def may_turn(self, boxes: Boxes) -> Bools:
         """Whether some row of each box [n] may be decided as is wished."""
-        question, parts = self.question, []
-        for start in range(0, len(boxes), _TOGETHER):
-            part = boxes.take(np.arange(start, min(start + _TOGETHER, len(boxes))))
-            state = question.reach.state(part, self._opened)
-            within = classes_within(question.decision, question.default, question.pairs, question.reach, state)
-            if self.wish.to is not None:
-                parts.append(within[self.wish.to])
+        question, parts = self.question, [np.zeros(0, dtype=bool)]
+        many = max(64, _TOGETHER // question.reach.size)
+        for start in range(0, len(boxes), many):
+            part = boxes.take(np.arange(start, min(start + many, len(boxes))))
+            within = question.classes_within(question.reach.over(part, self._opened), len(part))
+            parts.append(within[question.met(self.label, np.arange(len(within)))].any(axis=0))
+        return np.concatenate(parts)
+
+    def turned(self, boxes: Boxes) -> Bools:
+        """Whether rows, boxes of one row each [n], are decided as is wished, by the graph."""
+        question, arrays = self.question, []
+        for c, values in enumerate(question.values):
+            value = values[self.rows[0]]
+            if c in self.lines:
+                q = self.plain.index(c)
+                numbers = np.where(boxes.lows[:, q] <= boxes.highs[:, q], boxes.lows[:, q], np.nan)
+                arrays.append(numbers.astype(value.dtype))
             else:
-                within[self.wish.own] = False
-                parts.append(within.any(axis=0))
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)
+                shown = question.moves[c].shown.take(boxes.ids[:, c])
+                arrays.append(np.where(boxes.ids[:, c] == self.own[c], value, shown).astype(value.dtype))
+        return np.asarray(question.met(self.label, question.decided(arrays)))
 
     def everything(self) -> Boxes:
         """One box in which every column may be changed."""
         return self.opened(np.array([self.movable], dtype=np.int64), OPEN)
 
+    # Distances -------------------------------------------------------------------------------------------------------
 
-def columns_of(sets: Sequence[Sequence[int]], k: int) -> Ints:
-    """Sets of k columns as an array [n, k]."""
-    return np.array(sets, dtype=np.int64).reshape(-1, k)
+    @cached_property
+    def _by_id(self) -> dict[int, Array]:
+        """By column how far each id of a box is [R, cells + CHANGED + 1]: 0 of its own cell, the least of any cell."""
+        found = {}
+        for c in self.movable:
+            if c not in self.lines:
+                far = self.question.moves[c].distance(self.question.values[c][list(self.rows)])
+                found[c] = np.zeros((len(self.rows), far.shape[1] + CHANGED + 1))
+                found[c][:, : far.shape[1]] = far
+                found[c][:, -1] = far[:, self.allowed[c]].min(axis=1)
+                found[c][:, self.own[c]] = 0.0
+        return found
+
+    def far(self, boxes: Boxes) -> Array:
+        """How far the nearest row of each box is from each of the rows [R, n]."""
+        total = np.zeros((len(self.rows), len(boxes)))
+        for c, known in self._by_id.items():
+            total += known[:, boxes.ids[:, c]]
+        for q, c in enumerate(self.plain):
+            value, low, high = self.values[c], boxes.lows[:, q], boxes.highs[:, q]
+            moved = (low <= high) & ~((low == value) & (high == value))
+            apart = self.question.moves[c].apart(np.array(value), self.nearest_numbers(boxes, q))
+            total += np.where(moved, apart, 0.0)
+        return total
+
+    def nearest_numbers(self, boxes: Boxes, q: int) -> Array:
+        """The number of each box [n] that is nearest to the rows' own, of a plain column."""
+        value = self.values[self.plain[q]]
+        nearest: Array = np.clip(0.0 if math.isnan(value) else value, boxes.lows[:, q], boxes.highs[:, q])
+        return nearest
+
+    def changes(self, box: Boxes, i: int) -> dict[int, float]:
+        """By column the value that one of the rows gets by going to the one row of a box."""
+        found = {}
+        for c, cell in enumerate(box.ids[0].tolist()):
+            if c in self.lines:
+                q = self.plain.index(c)
+                if box.lows[0, q] <= box.highs[0, q] and box.lows[0, q] != self.values[c]:
+                    found[c] = float(box.lows[0, q])
+            elif cell != self.own[c]:
+                moved = self.question.moves[c].moved(self.question.values[c][[i]], np.array([cell]))
+                found[c] = float(moved[0])
+        return found
 
 
 @dataclass(slots=True)
@@ -255,25 +292,18 @@ class ColumnSets:
         if math.comb(len(movable), k) <= _ALL_TRIED:
             found = list(itertools.combinations(movable, k))
         else:
-            grown = self._grown()
-            if grown is None:
-                return None
-            found = grown
+            grown: set[tuple[int, ...]] = set()
+            for own in self._last:
+                grown.update(tuple(sorted((*own, column))) for column in self._obstacle(frozenset(own)))
+                if self.looked_at + len(grown) > self.most:
+                    return None
+            found = sorted(grown)
         self._last = found
         if self.looked_at + len(found) > self.most:
             return None
         self.looked_at += len(found)
-        sets = columns_of(found, k)
+        sets = np.array(found, dtype=np.int64).reshape(-1, k)
         return sets[self.pattern.may_turn(self.pattern.opened(sets))]
-
-    def _grown(self) -> list[tuple[int, ...]] | None:
-        found: set[tuple[int, ...]] = set()
-        for own in self._last:
-            for column in self._obstacle(frozenset(own)):
-                found.add(tuple(sorted((*own, column))))
-            if self.looked_at + len(found) > self.most:
-                return None
-        return sorted(found)
 
     def greedy(self) -> Iterator[Ints]:
         """Larger and larger sets [1, k] that may turn the decision: each column is one that most obstacles have."""
@@ -281,9 +311,9 @@ class ColumnSets:
         while len(own) < len(self.pattern.movable):
             met = self._obstacle(own)
             if len(met) == len(self.pattern.movable) - len(own):  # no obstacle is left
-                yield columns_of([sorted(own)], len(own))
+                yield np.array([sorted(own)], dtype=np.int64)
             own |= {max(sorted(met), key=lambda c: sum(c in obstacle for obstacle in self._obstacles))}
-        yield columns_of([sorted(own)], len(own))
+        yield np.array([sorted(own)], dtype=np.int64)
 
     def _obstacle(self, own: frozenset[int]) -> frozenset[int]:
         """An obstacle that a set does not hit; all other columns where none is known."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Array, Bools
 from rulekit.cells.space import CellSpace, cell_space
+from rulekit.cells.sums import CellSum, add, number, range_of, sum_with_cell
 from rulekit.cells.words import taken_apart, words_apart
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.decisions import Decision, Fires
@@ -27,9 +28,9 @@ from rulekit.graph.nodes import Above, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import columns_of
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
-from rulekit.logic.exact_numbers import CellSum, add, number, range_of, sum_with_cell
 from rulekit.logic.meaning import Meaning
-from rulekit.logic.satisfying import satisfying, separated
+from rulekit.logic.satisfying import Sought, first_shown, separated
+from rulekit.tables.table import Table
 
 _MOST_TRIED = 32
 
@@ -78,19 +79,14 @@ def decided_as(graph: RuleGraph, class_index: int) -> Claim:
     return Claim(Label(graph.decision, frozenset((class_index,)), graph.default))
 
 
+Claims = tuple[Claim, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Either:
     """At least one of some claims."""
 
-    claims: tuple[Claim, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """cells: one of each axis, None where none was found; reason: why that is no proof that there are none, else ""."""
-
-    cells: tuple[int, ...] | None
-    reason: str = ""
+    claims: Claims
 
 
 class RowSearch:
@@ -98,9 +94,8 @@ class RowSearch:
 
     few: cells that are all run; many: cells that are run where the solver gives up. space: the axes, in each of which
     known, missing and unseen cells are apart; where it is given, it has axes of all columns that the nodes read.
-    deadline: what is not found by then stays open. words: the columns of
-    words that the space has in the place of texts; none of them is ever missing, the first of a text says whether that
-    is.
+    deadline: what is not found by then stays open. words: the columns of words that the space has in the place of
+    texts; none of them is ever missing, the first of a text says whether that is.
     """
 
     def __init__(
@@ -124,8 +119,7 @@ class RowSearch:
         if space is None:
             space = cell_space(self.graph.schema, read, apart=set(schema.names) - set(self._columns_of_words))
         self.space = space
-        self._known: dict[Any, npt.NDArray[Any]] = {}
-        self._meaning: Meaning | None = None
+        self._known: dict[Any, Array] = {}
         self._edges: dict[Any, int] = {}
         self._gave_up = ""
 
@@ -163,6 +157,24 @@ class RowSearch:
         """What a node is over the columns of words."""
         return node if self.words is None else self.words.nodes((node,), self._images)[node]
 
+    def find(self, *asked: Claim | Either) -> Sought:
+        """A row on which all claims hold, of `Either` at least one."""
+        if self.deadline.over:
+            return Sought(None, self.deadline.reason)
+        claims = [(each,) if isinstance(each, Claim) else each.claims for each in asked]
+        if self.words is not None:
+            claims = [tuple(map(self._over_words, either)) for either in claims]
+        try:
+            if self.space.whole and self.space.size <= self._few:
+                return self._by_cells(claims)
+            # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
+            found = self._by_solver(claims)
+            if found.cells is None and found.reason and self.space.size <= self._many:
+                found = self._settled(self._by_cells(claims))
+        except OutOfTime as error:
+            return Sought(None, str(error))
+        return found
+
     def _over_words(self, claim: Claim) -> Claim:
         what = claim.what
         if isinstance(what, InBox):
@@ -172,40 +184,22 @@ class RowSearch:
         decision = what.decision.with_roots(tuple(map(self.image, what.decision.roots)))
         return replace(claim, what=replace(what, decision=decision))
 
-    def find(self, *asked: Claim | Either) -> Sought:
-        """A row on which all claims hold, of `Either` at least one."""
-        if self.deadline.over:
-            return Sought(None, self.deadline.reason)
-        claims = [Either((claim,)) if isinstance(claim, Claim) else claim for claim in asked]
-        if self.words is not None:
-            claims = [Either(tuple(map(self._over_words, either.claims))) for either in claims]
-        try:
-            if self.space.whole and self.space.size <= self._few:
-                return self._by_cells(claims)
-            # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
-            found = self._by_solver(claims)
-            if found.cells is None and found.reason and self.space.size <= self._many:
-                found = self._settled(self._block_by_block(claims))
-        except OutOfTime as error:
-            return Sought(None, str(error))
-        return found
-
     def _settled(self, found: Sought) -> Sought:
-        if found.cells is None and not found.reason and not self.space.whole:
+        if found.nowhere and not self.space.whole:
             column = next(axis.feature.name for axis in self.space.axes if not axis.whole)
             return Sought(None, f"the numbers of {column!r} are added up, so that cells do not decide")
         return found
 
     # All cells -----------------------------------------------------------------------------------------------------
 
-    def _by_cells(self, claims: Sequence[Either]) -> Sought:
+    def _by_cells(self, claims: Sequence[Claims]) -> Sought:
         shape = tuple(map(len, self.space.axes))
         box = _box_of(claims)
         sides = None if box is None else [np.flatnonzero(side) for side in box.sides]
         held: Any = np.ones((1,) * len(shape), dtype=bool)
         for either in claims:
             some: Any = np.zeros((1,) * len(shape), dtype=bool)
-            for claim in either.claims:
+            for claim in either:
                 own = sides
                 values = self._over_cells(claim.what).reshape(shape)
                 if claim.changed is not None:
@@ -213,175 +207,146 @@ class RowSearch:
                     values = values.take([cell], axis=axis)
                     own = None if sides is None else [*sides[:axis], np.zeros(1, dtype=np.intp), *sides[axis + 1 :]]
                 values = values if own is None else values[np.ix_(*own)]
-                some = some | (self._among(claim.what, values) == claim.holds)
+                some = some | (_among(claim.what, values) == claim.holds)
             held = held & some
             if not held.any():
                 return Sought(None)
         places = [int(place) for place in np.unravel_index(int(np.argmax(held)), held.shape)]
         return Sought(tuple(places if sides is None else [int(side[k]) for side, k in zip(sides, places, strict=True)]))
 
-    def _over_cells(self, what: Node | Label | InBox) -> npt.NDArray[Any]:
+    def _over_cells(self, what: Node | Label | InBox) -> Array:
+        """The truth of a node or box, or the label of a decision, in every cell [cells]."""
         if isinstance(what, InBox):
             held = np.zeros(tuple(map(len, self.space.axes)), dtype=bool)
             held[np.ix_(*what.sides)] = True
             return held.ravel()
         key = what if isinstance(what, Node) else (what.decision, what.default)
-        if key not in self._known:
-            parts = []
-            for cells in self.space.blocks():
-                self.deadline.check()
-                parts.append(self._values(what, self.space.rows(cells)[1]))
-            self._known[key] = np.concatenate(parts)
-        return self._known[key]
+        if key in self._known:
+            return self._known[key]
+        parts = []
+        for cells in self.space.blocks():
+            self.deadline.check()
+            parts.append(self._values(what, self.space.rows(cells)[1]))
+        values = np.concatenate(parts)
+        if self.space.size <= self._few:
+            self._known[key] = values
+        return values
 
-    def _values(self, what: Node | Label, table: Any) -> npt.NDArray[Any]:
+    def _values(self, what: Node | Label, table: Table) -> Array:
         if isinstance(what, Node):
-            values: npt.NDArray[Any] = evaluate_nodes([what], table)[what]
+            values: Array = evaluate_nodes([what], table)[what]
             return values
         default = self.graph.default if what.default is None else what.default
         model = RuleGraph(self.graph.schema, tuple(range(what.decision.n_classes)), what.decision, default=default)
         return decide(model, table).astype(np.int16)
 
-    def _among(self, what: Node | Label | InBox, values: npt.NDArray[Any]) -> Bools:
-        if not isinstance(what, Label):
-            return values
-        return np.isin(values, list(what.classes))
+    def _shown(self, claims: Sequence[Claims], cells: Sequence[int]) -> bool:
+        """Whether all claims hold on a row of these cells, by running it."""
+        return all(any(self._holds(claim, cells) for claim in either) for either in claims)
 
-    def _block_by_block(self, claims: Sequence[Either]) -> Sought:
-        shape = tuple(map(len, self.space.axes))
-        for cells in self.space.blocks():
-            self.deadline.check()
-            held = self._hold(claims, list(np.unravel_index(cells, shape)))
-            if held.any():
-                at = np.unravel_index(int(cells[int(np.argmax(held))]), shape)
-                return Sought(tuple(int(place) for place in at))
-        return Sought(None)
-
-    def _hold(self, claims: Sequence[Either], places: list[npt.NDArray[Any]]) -> Bools:
-        held = np.ones(len(places[0]) if places else 1, dtype=bool)
-        for either in claims:
-            some = np.zeros(len(held), dtype=bool)
-            for claim in either.claims:
-                own = list(places)
-                if claim.changed is not None:
-                    own[claim.changed[0]] = np.full(len(held), claim.changed[1], dtype=np.int64)
-                some |= self._holds(claim.what, own) == claim.holds
-            held &= some
-        return held
-
-    def _holds(self, what: Node | Label | InBox, places: list[npt.NDArray[Any]]) -> Bools:
-        if isinstance(what, InBox):
-            within = [side[own] for side, own in zip(what.sides, places, strict=True)]
-            return np.asarray(np.logical_and.reduce(within))
-        table = self.space.rows_of(places, np.zeros(len(places[0]), dtype=np.int64))[1]
-        return self._among(what, self._values(what, table))
+    def _holds(self, claim: Claim, cells: Sequence[int]) -> bool:
+        if isinstance(claim.what, InBox):
+            return all(side[cell] for side, cell in zip(claim.what.sides, cells, strict=True)) == claim.holds
+        places = [np.array([cell], dtype=np.int64) for cell in cells]
+        if claim.changed is not None:
+            places[claim.changed[0]][:] = claim.changed[1]
+        table = self.space.rows_of(places, np.zeros(1, dtype=np.int64))[1]
+        return bool(_among(claim.what, self._values(claim.what, table))[0]) == claim.holds
 
     # Logic ---------------------------------------------------------------------------------------------------------
 
-    def _by_solver(self, claims: Sequence[Either]) -> Sought:
+    @cached_property
+    def _meaning(self) -> Meaning:
+        return Meaning(self.space, self.deadline)
+
+    def _by_solver(self, claims: Sequence[Claims]) -> Sought:
         if self._gave_up:
             return Sought(None, self._gave_up)
         try:
-            if self._meaning is None:
-                self._meaning = Meaning(self.space, self.deadline)
-            meaning = self._meaning
-            join = meaning.forms.disjunction
-            edges = [join([self._edge(meaning, claim) for claim in either.claims]) for either in claims]
-            edge = meaning.forms.conjunction(edges)
-            apart = self._of_sums(meaning, claims) or self._on_box(meaning, claims, edges)
+            forms = self._meaning.forms
+            edges = [forms.disjunction(map(self._edge, either)) for either in claims]
+            edge = forms.conjunction(edges)
+            known = self._of_sums(claims) or self._on_box(claims, edges)
         except (BudgetError, GraphError) as error:
             self._gave_up = str(error)
             return Sought(None, self._gave_up)
-        if apart is not None:
-            return apart
-        tried: list[tuple[int, ...]] = []
-        while len(tried) < _MOST_TRIED:
-            answer = satisfying(meaning.forms, edge, tried)
-            if answer.cells is None:
-                found = Sought(None, self._open(answer.reason))
-                # cells that were run and left out may show it by another of their numbers
-                return self._settled(found) if tried else found
-            places = [np.array([cell], dtype=np.int64) for cell in answer.cells]
-            if bool(self._hold(claims, places)[0]):
-                return Sought(answer.cells)
-            tried.append(answer.cells)
-        return Sought(None, "numbers are compared whose values the solver does not know")
-
-    def _open(self, reason: str) -> str:
-        """Why the solver's search is no proof, in words; "" where it is one."""
-        return reason and (self.deadline.reason if self.deadline.over else f"the formula is {reason}")
+        if known is not None:
+            return known
+        found, tried = first_shown(forms, edge, lambda cells: self._shown(claims, cells), _MOST_TRIED)
+        if found.cells is not None:
+            return found
+        if len(tried) == _MOST_TRIED:
+            return Sought(None, "numbers are compared whose values the solver does not know")
+        why = self.deadline.reason if self.deadline.over else f"the formula is {found.reason}"
+        found = Sought(None, found.reason and why)
+        return self._settled(found) if tried else found  # what was run may show it by another of its numbers
 
     def parts(self, *claims: Claim) -> int:
         """How many parts the logic of some claims has, by which a question takes long; 1 where they have none."""
         try:
-            self._meaning = self._meaning or Meaning(self.space, self.deadline)
-            return sum(len(self._meaning.forms.below(self._edge(self._meaning, claim))) for claim in claims)
+            return sum(len(self._meaning.forms.below(self._edge(claim))) for claim in claims)
         except (BudgetError, GraphError):
             return 1
 
-    def _on_box(self, meaning: Meaning, claims: Sequence[Either], edges: Sequence[int]) -> Sought | None:
+    def _on_box(self, claims: Sequence[Claims], edges: Sequence[int]) -> Sought | None:
         """The answer where bounds over a box that rows must lie in show it; None where they do not."""
         box = _box_of(claims)
         if box is None:
             return None
-        masks = box.masks
-        seen = [meaning.forms.on_box(edge, masks) for edge in edges]
+        seen = [self._meaning.forms.on_box(edge, box.masks) for edge in edges]
         if False in seen:
             return Sought(None)
         first = tuple(int(side.argmax()) for side in box.sides)
-        places = [np.array([cell], dtype=np.int64) for cell in first]
-        return Sought(first) if None not in seen and bool(self._hold(claims, places)[0]) else None
+        return Sought(first) if None not in seen and self._shown(claims, first) else None
 
-    def _of_sums(self, meaning: Meaning, claims: Sequence[Either]) -> Sought | None:
+    def _of_sums(self, claims: Sequence[Claims]) -> Sought | None:
         """Whether one sum is above its threshold and another is not, without a solver; None where that is not known."""
-        single = [either.claims[0] for either in claims if len(either.claims) == 1]
-        single.sort(key=lambda claim: not claim.holds)
+        single = sorted((either[0] for either in claims if len(either) == 1), key=lambda claim: not claim.holds)
         if len(claims) != 2 or [claim.holds for claim in single] != [True, False]:
             return None
-        above, below = (_sum_of(meaning, claim) for claim in single)
+        above, below = map(self._sum_of, single)
         if above is None or below is None:
             return None
         limits = range_of(add(above, below, -1))
         if limits is not None and limits[1] <= 0:
             return Sought(None)
-        difference = separated(meaning.forms, above, below)
+        difference = separated(self._meaning.forms, above, below)
         if difference.cells is not None:
-            places = [np.array([cell], dtype=np.int64) for cell in difference.cells]
-            return Sought(difference.cells) if bool(self._hold(claims, places)[0]) else None
-        return Sought(None) if difference.nowhere else None
+            return difference if self._shown(claims, difference.cells) else None
+        return difference if difference.nowhere else None
 
-    def _edge(self, meaning: Meaning, claim: Claim) -> int:
-        if isinstance(claim.what, InBox):
-            forms = meaning.forms
-            inside = forms.conjunction([forms.literal(axis, mask) for axis, mask in enumerate(claim.what.masks)])
-            return inside ^ (not claim.holds)
-        key = claim.what, claim.changed
+    def _sum_of(self, claim: Claim) -> CellSum | None:
+        """What must be above zero, where a claim says so of a sum of numbers that each hang on one column."""
+        what = claim.what
+        if not isinstance(what, Above) or what.score.family is not Family.REAL:
+            return None
+        total = add(self._meaning.sum(what.score), number(what.threshold), -1)
+        if total.atoms or total.edges:
+            return None
+        return total if claim.changed is None else sum_with_cell(total, *claim.changed)
+
+    def _edge(self, claim: Claim) -> int:
+        meaning, what = self._meaning, claim.what
+        if isinstance(what, InBox):
+            sides = [meaning.forms.literal(axis, mask) for axis, mask in enumerate(what.masks)]
+            return meaning.forms.conjunction(sides) ^ (not claim.holds)
+        key = what, claim.changed
         if key not in self._edges:
-            if claim.changed is None:
-                self._edges[key] = self._whole_edge(meaning, claim.what)
+            if claim.changed is not None:
+                self._edges[key] = meaning.numbers.with_cell(self._edge(Claim(what)), *claim.changed)
+            elif isinstance(what, Node):
+                self._edges[key] = meaning.truth(what)
             else:
-                whole = self._edge(meaning, Claim(claim.what))
-                self._edges[key] = meaning.numbers.with_cell(whole, *claim.changed)
+                default = self.graph.default if what.default is None else what.default
+                labels = meaning.labels(what.decision, default, what.decision.n_classes)
+                self._edges[key] = meaning.forms.disjunction([labels[k] for k in sorted(what.classes)])
         return self._edges[key] ^ (not claim.holds)
 
-    def _whole_edge(self, meaning: Meaning, what: Node | Label) -> int:
-        if isinstance(what, Node):
-            return meaning.truth(what)
-        default = self.graph.default if what.default is None else what.default
-        labels = meaning.labels(what.decision, default, what.decision.n_classes)
-        return meaning.forms.disjunction([labels[k] for k in sorted(what.classes)])
+
+def _among(what: Node | Label | InBox, values: Array) -> Bools:
+    return np.isin(values, list(what.classes)) if isinstance(what, Label) else values
 
 
-def _box_of(claims: Sequence[Either]) -> InBox | None:
-    single = [either.claims[0] for either in claims if len(either.claims) == 1]
+def _box_of(claims: Sequence[Claims]) -> InBox | None:
+    single = [either[0] for either in claims if len(either) == 1]
     return next((claim.what for claim in single if claim.holds and isinstance(claim.what, InBox)), None)
-
-
-def _sum_of(meaning: Meaning, claim: Claim) -> CellSum | None:
-    what = claim.what
-    if not isinstance(what, Above) or what.score.family is not Family.REAL:
-        return None
-    total = add(meaning.sum(what.score), number(what.threshold), -1)
-    if total.atoms or total.edges:
-        return None
-    return total if claim.changed is None else sum_with_cell(total, *claim.changed)

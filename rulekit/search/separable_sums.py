@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,8 +93,7 @@ def _reached(root: Node) -> SumGoal | None:
 def _over(score: Node, threshold: float) -> SumGoal:
     terms, bias = (score.terms, score.bias) if isinstance(score, Linear) else (((1.0, score),), 0.0)
     live = tuple((weight, node) for weight, node in terms if weight)
-    rounded = _may_round(score, threshold if math.isfinite(threshold) else 0.0)
-    return SumGoal(live, bias - threshold, True, rounded)
+    return SumGoal(live, bias - threshold, True, _may_round(score, threshold if math.isfinite(threshold) else 0.0))
 
 
 def _is_sum(score: Node) -> bool:
@@ -151,11 +150,11 @@ def fewest(gains: Gains, strict: bool) -> tuple[Array, list[Array], Array]:
     A value [n, values] does where its gain and the largest gains of one column fewer reach the goal. At last whether
     some total is so near to the goal [n] that rounding may decide.
     """
-    lacking = gains.lacking
+    lacking, reaches = gains.lacking, np.greater if strict else np.greater_equal
     most = np.column_stack([np.maximum(own.max(axis=1, initial=0.0), 0.0) for own in gains.by_column])
     order = np.argsort(-most, axis=1, kind="stable")
     sums = np.cumsum(np.take_along_axis(most, order, axis=1), axis=1)
-    enough = _reaches(sums, lacking[:, None], strict)
+    enough = reaches(sums, lacking[:, None])
     distance = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, 0)
     before = np.column_stack([np.zeros(len(sums)), sums])
     rank = np.empty_like(order)
@@ -170,20 +169,14 @@ def fewest(gains: Gains, strict: bool) -> tuple[Array, list[Array], Array]:
         others = np.where(rank[:, j] < k - 1, before[rows, k] - most[:, j], before[rows, k - 1])
         reached = others[:, None] + own
         near |= (np.abs(reached - lacking[:, None]) < scale[:, None]).any(axis=1)
-        found.append(_reaches(reached, lacking[:, None], strict) & (distance > 0)[:, None])
+        found.append(reaches(reached, lacking[:, None]) & (distance > 0)[:, None])
     return distance, found, near
-
-
-def _reaches(value: Array, needed: Array, strict: bool) -> Array:
-    found: Array = value > needed if strict else value >= needed
-    return found
 
 
 # The nearest values -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What an option gains and costs; of a group, one may be chosen."""
 
     gain: float
@@ -191,8 +184,7 @@ class Offer:
     what: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CheapestChoice:
+class CheapestChoice(NamedTuple):
     """The options that were chosen, as few as can be, and of those the cheapest; exact: whether that is proved."""
 
     chosen: tuple[Any, ...]
@@ -200,17 +192,17 @@ class CheapestChoice:
     exact: bool = True
 
 
-def cheapest_values(goal: SumGoal, gains: Gains, i: int, distances: Mapping[str, Array]) -> CheapestChoice | None:
-    """The nearest values (column, number) with which row i reaches a goal; None where none do.
+def cheapest_values(goal: SumGoal, gains: Gains, i: int, distances: Sequence[Array]) -> CheapestChoice | None:
+    """The nearest values (number of a column, and of a value) with which row i reaches a goal; None where none do.
 
-    distances: by column how far each value is [n, values], infinite where it may not be gone to. The graph, which may
-    round in another order, need not reach the goal.
+    distances: of each column how far each value is [n, values], infinite where it may not be gone to. The graph, which
+    may round in another order, need not reach the goal.
     """
     groups = []
-    for (column, far), own in zip(distances.items(), gains.by_column, strict=True):
+    for c, (far, own) in enumerate(zip(distances, gains.by_column, strict=True)):
         places = np.flatnonzero((own[i] > 0.0) & np.isfinite(far[i]))
         if len(places):
-            groups.append([Offer(float(own[i, j]), float(far[i, j]), (column, j)) for j in places.tolist()])
+            groups.append([Offer(float(own[i, j]), float(far[i, j]), (c, j)) for j in places.tolist()])
     lacking = float(gains.lacking[i])
     slack = NEAR * (1.0 + float(gains.size[i]) + abs(lacking)) if goal.rounded else 0.0
     return cheapest(groups, lacking - slack, goal.strict and not slack)
@@ -228,13 +220,10 @@ def cheapest(groups: Sequence[Sequence[Offer]], needed: float, strict: bool) -> 
         return gain > needed if strict else gain >= needed
 
     order = sorted(groups, key=lambda group: -max(option.gain for option in group))
-    largest = [max(option.gain for option in group) for group in order]
-    sums = list(accumulate(largest, initial=0.0))
+    sums = list(accumulate((max(option.gain for option in group) for group in order), initial=0.0))
     k = next((k for k, gain in enumerate(sums) if enough(gain)), None)
     if k is None:
         return None
-    if k == 0:
-        return CheapestChoice((), 0.0)
     exact = True
     states: list[list[Offer]] = [[Offer(0.0, 0.0, ())], *([] for _ in range(k))]
     for place, group in enumerate(order):

@@ -20,7 +20,7 @@ of one column are tried, then of two, up to `MOST_TRIED` rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -30,7 +30,6 @@ import numpy as np
 
 from rulekit.arrays import Bools
 from rulekit.cells.axis import cells_of
-from rulekit.cells.space import CellSpace
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import Node
@@ -59,69 +58,6 @@ class Place:
     cells: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Places:
-    """The columns that a decision reads.
-
-    search: the cells; its graph is the model, with a column for each word of a text.
-    """
-
-    search: RowSearch
-    places: tuple[Place, ...]
-
-    @cached_property
-    def graph(self) -> RuleGraph:
-        """The model without what it reports, which may read further columns."""
-        return self.search.graph.with_(probability=(), required=())
-
-    @property
-    def space(self) -> CellSpace:
-        return self.search.space
-
-    @property
-    def whole(self) -> bool:
-        """Whether the values stand for all, so that what is found by trying them is true of every row."""
-        return self.space.whole
-
-    def table(self, table: Table) -> Table:
-        """Rows of the model as rows of the columns here."""
-        apart = table if self.search.words is None else self.search.words.table(table)
-        return apart.select(tuple(axis.feature.name for axis in self.space.axes))
-
-    def number(self, place: int, own: float, after: Any) -> int:
-        """Which value of a place stands for a plain one, to which a row goes from its own encoded one.
-
-        Where values do not stand for all, that is the one at the end that it goes towards.
-        """
-        there = self.places[place]
-        if there.feature.kind == "categorical":
-            after = FIRST_LEVEL_CODE + there.feature.levels.index(after)
-        if not there.cells:
-            return len(there.values) - 1 if math.isnan(own) or after > own else 0
-        cells = self.space.axes[place].of_values(np.array([after], dtype=there.values.dtype))
-        return there.cells.index(int(cells[0]))
-
-
-def places_of(graph: RuleGraph, search: RowSearch | None = None) -> Places:
-    """The columns that the decision of a model reads, with the cells that it, or a search, tells apart."""
-    search = RowSearch(graph, graph.decision.roots) if search is None else search
-    texts = {} if search.words is None else search.words.columns
-    column = {name: text for text, names in texts.items() for name in names}
-    first = {names[0] for names in texts.values()}
-    read = readers(search.graph.decision.roots)
-    found = []
-    for axis in search.space.axes:
-        feature = axis.feature
-        cells = tuple(np.flatnonzero(axis.known).tolist())
-        values = axis.encoded[list(cells), 0]
-        if feature.name in first:
-            cells, values = cells[:1], values[:1]
-        if not axis.whole:
-            cells, values = (), _ends(feature, read.get(feature.name, ()))
-        found.append(Place(column.get(feature.name, feature.name), feature, values, cells))
-    return Places(search, tuple(found))
-
-
 def _ends(feature: Feature, nodes: Sequence[Node]) -> Array:
     """Both ends of each interval of a column that is added up, where a sum is largest or smallest."""
     dtype = encoded_dtype(feature)
@@ -144,18 +80,48 @@ class Nearer:
 
 
 class Counting:
-    """Answers for the rows of one model which values make the distance smaller; few: cells that are all run."""
+    """Answers for the rows of one model which values make the distance smaller.
 
-    def __init__(self, places: Places, few: int = RUN_CELLS) -> None:
-        self.places = places
-        self._few = few
-        self._labels: Array | None = None
+    search: the cells that the decision tells apart, and perhaps more; its graph is the model with a column for each
+    word of a text. places: the columns that may change, by axis of the space. few: cells that are all run.
+    """
+
+    def __init__(self, graph: RuleGraph, search: RowSearch | None = None, few: int = RUN_CELLS) -> None:
+        search = RowSearch(graph, graph.decision.roots) if search is None else search
+        self.words, self.space, self._few = search.words, search.space, few
+        self.graph = search.graph.with_(probability=(), required=())  # what it reports may read further columns
         self._distances: dict[int, Array] = {}
+        self.places = tuple(self._places())
+
+    def _places(self) -> Iterator[Place]:
+        texts = {} if self.words is None else self.words.columns
+        column = {name: text for text, names in texts.items() for name in names}
+        first = {names[0] for names in texts.values()}
+        read = readers(self.graph.decision.roots)
+        for axis in self.space.axes:
+            feature = axis.feature
+            cells = tuple(np.flatnonzero(axis.known).tolist())
+            values = axis.encoded[list(cells), 0]
+            if feature.name in first:
+                cells, values = cells[:1], values[:1]
+            if not axis.whole:
+                cells, values = (), _ends(feature, read.get(feature.name, ()))
+            yield Place(column.get(feature.name, feature.name), feature, values, cells)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values stand for all, so that what is found by trying them is true of every row."""
+        return self.space.whole
+
+    def table(self, table: Table) -> Table:
+        """Rows of the model as rows of the columns here."""
+        apart = table if self.words is None else self.words.table(table)
+        return apart.select(tuple(axis.feature.name for axis in self.space.axes))
 
     def of(self, table: Table, class_index: int) -> Nearer:
         """Of rows of the model, each of which is decided as the class."""
-        rows = self.places.table(table)
-        if self.places.whole and self.places.space.size <= self._few:
+        rows = self.table(table)
+        if self.whole and self.space.size <= self._few:
             return self._by_cells(rows, class_index)
         goals = self._goals(class_index)
         if goals is None:
@@ -172,29 +138,42 @@ class Counting:
 
     def with_changes(self, near: Nearer, table: Table, changes: Sequence[NearestChange | None]) -> Nearer:
         """The same, with the columns of those nearest changes [n] that are proved, by the values that they go to."""
-        rows = self.places.table(table)
+        rows = self.table(table)
         for i, change in enumerate(changes):
             if change is None or not change.proved or not change.columns:
                 continue
             near.distance[i] = len(change.columns)
             moved = {column.column: column.after for column in change.columns}
-            for j, place in enumerate(self.places.places):
+            for j, place in enumerate(self.places):
                 if place.feature.name in moved:
                     own = float(np.asarray(rows.arrays[j])[i])
-                    near.nearer[j][i, self.places.number(j, own, moved[place.feature.name])] = True
+                    near.nearer[j][i, self._number(j, own, moved[place.feature.name])] = True
         return near
+
+    def _number(self, place: int, own: float, after: Any) -> int:
+        """Which value of a place stands for a plain one, to which a row goes from its own encoded one.
+
+        Where values do not stand for all, that is the one at the end that it goes towards.
+        """
+        there = self.places[place]
+        if there.feature.kind == "categorical":
+            after = FIRST_LEVEL_CODE + there.feature.levels.index(after)
+        if not there.cells:
+            return len(there.values) - 1 if math.isnan(own) or after > own else 0
+        cells = self.space.axes[place].of_values(np.array([after], dtype=there.values.dtype))
+        return there.cells.index(int(cells[0]))
 
     # All cells -----------------------------------------------------------------------------------------------------
 
     def distances(self, class_index: int) -> Array:
         """The distance of every cell, in the shape of the space; `_FAR` where no change turns the decision."""
         if class_index not in self._distances:
-            shape = tuple(map(len, self.places.space.axes))
-            found = np.where(self._all_labels().reshape(shape) == class_index, _FAR, 0).astype(np.int8)
+            shape = tuple(map(len, self.space.axes))
+            found = np.where(self._all_labels.reshape(shape) == class_index, _FAR, 0).astype(np.int8)
             for k in range(1, len(shape) + 1):
                 before = found < k
                 reached = np.zeros(shape, dtype=bool)
-                for axis, place in enumerate(self.places.places):
+                for axis, place in enumerate(self.places):
                     reached |= before.take(place.cells, axis=axis).any(axis=axis, keepdims=True)
                 new = reached & (found == _FAR)
                 if not new.any():
@@ -203,19 +182,16 @@ class Counting:
             self._distances[class_index] = found
         return self._distances[class_index]
 
+    @cached_property
     def _all_labels(self) -> Array:
-        if self._labels is None:
-            space = self.places.space
-            labels = [decide(self.places.graph, space.rows(block)[1]) for block in space.blocks()]
-            self._labels = np.concatenate(labels)
-        return self._labels
+        return np.concatenate([decide(self.graph, self.space.rows(block)[1]) for block in self.space.blocks()])
 
     def _by_cells(self, rows: Table, class_index: int) -> Nearer:
-        grid, axes = self.distances(class_index), self.places.space.axes
+        grid, axes = self.distances(class_index), self.space.axes
         cells = [axis.of_values(np.asarray(array)) for axis, array in zip(axes, rows.arrays, strict=True)]
         own = grid[tuple(cells)].astype(np.int64)
         nearer = []
-        for j, place in enumerate(self.places.places):
+        for j, place in enumerate(self.places):
             others = [cell[:, None] for cell in cells]
             others[j] = np.array(place.cells, dtype=np.int64)[None, :]
             nearer.append((grid[tuple(others)] < own[:, None]) & (own < _FAR)[:, None])
@@ -225,18 +201,17 @@ class Counting:
 
     def _goals(self, class_index: int) -> list[SumGoal] | None:
         """The goals each of which turns the decisions of a class; None where other things than such sums decide."""
-        graph = self.places.graph
-        ranked = graph.decision.ranked
-        if not self.places.whole or any(least > -np.inf for _, _, least in ranked) or graph.decision.ordered:
+        decision, ranked = self.graph.decision, self.graph.decision.ranked
+        if not self.whole or any(least > -np.inf for _, _, least in ranked) or decision.ordered:
             return None
-        above = dict.fromkeys(range(graph.decision.n_classes), bool(ranked) or class_index == 1)
-        goals = turning_goals(graph.decision, graph.default, class_index, above)
+        above = dict.fromkeys(range(decision.n_classes), bool(ranked) or class_index == 1)
+        goals = turning_goals(decision, self.graph.default, class_index, above)
         return goals if goals is not None and all(goal.separable for goal in goals) else None
 
     def _by_gains(self, rows: Table, goals: Sequence[SumGoal]) -> Nearer:
-        far = len(self.places.places) + 1
+        far = len(self.places) + 1
         best, exact = np.full(rows.n_rows, far, dtype=np.int64), np.ones(rows.n_rows, dtype=bool)
-        columns = [(place.feature, place.values) for place in self.places.places]
+        columns = [(place.feature, place.values) for place in self.places]
         by_goal = []
         for goal in goals:
             distance, reached, near = fewest(gains_of(goal, columns, rows), goal.strict)
@@ -252,16 +227,16 @@ class Counting:
     # One row after the other -----------------------------------------------------------------------------------------
 
     def _by_trying(self, rows: Table, class_index: int) -> Nearer:
-        places = self.places.places
+        places = self.places
         nearer = tuple(np.zeros((rows.n_rows, len(place.values)), dtype=bool) for place in places)
         distance, exact = np.zeros(rows.n_rows, dtype=np.int64), np.zeros(rows.n_rows, dtype=bool)
         for i in range(rows.n_rows):
             distance[i], exact[i] = self._tried(rows, i, class_index, [own[i] for own in nearer])
-        return Nearer(distance, nearer, exact & self.places.whole)
+        return Nearer(distance, nearer, exact & self.whole)
 
     def _tried(self, rows: Table, i: int, class_index: int, nearer: Sequence[Bools]) -> tuple[int, bool]:
         """The distance of a row and whether it is known; marks what makes it smaller."""
-        places = self.places.places
+        places = self.places
         tried = 0
         for k in range(1, len(places) + 1):
             for some in combinations(range(len(places)), k):
@@ -274,7 +249,7 @@ class Counting:
                 arrays = [np.repeat(np.asarray(array)[i : i + 1], chosen.shape[1]) for array in rows.arrays]
                 for j, values in zip(some, chosen, strict=True):
                     arrays[j] = places[j].values[values]
-                labels = decide(self.places.graph, Table(rows.features, tuple(arrays), chosen.shape[1], source="tried"))
+                labels = decide(self.graph, Table(rows.features, tuple(arrays), chosen.shape[1], source="tried"))
                 for j, values in zip(some, chosen[:, labels != class_index], strict=True):
                     nearer[j][values] = True
                 turned = turned or bool((labels != class_index).any())

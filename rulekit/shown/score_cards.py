@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.cells.totals import attainable_totals
+from rulekit.cells.sums import attainable_totals
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node

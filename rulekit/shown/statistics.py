@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Array
-from rulekit.cells.totals import MOST_TOTALS
+from rulekit.cells.sums import MOST_TOTALS
 from rulekit.graph.evaluation.evaluator import check_encoding, evaluate_nodes, labels_of
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, firing, read_of, rules_of

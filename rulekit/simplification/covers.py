@@ -10,20 +10,21 @@ of two-level minimisers for many-valued variables (Brayton et al., Logic Minimiz
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools
 from rulekit.errors import BudgetError
 from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import LOGIC, And, AtLeast, Constant, Family, Node, Not, Odd, Or, topological, with_children
+from rulekit.graph.nodes import LOGIC, And, Constant, Family, Node, Not, Or, topological, with_children
 from rulekit.graph.probability.deciding import gated_of
-from rulekit.logic.prime_implicants import Bools, Group, along, reachable_patterns
-from rulekit.simplification.rewriting import Image, PassContext, Rewriting, Single, formula, joined, size
+from rulekit.logic.prime_implicants import Group, along, reachable_patterns
+from rulekit.simplification.rewriting import Image, PassContext, Rewriting, Single, combined, formula, joined, size
 
 Axis = str | Node
 Cube = dict[Axis, int]
@@ -139,30 +140,23 @@ class _Cover:
 
 
 def absorb(node: Node, context: PassContext) -> Node:
-    """Or(a, And(a, b)) = a and And(a, Or(a, b)) = a, where a may also be implied: x > 3 lies in x > 1."""
+    """Or(a, And(a, b)) = a and And(a, Or(a, b)) = a, where a may also be implied: x > 3 lies in x > 1.
+
+    Of equal parts the first stays.
+    """
     parsed = _parse(node, context)
     if parsed is None:
         return node
-    cover, cubes = parsed
-    kept = _unabsorbed(cover, cubes)
-    return (
-        node
-        if len(kept) == len(node.children)
-        else joined(And if cover.negated else Or, (node.children[i] for i in kept))
-    )
-
-
-def _unabsorbed(cover: _Cover, cubes: list[Cube | None]) -> list[int]:
-    """The indices of the cubes that lie in no other one; of equal cubes the first stays."""
+    cover, parts = parsed
+    cubes = {i: cube for i, cube in enumerate(parts) if cube is not None}
     kept: list[int] = []
-    order = sorted((i for i, cube in enumerate(cubes) if cube is not None), key=lambda i: (len(cubes[i] or ()), i))
-    for i in order:
-        one = cubes[i]
-        assert one is not None
-        if not any(cover.within(one, cubes[j] or {}) for j in kept):
-            kept = [j for j in kept if not (len(cubes[j] or ()) == len(one) and cover.within(cubes[j] or {}, one))]
+    for i, one in sorted(cubes.items(), key=lambda item: (len(item[1]), item[0])):
+        if not any(cover.within(one, cubes[j]) for j in kept):
+            kept = [j for j in kept if not (len(cubes[j]) == len(one) and cover.within(cubes[j], one))]
             kept.append(i)
-    return sorted(kept)
+    if len(kept) == len(node.children):
+        return node
+    return joined(And if cover.negated else Or, (node.children[i] for i in sorted(kept)))
 
 
 def irredundant(node: Node, context: PassContext) -> Node:
@@ -338,59 +332,55 @@ def _minimised(node: Node, atoms: tuple[Node, ...], context: PassContext) -> Nod
     """The shorter two-level form of a block, or None where its length cannot be undercut."""
     if not atoms:
         return None
-    groups = reachable_patterns(atoms, context.schema)
+    groups, n = reachable_patterns(atoms, context.schema), len(atoms)
     size = math.prod(len(group.patterns) for group in groups)
-    if size == 1 << len(atoms) and context.literals(node) <= sum(map(context.literals, atoms)):
+    if size == 1 << n and context.literals(node) <= sum(map(context.literals, atoms)):
         return None  # each atom stands once and all are free: every one is needed
     holds = _truth(node, atoms, groups, context)
     if holds.all() or not holds.any():
         return Constant(bool(holds.flat[0]))
-    context.work += size**2 + ((1 << len(atoms)) - size << len(atoms))
+    context.work += size**2 + ((1 << n) - size << n)
     if context.work > WORK:
-        context.messages.append(
-            f"beyond the first few, formulas of up to {MAX_ATOMS} conditions may be longer than need be"
-        )
+        few = f"formulas of up to {MAX_ATOMS} conditions"
+        context.messages.append(f"beyond the first few, {few} may be longer than need be")
         return None
-    n = len(atoms)
     codes = np.asarray(sum(along(atom, groups).astype(np.int64) << (n - 1 - i) for i, atom in enumerate(atoms)))
     true, false = tuple(sorted(codes[holds].tolist())), tuple(sorted(codes[~holds].tolist()))
-    if context.literals(node) <= sum(map(context.literals, _needed(atoms, true, false))):
+    others = set(false)
+    needed = [atom for i, atom in enumerate(atoms) if any(code ^ 1 << (n - 1 - i) in others for code in true)]
+    if context.literals(node) <= sum(map(context.literals, needed)):
         return None  # sympy takes a second for a large block
     if find_spec("sympy") is None:
         context.messages.append("formulas may be longer than need be: pip install sympy minimises them")
         return None
     impossible = tuple(sorted(set(range(1 << n)).difference(true, false)))
-    forms = (
-        _assembled(Or, And, _sum_of_products(n, true, impossible), atoms, False, context),
-        _assembled(And, Or, _sum_of_products(n, false, impossible), atoms, True, context),
-    )
-    return min(forms, key=context.literals)
 
+    def parts(inner: type[And] | type[Or], codes: tuple[int, ...], wanted: bool) -> Iterator[Node]:
+        """The terms that hold of some codes; not wanted: of their contrary the parts (de Morgan)."""
+        for term in _sum_of_products(n, codes, impossible):
+            found = (atoms[i] if sign == wanted else negate(atoms[i], context.schema) for i, sign in term)
+            yield joined(inner, found)
 
-def _needed(atoms: tuple[Node, ...], true: tuple[int, ...], false: tuple[int, ...]) -> list[Node]:
-    n, others = len(atoms), set(false)
-    return [atom for i, atom in enumerate(atoms) if any(code ^ 1 << (n - 1 - i) in others for code in true)]
+    return min(joined(Or, parts(And, true, True)), joined(And, parts(Or, false, False)), key=context.literals)
 
 
 def _truth(node: Node, atoms: tuple[Node, ...], groups: Sequence[Group], context: PassContext) -> Bools:
-    values: dict[Node, Any] = {}
+    """Where a block holds, by the patterns of all groups."""
+    shape = tuple(len(group.patterns) for group in groups)
+    size = math.prod(shape)
+    full = (1 << size) - 1
+    values: dict[Node, int] = {}  # a bit for each combination of patterns
     for atom in atoms:
-        values[atom] = along(atom, groups)
-        values[negate(atom, context.schema)] = ~values[atom]
+        packed = np.packbits(np.broadcast_to(along(atom, groups), shape), bitorder="little")
+        values[atom] = int.from_bytes(packed.tobytes(), "little")
+        values[negate(atom, context.schema)] = full & ~values[atom]
     for below in topological((node,)):
         if below in values or any(child not in values for child in below.children):
             continue  # an atom, or a part of one
         parts = [values[child] for child in below.children]
-        if isinstance(below, Constant):
-            values[below] = np.bool_(below.value)
-        elif isinstance(below, Not):
-            values[below] = ~parts[0]
-        elif isinstance(below, Odd):
-            values[below] = reduce(np.logical_xor, parts, np.bool_(False))
-        elif isinstance(below, And | Or | AtLeast):
-            needed = len(parts) if isinstance(below, And) else 1 if isinstance(below, Or) else below.k
-            values[below] = sum((part.astype(np.int64) for part in parts), np.int64(0)) >= needed
-    return np.broadcast_to(values[node], tuple(len(group.patterns) for group in groups))
+        values[below] = full * below.value if isinstance(below, Constant) else combined(below, parts, full)
+    packed = np.frombuffer(values[node].to_bytes(-(-size // 8), "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=size, bitorder="little").astype(bool).reshape(shape)
 
 
 @lru_cache(maxsize=4096)
@@ -404,33 +394,10 @@ def _sum_of_products(n: int, true: tuple[int, ...], impossible: tuple[int, ...])
     form = boolalg.SOPform(symbols, list(true), list(impossible))
     if form in (boolalg.true, boolalg.false):
         return ((),) if form == boolalg.true else ()
+
+    def literal(part: Any) -> tuple[int, bool]:
+        return (place[part.args[0]], False) if isinstance(part, boolalg.Not) else (place[part], True)
+
     terms = form.args if isinstance(form, boolalg.Or) else (form,)
-    return tuple(
-        sorted(
-            tuple(
-                sorted(
-                    (place[part.args[0]], False) if isinstance(part, boolalg.Not) else (place[part], True)
-                    for part in (term.args if isinstance(term, boolalg.And) else (term,))
-                )
-            )
-            for term in terms
-        )
-    )
-
-
-def _assembled(
-    outer: type[And] | type[Or],
-    inner: type[And] | type[Or],
-    terms: tuple[Term, ...],
-    atoms: tuple[Node, ...],
-    negated: bool,
-    context: PassContext,
-) -> Node:
-    """The formula of terms; `negated` where the terms are those of the contrary (de Morgan)."""
-    return joined(
-        outer,
-        (
-            joined(inner, (atoms[i] if sign != negated else negate(atoms[i], context.schema) for i, sign in term))
-            for term in terms
-        ),
-    )
+    parts = (term.args if isinstance(term, boolalg.And) else (term,) for term in terms)
+    return tuple(sorted(tuple(sorted(map(literal, own))) for own in parts))

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, Constant, Contains, Family, Hidden, Node, Not, Odd, Or
+from rulekit.graph.probability.circuits import hidden_bits
 from rulekit.numbers import probability_of, strength_of
 from rulekit.simplification.rewriting import Law, PassContext, joined
 
@@ -52,7 +53,8 @@ def flatten(node: Node, context: PassContext) -> Node:
     if node.family is Family.RANDOM:  # the first child's product is the start of the parent's: no step changes
         first = node.children[0]
         same = isinstance(node, And) and type(first) is And and first.family is Family.RANDOM
-        if same and not _share_bits(node.children):
+        bits = [set(hidden_bits(child)) for child in node.children] if same else []
+        if same and len(set().union(*bits)) == sum(map(len, bits)):  # which share none
             return And((*first.children, *node.children[1:]))
         return joined(type(node), node.children) if len(set(node.children)) < max(2, len(node.children)) else node
     parts: list[Node] = []
@@ -77,13 +79,6 @@ def nested_alike(roots: Iterable[Node], order: list[Node]) -> set[Node]:
         for child in node.children:
             parents.setdefault(child, set()).add(type(node))
     return {node for node in order if node.family is Family.BOOLEAN and parents[node] == {type(node)}}
-
-
-def _share_bits(children: tuple[Node, ...]) -> bool:
-    from rulekit.graph.probability.circuits import hidden_bits
-
-    found = [set(hidden_bits(child)) for child in children]
-    return len(set().union(*found)) < sum(map(len, found))
 
 
 def degenerate_at_least(node: Node, context: PassContext) -> Node:
@@ -178,11 +173,12 @@ def flatten_random(node: Node, context: PassContext) -> Node:
     return joined(type(node), parts)
 
 
-def degenerate_random(counted: Counter[tuple[Node, ...]]) -> Law:
+def degenerate_random(order: Iterable[Node]) -> Law:
     """AtLeast(1, ...) = Or(...) and AtLeast(n, ...) = And(...) of different random formulas.
 
-    counted: how often the same formulas are counted; where they are counted again, all counts are worked out together.
+    Where the same formulas are counted again in the order, all counts are worked out together.
     """
+    counted = Counter(node.children for node in order if isinstance(node, AtLeast))
 
     def law(node: Node, context: PassContext) -> Node:
         if not isinstance(node, AtLeast) or node.k not in (1, len(node.children)) or counted[node.children] > 1:
@@ -220,13 +216,11 @@ def merge_bits(used: Counter[Node]) -> Law:
 
 def _merged(cause: Node, bits: list[Hidden], disjunction: bool) -> Hidden:
     sides = [(bit.on, bit.off) if bit.cause is cause else (bit.off, bit.on) for bit in bits]
-    combine: Callable[[Iterable[float]], float] = sum if disjunction else _strength_of_product
-    on, off = (combine(side[i] for side in sides) for i in (0, 1))
+    if disjunction:
+        on, off = (sum(side) for side in zip(*sides, strict=True))
+    else:
+        on, off = (strength_of(math.prod(map(probability_of, side))) for side in zip(*sides, strict=True))
     return Hidden("+".join(bit.name for bit in bits), cause, on, off)
-
-
-def _strength_of_product(strengths: Iterable[float]) -> float:
-    return strength_of(math.prod(probability_of(strength) for strength in strengths))
 
 
 def uses(nodes: list[Node]) -> Counter[Node]:
@@ -260,12 +254,15 @@ def merge_words(node: Node, context: PassContext) -> Node:
             place.setdefault(inner.feature, []).append(inner)
     image: dict[Node, Node | None] = {}
     for conditions in united.values():
-        first, *others = (_part(condition, not either) for condition in conditions)
-        image[first] = _part(_union(conditions), not either)
-        image.update(dict.fromkeys(others))
+        first, *rest = (_part(condition, not either) for condition in conditions)
+        tokens = tuple(token for condition in conditions for token in condition.tokens)
+        feature, missing = conditions[0].feature, any(condition.missing for condition in conditions)
+        image[first] = _part(Contains(feature, tokens, missing), not either)
+        image.update(dict.fromkeys(rest))
     for conditions in apart.values():
         for one in conditions:
-            if any(_implies(other, one) for other in conditions if other is not one):
+            others = (other for other in conditions if other is not one)
+            if any(set(other.tokens) <= set(one.tokens) and other.missing <= one.missing for other in others):
                 image[_part(one, either)] = None
     children = [found for child in node.children if (found := image.get(child, child)) is not None]
     return node if tuple(children) == node.children else joined(type(node), children)
@@ -273,13 +270,3 @@ def merge_words(node: Node, context: PassContext) -> Node:
 
 def _part(condition: Contains, negated: bool) -> Node:
     return Not(condition) if negated else condition
-
-
-def _union(conditions: Iterable[Contains]) -> Contains:
-    parts = list(conditions)
-    tokens = tuple(token for part in parts for token in part.tokens)
-    return Contains(parts[0].feature, tokens, any(part.missing for part in parts))
-
-
-def _implies(one: Contains, other: Contains) -> bool:
-    return set(one.tokens) <= set(other.tokens) and one.missing <= other.missing

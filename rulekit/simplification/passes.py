@@ -9,12 +9,16 @@ fail there, or the patterns are too many, only laws that change no double are us
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rulekit.errors import RulekitError
+import numpy as np
+
+from rulekit.arrays import Floats
+from rulekit.errors import BudgetError, RulekitError
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.model_parts import on_the_side_of_the_decision, with_sides
@@ -22,6 +26,7 @@ from rulekit.graph.nodes import (
     LEAVES,
     LOGIC,
     TRUE,
+    Above,
     And,
     AtLeast,
     Family,
@@ -32,14 +37,19 @@ from rulekit.graph.nodes import (
     Not,
     Odd,
     Or,
+    Probability,
+    Strength,
     topological,
     with_children,
 )
+from rulekit.graph.probability.circuits import Mix, build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
+from rulekit.graph.rules import counts, rules_of
 from rulekit.graph.variants import with_overrides
 from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.logic.prime_implicants import along, probability_on_patterns, reachable_patterns
+from rulekit.schema import Schema
 from rulekit.simplification import covers, logic, rewriting, sums
-from rulekit.simplification.agreement import agree
 from rulekit.simplification.rewriting import Image, Law, PassContext, Rewriting, context_of
 
 _LOG = logging.getLogger(__name__)
@@ -48,6 +58,8 @@ MAX_ROUNDS = 40
 MAX_BUDGETS = 5
 _WORDS = 200
 _PARTS = 100
+_MOST_PATTERNS = 1 << 17
+_RELATIVE = 1e-12
 
 Function = Callable[[tuple[Node, ...], list[Node], PassContext], tuple[Image, list[Rewriting]]]
 """From roots and all nodes below them, children first, to what each becomes, and the changes."""
@@ -117,20 +129,6 @@ def _negated(roots: tuple[Node, ...], order: list[Node], context: PassContext) -
     return image, [Rewriting(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
 
 
-def _flattened(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
-    return rewrite(order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order))
-
-
-def _merged_bits(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
-    law = logic.merge_bits(logic.uses(order) + Counter(context.keep))
-    return rewrite(order, law, context, _JOINS, (_RANDOM,))
-
-
-def _counted_once(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
-    law = logic.degenerate_random(Counter(node.children for node in order if isinstance(node, AtLeast)))
-    return rewrite(order, law, context, (AtLeast,), (_RANDOM,))
-
-
 _BOOLEAN, _RANDOM = Family.BOOLEAN, Family.RANDOM
 _JOINS = (And, Or)
 _FORMULAS = (*LEAVES, *LOGIC)
@@ -143,7 +141,11 @@ PASSES: tuple[Pass, ...] = (
                "a and true = a, a and false = false; likewise or, at least", LOGIC),
     everywhere("sure bits", logic.constant_bit,
                "a bit that fires surely or never is its cause", (Hidden,), random="exact"),
-    Pass("flattening", _flattened, "a and (b and c) = a and b and c; a and a = a; likewise or", _JOINS),
+    Pass("flattening",
+         lambda roots, order, context: rewrite(
+             order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order)
+         ),
+         "a and (b and c) = a and b and c; a and a = a; likewise or", _JOINS),
     everywhere("columns", rewriting.canonical,
                "a formula over one column is the shortest one of its cells", _FORMULAS, _BOOLEAN),
     everywhere("intervals and levels", rewriting.merge_columns,
@@ -166,9 +168,13 @@ PASSES: tuple[Pass, ...] = (
                "conditions beside hidden bits are one condition", _JOINS, _RANDOM, random="exact"),
     everywhere("random flattening", logic.flatten_random,
                "a and (b and c) = a and b and c of bits", _JOINS, _RANDOM, random="rounded"),
-    Pass("random at least", _counted_once,
+    Pass("random at least",
+         lambda roots, order, context: rewrite(order, logic.degenerate_random(order), context, (AtLeast,), (_RANDOM,)),
          "at least 1 = or, at least all = and of bits that are not counted elsewhere", (AtLeast,), "rounded"),
-    Pass("merged bits", _merged_bits,
+    Pass("merged bits",
+         lambda roots, order, context: rewrite(
+             order, logic.merge_bits(logic.uses(order) + Counter(context.keep)), context, _JOINS, (_RANDOM,)
+         ),
          "bits of one cause that nothing else uses: strengths add under or", _JOINS, "rounded"),
 )
 # fmt: on
@@ -212,11 +218,17 @@ def _simplified_beneath(
     passes: Sequence[Pass] = PASSES,
     deadline: Deadline = NO_LIMIT,
 ) -> tuple[RuleGraph, list[tuple[str, Rewriting]]]:
-    """The simplified graph under the same overrides, which stay word for word, and the changes."""
+    """The simplified graph under the same overrides, which stay word for word, and the changes.
+
+    Probabilities that stand on the side of what is decided do so anew, as that follows from the rules.
+    """
     beneath = graph.underlying if graph.overrides else graph
-    free, beside = _without_sides(beneath)
+    beside = on_the_side_of_the_decision(beneath)
+    free = with_sides(beneath, beside, [TRUE] * len(beneath.classes))
     simpler, changes = _simplified(free, keep, passes, deadline)
-    simpler = _with_sides_anew(beneath, simpler, beside)
+    if isinstance(simpler.decision, ArgMax) and any(beside):
+        anew = with_sides(simpler, beside, simpler.decision.decided(simpler.default))
+        simpler = beneath if anew == beneath else anew
     if not graph.overrides:
         return simpler, changes
     if simpler == beneath:
@@ -225,29 +237,17 @@ def _simplified_beneath(
     return over.with_(statistics=_still_true(graph.statistics, graph, over)), changes
 
 
-def _without_sides(graph: RuleGraph) -> tuple[RuleGraph, list[bool]]:
-    """The graph whose probabilities stand on no side of what is decided, and which did: it follows from the rules."""
-    beside = on_the_side_of_the_decision(graph)
-    return with_sides(graph, beside, [TRUE] * len(graph.classes)), beside
-
-
-def _with_sides_anew(graph: RuleGraph, simpler: RuleGraph, beside: list[bool]) -> RuleGraph:
-    if not isinstance(simpler.decision, ArgMax) or not any(beside):
-        return simpler
-    anew = with_sides(simpler, beside, simpler.decision.decided(simpler.default))
-    return graph if anew == graph else anew
-
-
 def _simplified(
     graph: RuleGraph, keep: frozenset[Node], passes: Sequence[Pass], deadline: Deadline
 ) -> tuple[RuleGraph, list[tuple[str, Rewriting]]]:
-    levels = _LEVELS if any(node.family is Family.RANDOM for node in graph.nodes()) else _LEVELS[:1]
+    levels = _LEVELS if _has_bits(graph.roots) else _LEVELS[:1]
     for level in levels:
         roots, changes, messages = _run(graph, [p for p in passes if p.random in level], frozenset(), keep, deadline)
         if agree(graph, roots, trusted="rounded" not in level):
             break
     else:
-        frozen = frozenset(topological(root for root in graph.roots if _is_uncertain(root)))
+        uncertain = [root for root in graph.roots if root.family is Family.PROBABILITY or _has_bits([root])]
+        frozen = frozenset(topological(uncertain))
         roots, changes, messages = _run(graph, [p for p in passes if not p.random], frozen, frozenset(), deadline)
     simpler = graph if roots == graph.roots else _rebuilt(graph, roots)
     if simpler is not graph and level is not levels[0]:
@@ -327,16 +327,13 @@ def _rounds(
     return roots
 
 
-def _is_uncertain(root: Node) -> bool:
-    return root.family is Family.PROBABILITY or any(node.family is Family.RANDOM for node in topological([root]))
+def _has_bits(roots: Iterable[Node]) -> bool:
+    return any(node.family is Family.RANDOM for node in topological(roots))
 
 
 def _rebuilt(graph: RuleGraph, roots: tuple[Node, ...]) -> RuleGraph:
-    from rulekit.graph.rules import counts
-
     count = len(graph.decision.roots)
-    decision = graph.decision.with_roots(roots[:count])
-    simpler = graph.with_(decision=decision, probability=roots[count:])
+    simpler = graph.with_(decision=graph.decision.with_roots(roots[:count]), probability=roots[count:])
     before, after = counts(graph), counts(simpler)
     note = {"rules": [before.rules, after.rules], "literals": [before.literals, after.literals]}
     return simpler.with_(
@@ -346,8 +343,6 @@ def _rebuilt(graph: RuleGraph, roots: tuple[Node, ...]) -> RuleGraph:
 
 def _still_true(statistics: Mapping[str, Any], graph: RuleGraph, simpler: RuleGraph) -> dict[str, Any]:
     """The statistics without those of rules that are gone; cumulative figures hold only while every rule is there."""
-    from rulekit.graph.rules import rules_of
-
     before, after = ({rule.id for rule in rules_of(g)} for g in (graph, simpler))
     if before == after:
         return dict(statistics)
@@ -378,10 +373,70 @@ def _words(node: Node) -> str:
         new = [child for child in stack.pop().children if child not in seen]
         seen.update(new)
         stack.extend(new)
-    if stack:
-        return repr(node)
     try:
-        text = word((node,)).full[node].words
+        text = repr(node) if stack else word((node,)).full[node].words
     except RulekitError:
         return repr(node)
-    return text if len(text) <= _WORDS else f"{text[: _WORDS - 4]} ..."
+    return text if stack or len(text) <= _WORDS else f"{text[: _WORDS - 4]} ..."
+
+
+# Whether simplified roots decide and report the same, on every pattern of the causes of their hidden bits -------------
+
+
+def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
+    """Whether decision and probabilities are the same with these roots in place of the graph's own.
+
+    A decision has to be the same on every reachable pattern of the causes; the score of an arg-max bit for bit; a
+    reported probability to 1e-12 relative. trusted: what cannot be enumerated passes if neither circuit mixes
+    (the laws used change no double then), else it fails.
+    """
+    count = len(graph.decision.roots)
+    return all(
+        old is new or _same(old, new, i < count, graph.schema, trusted)
+        for i, (old, new) in enumerate(zip(graph.roots, roots, strict=True))
+    )
+
+
+def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
+    above = old if isinstance(old, Above) else None
+    if above is not None:
+        if not isinstance(new, Above) or new.threshold != above.threshold:
+            return _uncertain(new) <= _uncertain(old)
+        old, new = above.score, new.score
+    if not (isinstance(old, Probability | Strength) and type(old) is type(new)):
+        return _uncertain(new) <= _uncertain(old)  # around the same probabilities, laws of logic change no value
+    try:
+        before, after = _values(old, new, schema)
+    except BudgetError:
+        return trusted and not any(_mixes(node.children[0]) for node in (old, new))
+    if above is not None:
+        return bool(((before > above.threshold) == (after > above.threshold)).all())
+    if decides:
+        return bool((before == after).all())
+    return bool((np.abs(after - before) <= _RELATIVE * np.abs(before)).all())
+
+
+def _uncertain(root: Node) -> frozenset[Node]:
+    return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
+
+
+def _values(old: Node, new: Node, schema: Schema) -> tuple[Floats, Floats]:
+    groups = reachable_patterns(tuple(dict.fromkeys((*inputs(old), *inputs(new)))), schema)
+    if math.prod(len(group.patterns) for group in groups) > _MOST_PATTERNS:
+        raise BudgetError("too many patterns")
+
+    def of(node: Node) -> Floats:
+        if not isinstance(node, Strength):
+            return probability_on_patterns(build_circuit(node.children[0]), groups)
+        return sum(
+            (np.where(along(cause, groups), on, off) for cause, on, off in node.terms), np.zeros([1] * len(groups))
+        )
+
+    return of(old), of(new)
+
+
+def _mixes(formula: Node) -> bool:
+    try:
+        return any(isinstance(step, Mix) for step in build_circuit(formula).steps)
+    except BudgetError:
+        return False

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from operator import xor
+from operator import and_, or_, xor
 
 from rulekit.cells.axis import Cells, cells_of
 from rulekit.graph.leaves import readers, said_by_others
@@ -90,7 +90,7 @@ class PassContext:
         name = names.pop() if names else None
         full = self.cells[name].full if name is not None else 1
         masks = [part[1] if part[0] is not None else full * part[1] for part in parts if part]
-        mask = _combine(node, masks, full)
+        mask = combined(node, masks, full)
         return (None, int(mask == full)) if mask in (0, full) else (name, mask)
 
     def literals(self, node: Node) -> int:
@@ -107,7 +107,8 @@ def context_of(schema: Schema, roots: Iterable[Node]) -> PassContext:
     return PassContext(schema, {name: cells_of(schema[name], own) for name, own in columns.items()})
 
 
-def _combine(node: Node, masks: list[int], full: int) -> int:
+def combined(node: Node, masks: list[int], full: int) -> int:
+    """Where a connective holds, as bits, of where its children do."""
     if isinstance(node, Not):
         return full & ~masks[0]
     if isinstance(node, Odd):
@@ -120,10 +121,7 @@ def _combine(node: Node, masks: list[int], full: int) -> int:
             for j in range(node.k, 0, -1):
                 reached[j] |= reached[j - 1] & mask
         return reached[node.k]
-    result = full if isinstance(node, And) else 0
-    for mask in masks:
-        result = result & mask if isinstance(node, And) else result | mask
-    return result
+    return reduce(and_, masks, full) if isinstance(node, And) else reduce(or_, masks, 0)
 
 
 def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
@@ -169,7 +167,7 @@ def merge_columns(node: Node, context: PassContext) -> Node:
         if len(parts) < 2:
             continue
         cells = context.cells[name]
-        merged = formula(cells, _combine(node, list(parts.values()), cells.full))
+        merged = formula(cells, combined(node, list(parts.values()), cells.full))
         if merged is (FALSE if isinstance(node, And) else TRUE):
             return merged
         pieces = merged.children if type(merged) is type(node) else (merged,)

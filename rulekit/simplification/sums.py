@@ -14,13 +14,13 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Floats
+from rulekit.arrays import Bools, Floats
 from rulekit.cells.axis import Cells
-from rulekit.cells.node_bounds import Bounds, sum_bounds
+from rulekit.cells.bounds import Bounds, sum_bounds
 from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
+from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
 from rulekit.graph.nodes import (
     FALSE,
@@ -36,7 +36,7 @@ from rulekit.graph.nodes import (
     Node,
     Step,
 )
-from rulekit.logic.prime_implicants import Doubles, Group, along, reachable_patterns, shortest_form
+from rulekit.logic.prime_implicants import Group, along, reachable_patterns, shortest_form
 from rulekit.numbers import canonical_threshold
 from rulekit.simplification.rewriting import PassContext, formula
 
@@ -94,7 +94,10 @@ def threshold_logic(node: Node, context: PassContext) -> Node:
     groups = reachable_patterns(atoms, context.schema)
     if math.prod(len(group.patterns) for group in groups) > _MAX_CELLS:
         return _equal_weights(node, context) or node
-    holds = _fires(node, found, groups)
+    total: Floats = np.full([len(group.patterns) for group in groups], node.bias)
+    for weight, (atom, low, high) in zip(node.weights, found, strict=True):
+        total = total + weight * np.where(along(atom, groups), high, low)
+    holds: Bools = total >= 0
     if holds.all() or not holds.any():
         return Constant(bool(holds.flat[0]))
     counted = _r_of_k(node, found, groups, holds, context)
@@ -122,20 +125,11 @@ def _two_valued(child: Node, context: PassContext) -> tuple[Node, float, float] 
     return None
 
 
-def _fires(
-    node: LinearThreshold, conditions: list[tuple[Node, float, float]], groups: list[Group]
-) -> npt.NDArray[np.bool_]:
-    total: Doubles = np.full([len(group.patterns) for group in groups], node.bias)
-    for weight, (atom, low, high) in zip(node.weights, conditions, strict=True):
-        total = total + weight * np.where(along(atom, groups), high, low)
-    return total >= 0
-
-
 def _r_of_k(
     node: LinearThreshold,
     conditions: list[tuple[Node, float, float]],
     groups: list[Group],
-    holds: npt.NDArray[np.bool_],
+    holds: Bools,
     context: PassContext,
 ) -> Node | None:
     oriented = [
@@ -169,19 +163,11 @@ def _equal_weights(node: LinearThreshold, context: PassContext) -> Node | None:
 
 
 def _constant_on_cells(node: LinearThreshold, context: PassContext) -> Node:
-    if has_column(node):
-        return _constant_in_bounds(node)
-    table = cell_rows((node,), context.schema, _MAX_CELLS)
-    if table is None:
-        return node
-    from rulekit.graph.evaluation.evaluator import evaluate_nodes
-
-    holds = evaluate_nodes((node,), table)[node]
-    return TRUE if holds.all() else FALSE if not holds.any() else node
-
-
-def _constant_in_bounds(node: LinearThreshold) -> Node:
-    """True or false where the sum is so at the ends of each child's values (rounding keeps order)."""
+    """True or false where the sum is so in every cell; of numbers, at the ends of each child (rounding keeps order)."""
+    if not has_column(node):
+        table = cell_rows((node,), context.schema, _MAX_CELLS)
+        holds = np.array([True, False]) if table is None else evaluate_nodes((node,), table)[node]
+        return TRUE if holds.all() else node if holds.any() else FALSE
     terms: list[tuple[float, Bounds]] = []
     for weight, child in node.terms:
         ends = _ends(child)

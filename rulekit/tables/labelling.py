@@ -7,35 +7,35 @@ its labels, weights, groups and notes are the same either way.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Ints
 from rulekit.errors import InputError
 from rulekit.schema import Feature
-from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.builders import Dictionary, TextAllowance
 from rulekit.tables.kinds.classes import alike_notes, class_key, classes_of_keys
 from rulekit.tables.kinds.inference import ColumnBuilder, KindChanged, assembled
 from rulekit.tables.labels import (
     LabelledTable,
-    Times,
     check_weight,
-    checked_times,
     one_label,
     parse_cost,
     plain_values,
+    times_of,
     unlabelled_note,
+    with_exact_times,
     without_label,
 )
-from rulekit.tables.options import ROW_ORDER, ReadingOptions
-from rulekit.tables.raw.columns import Column, NumberColumn, column_place, place, take_column
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.columns import Column, NumberColumn, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
-from rulekit.tables.reading import TableFile, open_table
+from rulekit.tables.raw.files import TableFile
+from rulekit.tables.reading import open_table
 from rulekit.tables.row_notes import near_label_notes
-from rulekit.tables.table import Array, HeldColumn, Memory, Store, StoredColumn, Writer, arrays_of
+from rulekit.tables.table import Array, Budget, EncodedColumn, Memory, Store
 
 Reading = Callable[[float], object]
 """Called with the share of the file that was read."""
@@ -55,24 +55,25 @@ def read_labelled(
     """
     store = Store()
     source = open_table(path, options, store, budget)
+    where = source.source or "table"
     if options.target is None:
-        raise InputError("no label column is named", where=source.source or "table", fix="name it as the target")
+        raise InputError("no label column is named", where=where, fix="name it as the target")
     options.check(source.names, source.source)
     if options.label_separator is not None and options.positive is None:
         why = "cells hold several labels, and none of them is asked for"
-        raise InputError(why, where=column_place(source.source, options.target), fix="name it as the positive one")
+        raise InputError(why, where=place(source.source, options.target), fix="name it as the positive one")
     labels = options.label_columns()
-    names = [n for n in source.names if n not in options.dropped() or n in labels]
-    features = [n for n in names if n not in labels]
+    features = tuple(n for n in source.names if n not in options.dropped() and n not in labels)
     if not features:
-        raise InputError("no column is left beside the target", where=source.source or "table", fix="give features")
+        raise InputError("no column is left beside the target", where=where, fix="give features")
     if budget is not None and source.n_rows is not None:
         budget.require_rows(source.n_rows, source.source)
         store.require(source.n_rows * (5 * len(features) + 8))
     kept: Store | Memory = Memory() if budget is None else store
     allowed = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
+    target, options = options.target, with_exact_times(options)
     while True:
-        rows = _LabelledReading(source, kept, options, options.target, tuple(names), tuple(features), allowed, reading)
+        rows = _LabelledReading(source, kept, options, target, features, allowed, reading)
         try:
             rows.read()
         except ReadAgain:
@@ -90,33 +91,25 @@ class _LabelledReading:
     store: Store | Memory
     options: ReadingOptions
     label: str
-    names: tuple[str, ...]
     features: tuple[str, ...]
     allowance: TextAllowance
     reading: Reading | None = None
     n_rows: int = 0
     target: Dictionary = field(init=False)
-    group: Dictionary | None = None
-    weight: Writer | HeldColumn | None = None
+    group: Dictionary = field(init=False)
+    weight: EncodedColumn = field(init=False)
     builders: dict[str, ColumnBuilder] = field(default_factory=dict)
     _dropped: list[Array] = field(default_factory=list)
-    _tokens: dict[str, tuple[str, ...]] = field(init=False)
-    _features: dict[str, Feature] = field(init=False)
+    _tokens: tuple[str, ...] = field(init=False)
+    _declared: dict[str, Feature] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._tokens = self.options.missing_tokens(self.source.names)
-        self._features = self.options.features(self.source.names)
-        where = self.source.source
+        where, options = self.source.source, self.options
+        self._tokens = options.missing_tokens(self.source.names).get(self.label, ())
+        self._declared = options.features(self.source.names)
         self.target = Dictionary(self.label, self.store, self.allowance, where)
-        if self.options.group is not None:
-            self.group = Dictionary(self.options.group, self.store, self.allowance, where)
-        if self.options.weight is not None:
-            self.weight = self.store.writer(np.float64)
-
-    @property
-    def _asked(self) -> str:
-        """The label that is asked for, of cells that hold several."""
-        return "" if self.options.positive is None else class_key(self.options.positive)
+        self.group = Dictionary(options.group or "", self.store, self.allowance, where)
+        self.weight = self.store.writer(np.float64)
 
     @property
     def kept_rows(self) -> int:
@@ -124,37 +117,27 @@ class _LabelledReading:
 
     def read(self) -> None:
         """All blocks; raises ReadAgain where the source must be read in another way."""
-        kept = {*self.options.label_columns()} | self.options.kept_texts()
-        kept -= {self.options.weight or "", *self._timed}
-        features = self._features
-        self.builders = {name: self._builder(features[name], reread=True) for name in (*self.features, *self._timed)}
+        options, time = self.options, self.options.time_column
+        kept = ({*options.label_columns()} | options.kept_texts()) - {options.weight or "", time or ""}
+        timed = () if time is None else (time,)
+        self.builders = {name: self._builder(name, reread=True) for name in (*self.features, *timed)}
+        wanted = [n for n in (self.label, options.weight, options.group, *timed, *self.features) if n is not None]
+        names = tuple(n for n in self.source.names if n in frozenset(wanted))
+        passes = [(name,) for name in wanted] if self.source.by_column else [names]
         again: set[str] = set()
-        passes: list[tuple[str, ...]] = [self.names]
-        if self.source.by_column:
-            first = [n for n in (self.label, self.options.weight, self.options.group, *self._timed) if n is not None]
-            passes = [(name,) for name in (*first, *self.features)]
-        for number, names in enumerate(passes):
-            self._pass(names, kept, again, number / len(passes), 1 / len(passes))
+        for number, own in enumerate(passes):
+            self._pass(own, kept, again, number / len(passes), 1 / len(passes))
             if number == 0 and self.source.by_column:
                 self._note_dropped()
-        if again:
-            # a column that is no numbers after all: its cells as they are written
-            for name in again:
-                self.builders[name] = self._builder(features[name], reread=False)
-            wanted = (*sorted(again), self.label) if self._dropped else tuple(sorted(again))
-            self._again(wanted, kept | again)
+        if again:  # columns that are no numbers after all: their cells as they are written
+            self.builders |= {name: self._builder(name, reread=False) for name in again}
+            self._pass(tuple(sorted(again)), kept | again, set(), 1.0, 0.0)
 
-    @property
-    def _timed(self) -> tuple[str, ...]:
-        return () if self.options.time in (None, ROW_ORDER) else (str(self.options.time),)
+    def _builder(self, name: str, *, reread: bool) -> ColumnBuilder:
+        where = self.source.source
+        return ColumnBuilder(self._declared[name], self.options, where, self.store, self.allowance, reread)
 
-    def _builder(self, feature: Feature, *, reread: bool) -> ColumnBuilder:
-        options = self.options
-        if feature.name in self._timed:
-            options = replace(options, precision={**options.precision, feature.name: "float64"})
-        return ColumnBuilder(feature, options, self.source.source, self.store, self.allowance, reread)
-
-    def _pass(self, names: tuple[str, ...], kept: set[str], again: set[str], base: float, share: float) -> None:
+    def _pass(self, names: tuple[str, ...], kept: Collection[str], again: set[str], base: float, share: float) -> None:
         start = 0
         for raw in self.source.blocks(names, kept):
             columns = {column.name: column for column in raw.columns}
@@ -171,32 +154,15 @@ class _LabelledReading:
                 self.reading(base + share * self.source.share)
         self.n_rows = start
 
-    def _again(self, names: tuple[str, ...], kept: set[str]) -> None:
-        start = 0
-        for raw in self.source.blocks(names, kept):
-            mask = self._dropped_mask(start, raw.n_rows)
-            for column in raw.columns:
-                if column.name in self.builders and column.name in names:
-                    self.builders[column.name].add(column if mask is None else take_column(column, mask))
-            start += raw.n_rows
-
-    def _mask(self, columns: Mapping[str, Column], start: int, n_rows: int) -> npt.NDArray[np.bool_] | None:
+    def _mask(self, columns: Mapping[str, Column], start: int, n_rows: int) -> Bools | None:
         """Which rows of a block have a label; None if all have."""
-        if self.label not in columns:
-            return self._dropped_mask(start, n_rows)
-        labels, tokens = columns[self.label], self._tokens.get(self.label, ())
-        separator = self.options.label_separator
-        if separator is not None:
-            labels = one_label(labels, self._asked, separator, tokens)
-        missing = self.target.add(labels, tokens)
-        if not missing.any():
-            return None
-        self._dropped.append(np.flatnonzero(missing) + start)
-        return ~missing
-
-    def _dropped_mask(self, start: int, n_rows: int) -> npt.NDArray[np.bool_] | None:
-        if not self._dropped:
-            return None
+        if self.label in columns:
+            labels, options = columns[self.label], self.options
+            if options.label_separator is not None and options.positive is not None:
+                labels = one_label(labels, class_key(options.positive), options.label_separator, self._tokens)
+            missing = self.target.add(labels, self._tokens)
+            self._dropped += [np.flatnonzero(missing) + start] if missing.any() else []
+            return ~missing if missing.any() else None
         mask = np.ones(n_rows, dtype=bool)
         for rows in self._dropped:
             if rows[0] < start + n_rows and rows[-1] >= start:
@@ -204,18 +170,18 @@ class _LabelledReading:
         return None if mask.all() else mask
 
     def _take(self, column: Column) -> None:
-        feature = self._features[column.name]
-        if column.name == self.options.group and self.group is not None:
+        where, feature = self.source.source, self._declared[column.name]
+        if column.name == self.options.group:
             first_row = self.group.rows
             if feature.form:
-                values = plain_values(replace(column, first_row=first_row), feature, self.source.source)
+                values = plain_values(replace(column, first_row=first_row), feature, where)
                 column = NumberColumn(column.name, values)
             missing = self.group.add(column)
             if missing.any():
-                where = place(self.source.source, first_row + int(np.argmax(missing)), column.name)
-                raise InputError("the row has no group", where=where, fix="fill it in")
-        elif column.name == self.options.weight and self.weight is not None:
-            self.weight.add(plain_values(replace(column, first_row=self.weight.rows), feature, self.source.source))
+                at = place(where, column.name, first_row + int(np.argmax(missing)))
+                raise InputError("the row has no group", where=at, fix="fill it in")
+        elif column.name == self.options.weight:
+            self.weight.add(plain_values(replace(column, first_row=self.weight.rows), feature, where))
         else:
             self.builders[column.name].add(column)
 
@@ -224,73 +190,53 @@ class _LabelledReading:
         if not count:
             return ()
         first = np.concatenate(self._dropped[:6])[:6]
-        where = column_place(self.source.source, self.label)
+        where = place(self.source.source, self.label)
         return (unlabelled_note(first, count, self.n_rows, where, self.options.missing_target),)
 
-    def _refuse_constant(self, rows: Mapping[str, int]) -> None:
-        """Raise InputError where the one label that is asked for is that of no row, or of all."""
-        label = self._asked
-        if self.options.label_separator is None or (rows.get(label) and rows.get(without_label(label))):
-            return
-        which = "every" if rows.get(label) else "no"
-        where = column_place(self.source.source, self.label)
-        raise InputError(f"{which} row has the label {label!r}", where=where, fix="name another label")
-
-    def _integers(self, n: int) -> npt.DTypeLike:
-        """What holds numbers below n; beside columns on disk in as few bytes as can be."""
-        return np.int64 if isinstance(self.store, Memory) else np.min_scalar_type(max(0, n - 1))
-
-    # The whole table -----------------------------------------------------------------------------------------------
-
     def labelled(self) -> LabelledTable:
-        """The table on disk beside its labels."""
-        where, target = self.source.source, self.label
+        """The whole table beside its labels."""
+        source, target, options = self.source.source, self.label, self.options
         if self.n_rows == 0:
-            raise InputError("there is a header but no row", where=where, fix="give at least one row")
+            raise InputError("there is a header but no row", where=source, fix="give at least one row")
         dropped = self._note_dropped()
         keys, counts, place_of = self.target.ordered()
-        self._refuse_constant(dict(zip(keys, counts.tolist(), strict=True)))
+        if options.label_separator is not None:
+            label = class_key(options.positive) if options.positive is not None else ""
+            rows = dict(zip(keys, counts.tolist(), strict=True))
+            if not (rows.get(label) and rows.get(without_label(label))):
+                what = f"{'every' if rows.get(label) else 'no'} row has the label {label!r}"
+                raise InputError(what, where=place(source, target), fix="name another label")
         class_of, classes, found_notes = classes_of_keys(
             keys,
             counts,
-            self.target.kind(),
             target,
-            where,
-            as_text=target in self.options.categories(),
-            positive=self.options.positive,
-            ordered=self.options.ordered,
+            source,
+            as_text=target in options.categories() or self.target.listed,
+            positive=options.positive,
+            ordered=options.ordered,
         )
-        cost = parse_cost(self.options.cost, len(classes))
-        y = _mapped(self.target.numbers(), class_of[place_of], self._integers(len(classes)), self.kept_rows)
-        weight = None
-        if self.weight is not None and self.options.weight is not None:
-            weight = check_weight(self.weight.column().read(), column_place(where, self.options.weight))
-        group = None
-        if self.group is not None:
+        cost = parse_cost(options.cost, len(classes))
+        y = self._mapped(self.target, class_of[place_of], len(classes))
+        weight = group = None
+        if options.weight is not None:
+            weight = check_weight(self.weight.read(), place(source, options.weight))
+        if options.group is not None:
             groups, _, order = self.group.ordered()
             found_notes = (*found_notes, *alike_notes(groups, "groups"))
-            group = _mapped(self.group.numbers(), order, self._integers(len(order)), self.kept_rows)
-        time = self._times()
-        decided, columns = zip(*(self.builders.pop(name).encoded() for name in self.features), strict=True)
-        table = assembled(decided, arrays_of(columns), self.kept_rows, where, self.source.notes())
+            group = self._mapped(self.group, order, len(order))
+        time = times_of(self.builders.get(options.time_column or ""), options, self.kept_rows, source)
+        decided = [self.builders.pop(name).encoded() for name in self.features]
+        table = assembled(decided, self.kept_rows, source, self.source.notes())
         notes = (*dropped, *near_label_notes(table.features, table.arrays, y), *found_notes)
-        return LabelledTable(table, y, classes, weight, group, cost, target, bool(self.options.ordered), notes, *time)
+        return LabelledTable(table, y, classes, weight, group, cost, target, bool(options.ordered), notes, *time)
 
-    def _times(self) -> Times:
-        if not self._timed:
-            return None if self.options.time is None else np.arange(self.kept_rows, dtype=np.float64), "plain"
-        decided, encoded = self.builders.pop(self._timed[0]).encoded()
-        return checked_times(decided.feature, np.asarray(encoded.read()), self.source.source)
-
-
-def _mapped(
-    numbers: StoredColumn | HeldColumn, lookup: npt.NDArray[np.int64], dtype: npt.DTypeLike, n_rows: int
-) -> Array:
-    """The number [n] that each row's key stands for; rows without a key are left out."""
-    mapped = np.empty(n_rows, dtype=dtype)
-    done = 0
-    for part in numbers.parts():
-        part = part[part >= 0]
-        mapped[done : done + len(part)] = lookup[part]
-        done += len(part)
-    return mapped
+    def _mapped(self, keys: Dictionary, lookup: Ints, n: int) -> Array:
+        """The number [n] below n of each row's key; beside columns on disk in as few bytes as can be."""
+        dtype = np.int64 if isinstance(self.store, Memory) else np.min_scalar_type(max(0, n - 1))
+        mapped = np.empty(self.kept_rows, dtype=dtype)
+        done = 0
+        for part in keys.numbers.parts():
+            part = part[part >= 0]
+            mapped[done : done + len(part)] = lookup[part]
+            done += len(part)
+        return mapped

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
@@ -14,32 +14,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Floats, Ints
 from rulekit.errors import InputError
 from rulekit.names import blanks_hint
 from rulekit.schema import Display, Feature, Schema, require_column
+from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.classes import Label, class_key
 from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, option
-from rulekit.tables.kinds.encoding import encode_columns, numeric_values
-from rulekit.tables.kinds.inference import infer_columns
-from rulekit.tables.options import DEFAULT_OPTIONS, ROW_ORDER, ReadingOptions
+from rulekit.tables.kinds.encoding import encode, numeric_values
+from rulekit.tables.kinds.inference import ColumnBuilder
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
     Codes,
     Column,
-    Floats,
     LevelColumn,
-    RawTable,
     TextColumn,
     as_floats,
     canonical_key,
-    column_place,
     factorize,
     place,
     take_column,
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.table import PART, Array, StoredArrays, Table, gathered
+from rulekit.tables.table import PART, Array, Memory, StoredArrays, StoredColumn, Table, gathered
 from rulekit.tables.token_sets import TokenSets
 
 
@@ -54,15 +53,15 @@ class LabelledTable:
     """
 
     table: Table
-    y: npt.NDArray[np.int64]
+    y: Ints
     classes: tuple[Label, ...]
-    weight: npt.NDArray[np.float64] | None = None
-    group: npt.NDArray[np.int64] | None = None
+    weight: Floats | None = None
+    group: Ints | None = None
     cost: tuple[float, float] | None = None
     target: str = "target"
     ordered: bool = False
     notes: tuple[str, ...] = ()
-    time: npt.NDArray[np.float64] | None = None
+    time: Floats | None = None
     time_shown: Display = "plain"
 
     def __len__(self) -> int:
@@ -75,40 +74,9 @@ class LabelledTable:
 
     def take(self, rows: Array) -> LabelledTable:
         """The rows of an index array or Boolean mask."""
-        return replace(
-            self,
-            table=self.table.take(rows),
-            y=self.y[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            group=None if self.group is None else self.group[rows],
-            time=None if self.time is None else self.time[rows],
-        )
-
-
-def read_for_model(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    classes: Sequence[Label],
-    options: ReadingOptions = DEFAULT_OPTIONS,
-    *,
-    used: Collection[str] | None = None,
-    all_words: bool = False,
-) -> LabelledTable:
-    """A file encoded for a model, with its labels as indices into the model's classes.
-
-    The label column is `options.target`, or else `schema.target`. all_words: texts are known by all their
-    words, by which rows are recognised, and not by those of the model alone. Raises InputError for a label that is no
-    class.
-    """
-    options = replace(options, target=options.target or schema.target)
-    raw = read_columns(
-        path,
-        options,
-        columns={*options.label_columns(), *(schema.names if used is None else used)},
-        keep_text={*options.label_columns()} - {options.weight, options.time},
-        schema=schema,
-    )
-    return label_for_model(raw, schema, classes, options, used=used, all_words=all_words)
+        given = {name: own for name in ("weight", "group", "time") if (own := getattr(self, name)) is not None}
+        taken = {name: own[rows] for name, own in given.items()}
+        return replace(self, table=self.table.take(rows), y=self.y[rows], **taken)
 
 
 def label_for_model(
@@ -120,62 +88,52 @@ def label_for_model(
     used: Collection[str] | None = None,
     all_words: bool = False,
 ) -> LabelledTable:
-    """As `read_for_model`, for data in memory."""
+    """A file, or data in memory, encoded for a model, with its labels as indices into the model's classes.
+
+    The label column is `options.target`, or else `schema.target`. all_words: texts are known by all their
+    words, by which rows are recognised, and not by those of the model alone. Raises InputError for a label that is no
+    class.
+    """
+    if isinstance(data, str | os.PathLike):
+        options = replace(options, target=options.target or schema.target)
+        labels = {*options.label_columns()}
+        columns, texts = labels | {*(schema.names if used is None else used)}, labels - {options.weight, options.time}
+        data = read_columns(data, options, columns=columns, keep_text=texts, schema=schema)
     raw = raw_table(data)
-    target = options.target or schema.target
-    for name in (target, options.weight):
+    target, time = options.target or schema.target, options.time_column
+    for name in (target, options.weight, time):
         if name is not None:
             require_column(name, raw.known_names, raw.source)
-    tokens = options.missing_tokens(raw.known_names)
+    by_name, features = {column.name: column for column in raw.columns}, options.features(raw.known_names)
+    tokens = features[target].missing_tokens
     if options.label_separator is not None:
-        asked = one_label(_column(raw, target), class_key(classes[-1]), options.label_separator, tokens.get(target, ()))
-        raw = replace(raw, columns=tuple(asked if column.name == target else column for column in raw.columns))
-    raw, keys, codes, notes = _labelled_rows(raw, target, options, tokens.get(target, ()))
+        by_name[target] = one_label(by_name[target], class_key(classes[-1]), options.label_separator, tokens)
+    keys, codes = factorize(by_name[target], tokens)
+    n_rows, gaps, notes = raw.n_rows, np.flatnonzero(codes < 0), tuple[str, ...]()
+    if len(gaps):
+        where = place(raw.source, target)
+        notes = (unlabelled_note(gaps[:6], len(gaps), n_rows, where, options.missing_target),)
+        by_name = {name: take_column(column, codes >= 0) for name, column in by_name.items()}
+        codes, n_rows = codes[codes >= 0], n_rows - len(gaps)
     index_of = {class_key(label): i for i, label in enumerate(classes)}
-    found = [index_of.get(class_key(key), -1) for key in keys]
-    if -1 in found:
-        strange = np.array(found)[codes] == -1
-        row = int(np.argmax(strange))
-        raise InputError(
-            f"label {keys[int(codes[row])]!r} is no class of the model",
-            where=place(raw.source, row, target),
-            fix=blanks_hint((keys[int(codes[row])], label) for label in classes)
-            or f"classes are {', '.join(map(repr, classes[:8]))}; {int(strange.sum()):,} of {len(strange):,} rows "
-            "have another label: correct them, or evaluate without them by --missing LABEL --missing-target drop",
-        )
-    y = np.array(found, dtype=np.int64)[codes]
-    table = encode_columns(
-        replace(raw, columns=tuple(c for c in raw.columns if c.name in schema)), schema, used, all_words
-    )
-    return LabelledTable(
-        table,
-        y,
-        tuple(classes),
-        _weights(raw, options, tokens),
-        None,
-        None,
-        target,
-        schema.ordered_classes,
-        notes,
-        *_times(raw, options),
-    )
-
-
-def _column(raw: RawTable, name: str) -> Column:
-    return next(column for column in raw.columns if column.name == name)
-
-
-def _labelled_rows(
-    raw: RawTable, target: str, options: ReadingOptions, tokens: tuple[str, ...]
-) -> tuple[RawTable, list[str], Codes, tuple[str, ...]]:
-    """The rows with a label, the keys of the labels, the index [n] of each row's key, and notes."""
-    keys, codes = factorize(_column(raw, target), tokens)
-    rows = np.flatnonzero(codes < 0)
-    if not len(rows):
-        return raw, keys, codes, ()
-    note = unlabelled_note(rows[:6], len(rows), raw.n_rows, column_place(raw.source, target), options.missing_target)
-    columns = tuple(take_column(column, codes >= 0) for column in raw.columns)
-    return replace(raw, columns=columns, n_rows=raw.n_rows - len(rows)), keys, codes[codes >= 0], (note,)
+    y = np.array([index_of.get(class_key(key), -1) for key in keys], dtype=np.int64)[codes]
+    if (y < 0).any():
+        row = int(np.argmin(y))
+        label, strange = keys[int(codes[row])], int((y < 0).sum())
+        known = f"classes are {', '.join(map(repr, classes[:8]))}; {strange:,} of {len(y):,} rows have another label"
+        fix = f"{known}: correct them, or evaluate without them by --missing LABEL --missing-target drop"
+        fix = blanks_hint((label, known) for known in classes) or fix
+        raise InputError(f"label {label!r} is no class of the model", where=place(raw.source, target, row), fix=fix)
+    kept = replace(raw, columns=tuple(column for name, column in by_name.items() if name in schema), n_rows=n_rows)
+    weight = builder = None
+    if options.weight is not None:
+        weight = plain_values(by_name[options.weight], features[options.weight], raw.source)
+        weight = check_weight(weight, place(raw.source, options.weight))
+    if time is not None:
+        builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Memory(), TextAllowance())
+        builder.add(by_name[time])
+    times, table = times_of(builder, options, n_rows, raw.source), encode(kept, schema, used, all_words)
+    return LabelledTable(table, y, tuple(classes), weight, None, None, target, schema.ordered_classes, notes, *times)
 
 
 def unlabelled_note(first: Array, count: int, n_rows: int, where: str, missing_target: str) -> str:
@@ -190,16 +148,6 @@ def unlabelled_note(first: Array, count: int, n_rows: int, where: str, missing_t
         what = f"the label is missing in {count} of {n_rows} rows (data row {shown})"
         raise InputError(what, where=where, fix="fill it in, or drop these rows with --missing-target drop")
     return f"{count} of {n_rows} rows were dropped, since their label is missing"
-
-
-def _weights(
-    raw: RawTable, options: ReadingOptions, tokens: Mapping[str, tuple[str, ...]]
-) -> npt.NDArray[np.float64] | None:
-    if options.weight is None:
-        return None
-    feature = options.features(raw.known_names)[options.weight]
-    weight = plain_values(_column(raw, options.weight), feature, raw.source)
-    return check_weight(weight, column_place(raw.source, options.weight))
 
 
 def plain_values(column: Column, feature: Feature, source: str) -> Floats:
@@ -219,27 +167,29 @@ def plain_values(column: Column, feature: Feature, source: str) -> Floats:
         raise InputError(error.what, where=error.where, fix=fix) from None
 
 
-Times = tuple[npt.NDArray[np.float64] | None, Display]
+Times = tuple[Floats | None, Display]
 """The time of each row, and how it is shown."""
 
 
-def _times(raw: RawTable, options: ReadingOptions) -> Times:
-    if options.time is None or options.time == ROW_ORDER:
-        return None if options.time is None else np.arange(raw.n_rows, dtype=np.float64), "plain"
-    alone = ReadingOptions(
-        types={name: kind for name, kind in options.types.items() if name == options.time},
-        missing={options.time: options.missing_tokens(raw.known_names).get(options.time, ())},
-        precision={options.time: "float64"},
-    )
-    table = infer_columns(replace(raw, columns=(_column(raw, options.time),), unread=()), alone)
-    return checked_times(table.features[0], table.arrays[0], raw.source)
+def with_exact_times(options: ReadingOptions) -> ReadingOptions:
+    """The options, where the column of times is kept in float64."""
+    time = options.time_column
+    return options if time is None else replace(options, precision={**options.precision, time: "float64"})
 
 
-def checked_times(feature: Feature, values: Array, source: str) -> Times:
+def times_of(builder: ColumnBuilder | None, options: ReadingOptions, n_rows: int, source: str) -> Times:
+    """The times [n] of a column, or by the order of the rows; see `_checked_times`."""
+    if builder is None:
+        return None if options.time is None else np.arange(n_rows, dtype=np.float64), "plain"
+    decided = builder.encoded()
+    return _checked_times(decided.feature, decided.column.read(), source)
+
+
+def _checked_times(feature: Feature, values: Array, source: str) -> Times:
     """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
     import polars as pl
 
-    where, display = column_place(source, feature.name), feature.display
+    where, display = place(source, feature.name), feature.display
     if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
         cells = pl.Series(feature.levels, dtype=pl.String)
         times, days = parse_moments(cells), parse_dates(cells)
@@ -260,7 +210,7 @@ def checked_times(feature: Feature, values: Array, source: str) -> Times:
     return values.astype(np.float64), display
 
 
-def check_weight(weight: npt.NDArray[np.float64], where: str = "weight") -> npt.NDArray[np.float64]:
+def check_weight(weight: Floats, where: str = "weight") -> Floats:
     """The weights [n] if all are finite and none negative, and their sum positive; else raises InputError."""
     bad = ~(np.isfinite(weight) & (weight >= 0.0))
     if bad.any():
@@ -299,27 +249,25 @@ def data_hash(data: Table | LabelledTable) -> str:
     names = [field.name for field in fields(Feature) if field.name != "form"]
     features = [{name: getattr(feature, name) for name in names} for feature in table.features]
     header: list[object] = [features, table.n_rows]
-    arrays = table.arrays
-    parts: list[Iterable[Any]] = [gathered(arrays)]
-    if isinstance(arrays, StoredArrays):
-        parts = [column.parts() for column in arrays.columns]
+    arrays: Iterable[Any] = gathered(table.arrays)
+    if isinstance(table.arrays, StoredArrays):
+        columns = table.arrays.columns
+        arrays = chain.from_iterable(c.parts() if isinstance(c, StoredColumn) else [c] for c in columns)
+    beside: list[tuple[Array | None, npt.DTypeLike]] = []
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
         header += [data.weight is not None, data.group is not None, *(["time"] if data.time is not None else [])]
-        parts.append(_in_parts(data.y, np.int64))
-        parts += [_in_parts(data.weight, np.float64)] if data.weight is not None else []
-        parts += [_in_parts(data.group, np.int64)] if data.group is not None else []
-        parts += [_in_parts(data.time, np.float64)] if data.time is not None else []
+        beside = [(data.y, np.int64), (data.weight, np.float64), (data.group, np.int64), (data.time, np.float64)]
     digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
-    for part in chain.from_iterable(parts):
-        digest.update(_bytes(part))
+    given = [(array, dtype) for array, dtype in beside if array is not None]  # on disk in fewer bytes each
+    parts = (array[k : k + PART].astype(dtype) for array, dtype in given for k in range(0, len(array), PART))
+    for part in chain(arrays, parts):
+        if isinstance(part, TokenSets):
+            digest.update(part.tobytes())
+            continue
+        part = canonical_numbers(part)
+        digest.update(np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
-
-
-def _in_parts(array: Array, dtype: npt.DTypeLike) -> Iterator[Array]:
-    """Labels, weights or groups as they are meant; a table on disk holds them in fewer bytes each."""
-    for start in range(0, len(array), PART):
-        yield array[start : start + PART].astype(dtype)
 
 
 def canonical_numbers(array: Array) -> Array:
@@ -330,13 +278,6 @@ def canonical_numbers(array: Array) -> Array:
         if missing.any():
             array[missing] = np.nan
     return array
-
-
-def _bytes(array: Array | TokenSets) -> bytes | memoryview:
-    if isinstance(array, TokenSets):
-        return array.tobytes()
-    array = canonical_numbers(array)
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).data
 
 
 def labels_of_cell(cell: str, separator: str) -> frozenset[str]:
@@ -372,5 +313,5 @@ def label_counts(path: str | os.PathLike[str], options: ReadingOptions) -> dict[
     for key, count in zip(keys, np.bincount(codes + 1, minlength=len(keys) + 1)[1:].tolist(), strict=True):
         rows.update(dict.fromkeys(labels_of_cell(key, separator), count))
     if not rows:
-        raise InputError("no row has a label", where=column_place(raw.source, target), fix="name another target")
+        raise InputError("no row has a label", where=place(raw.source, target), fix="name another target")
     return dict(sorted(rows.items(), key=lambda item: (-item[1], item[0])))

@@ -7,36 +7,25 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.errors import InputError, refuse_no_threads
 from rulekit.schema import Schema
-from rulekit.tables.budget import Budget
-from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given, factorize, in_dress
 from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
-from rulekit.tables.raw.files import bytes_of, first_bytes, plain_file
-from rulekit.tables.raw.json_lines import JsonLinesFile
-from rulekit.tables.raw.parquet import ParquetFile
+from rulekit.tables.raw.files import TableFile, bytes_of, first_bytes, plain_file
+from rulekit.tables.raw.scanned import JsonLinesFile, ParquetFile
 from rulekit.tables.raw.svmlight import SvmlightFile, is_svmlight
-from rulekit.tables.table import PART, Store, Table, append
+from rulekit.tables.table import PART, Budget, Store, Table, appending
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-
-
-TableFile = DelimitedFile | ParquetFile | JsonLinesFile | SvmlightFile
-"""A file that is read as often as asked, whole or in blocks.
-
-names: of all its columns; by_column: whether the blocks of a column come without reading the others; n_rows: None while
-it is not known; source: its name for messages; share: how much of it the present pass has come to. blocks: the rows of
-the named columns in their order (raises ReadAgain where the next pass will do better); notes: known after the last one.
-"""
 
 
 def open_table(
@@ -78,6 +67,9 @@ def read_table(
 ) -> Table:
     """Read a typed table from CSV (.csv, .tsv, .txt, each also .gz), Parquet, JSON lines or an svmlight file.
 
+    What was detected of a text file stands in its `notes`. Raises InputError naming file, row and column and what
+    would mend them.
+
     Parameters
     ----------
     path : str or path
@@ -88,23 +80,12 @@ def read_table(
         That of a model, for which the rows are encoded; without it kinds are inferred.
     used : collection of str or None
         The columns that the model reads; only those are read.
-
-    Returns
-    -------
-    Table
-        What was detected of a text file stands in `notes`.
-
-    Raises
-    ------
-    InputError
-        Naming file, row and column and what would mend them.
-
     """
     if schema is not None:
         wanted = schema.names if used is None else tuple(name for name in schema.names if name in used)
-        return encode_columns(read_columns(path, options, columns=wanted, schema=schema), schema, used)
+        return encode(read_columns(path, options, columns=wanted, schema=schema), schema, used)
     raw = read_columns(path, options, keep_text=options.kept_texts(), without=options.dropped())
-    return infer_columns(raw, options)
+    return infer(raw, options)
 
 
 def read_columns(
@@ -137,9 +118,6 @@ def read_columns(
     return in_dress(replace(blocks[0], notes=tuple(opened.notes()), unread=unread))
 
 
-Mask = npt.NDArray[np.bool_]
-
-
 def check_ending(path: Path, data: Path) -> None:
     """Raises InputError where rows of `data` would be written under an ending by which they are not read again."""
     if not data.is_file():
@@ -152,43 +130,39 @@ def check_ending(path: Path, data: Path) -> None:
         raise InputError(f"rows of {data.name} are written as they are read, as {what}", where=where, fix=fix)
 
 
-def picked_rows(data: Path, options: ReadingOptions, picked: Mask, budget: Budget | None = None) -> Iterator[bytes]:
+def picked_rows(data: Path, options: ReadingOptions, picked: Bools, budget: Budget | None = None) -> Iterator[bytes]:
     """The bytes of a file of the picked rows [n labelled rows] with all columns, read block by block within a budget.
 
     Rows without a label are none of the n. A text file has the delimiter and the decimal sign of `data`, and its
     encoding where the options name it, else UTF-8.
     """
+    import polars as pl
+
     store = Store()
-    source = open_table(data, options, store, budget)
+    source, file = open_table(data, options, store, budget), store.new_file()
+    target = options.target or ""
+    tokens = options.missing_tokens(source.names).get(target, ())
     while True:
-        with suppress(ReadAgain):
-            rows = _rows_of_file(source, options, picked)
-            file = store.new_file()
-            file.touch()
+        with suppress(ReadAgain), appending(file) as output:
+            output.truncate(0)
+            labels = (factorize(raw.columns[0], tokens)[1] for raw in source.blocks((target,), {target}))
+            rows = np.concatenate([codes >= 0 for codes in labels])
+            rows[rows] = picked
             if isinstance(source, DelimitedFile):
-                for part in _text(source, rows, options.encoding or "utf-8"):
-                    append(file, part)
+                output.writelines(_text(source, rows, options.encoding or "utf-8"))
             elif isinstance(source, JsonLinesFile):
-                for part in _lines(source, rows):
-                    append(file, part)
+                with source.file.open("rb") as lines:
+                    filled = (line.rstrip(b"\r\n") + b"\n" for line in lines if line.strip())
+                    output.writelines(compress(filled, rows.tolist()))
             else:
-                assert isinstance(source, ParquetFile)
-                _write_parquet(source.file, rows, file)
+                scanned, starts = pl.scan_parquet(source.file, glob=False), range(0, len(rows), PART)
+                parts = [scanned.slice(k, PART).collect().filter(pl.Series(rows[k : k + PART])) for k in starts]
+                pl.concat(parts).write_parquet(file)
             break
     yield from bytes_of(file)
 
 
-def _rows_of_file(source: TableFile, options: ReadingOptions, picked: Mask) -> Mask:
-    """Which rows of the file are picked, those without a label counted."""
-    target = options.target or ""
-    tokens = options.missing_tokens(source.names).get(target, ())
-    labelled = [factorize(raw.columns[0], tokens)[1] >= 0 for raw in source.blocks((target,), {target})]
-    rows = np.concatenate(labelled)
-    rows[rows] = picked
-    return rows
-
-
-def _text(source: DelimitedFile, rows: Mask, encoding: str) -> Iterator[bytes]:
+def _text(source: DelimitedFile, rows: Bools, encoding: str) -> Iterator[bytes]:
     import polars as pl
 
     encoder = codecs.getincrementalencoder(encoding)()
@@ -199,22 +173,3 @@ def _text(source: DelimitedFile, rows: Mask, encoding: str) -> Iterator[bytes]:
         headed = start == 0 and source.options.header != "none"
         yield encoder.encode(kept.write_csv(include_header=headed, separator=source.dialect.delimiter))
         start += raw.n_rows
-
-
-def _lines(source: JsonLinesFile, rows: Mask) -> Iterator[bytes]:
-    with source.file.open("rb") as file:
-        filled = (line.rstrip(b"\r\n") + b"\n" for line in file if line.strip())
-        picked = compress(filled, rows.tolist())
-        while part := b"".join(islice(picked, PART)):
-            yield part
-
-
-def _write_parquet(source: Path, rows: Mask, path: Path) -> None:
-    import polars as pl
-
-    scanned = pl.scan_parquet(source, glob=False)
-    parts = [
-        scanned.slice(start, PART).collect().filter(pl.Series(rows[start : start + PART]))
-        for start in range(0, len(rows), PART)
-    ]
-    pl.concat(parts).write_parquet(path)

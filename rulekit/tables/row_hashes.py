@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from rulekit.errors import FormatError
+from rulekit.schema import Feature
 from rulekit.tables.labels import LabelledTable, canonical_numbers
-from rulekit.tables.table import Table
+from rulekit.tables.table import Array
 from rulekit.tables.token_sets import Hashes, TokenSets, hashes_of_words, mixed
 
 MOST_HASHES = 2048
@@ -69,11 +70,9 @@ def row_hashes(rows: LabelledTable) -> RowHashes:
     """A sample of at most MOST_HASHES of the rows; the same for every order of rows and columns, in memory or not."""
     kept = RowHashes(np.zeros(0, dtype=np.uint64))
     for hashes in _hashes(rows):
-        found = np.unique(np.concatenate([kept.hashes, kept.sampled(hashes)]))
-        kept = RowHashes(found, kept.bits)
+        kept = RowHashes(np.unique(np.concatenate([kept.hashes, kept.sampled(hashes)])), kept.bits)
         while len(kept.hashes) > MOST_HASHES:
-            fewer = RowHashes(found, kept.bits - 1)
-            kept = RowHashes(fewer.sampled(kept.hashes), fewer.bits)
+            kept = RowHashes(RowHashes(kept.hashes, kept.bits - 1).sampled(kept.hashes), kept.bits - 1)
     return kept
 
 
@@ -114,73 +113,58 @@ class Overlap:
 
 
 def overlap(known: RowHashes, rows: LabelledTable) -> Overlap:
-    """How the rows overlap with those of which hashes are known."""
-    sampled = np.concatenate([known.sampled(hashes) for hashes in _hashes(rows)])
-    seen = int(np.isin(sampled, known.hashes).sum())
-    found = int(np.isin(known.hashes, sampled).sum())
-    return Overlap(
-        len(rows), len(sampled), seen, len(known.hashes), found, known.share, _error(known, sampled, len(rows))
-    )
+    """How the rows overlap with those of which hashes are known.
 
-
-def _error(known: RowHashes, sampled: Hashes, n_rows: int) -> float:
-    """The standard error of the number of equal rows: of a ratio of clusters, which are rows that are equal.
-
-    W. Cochran, Sampling Techniques, 1977, section 9A.3. The hashes draw a set of equal rows or leave it out.
+    The standard error is that of a ratio of clusters, which are rows that are equal (W. Cochran, Sampling Techniques,
+    1977, section 9A.3): the hashes draw a set of equal rows or leave it out.
     """
-    kinds, rows = np.unique(sampled, return_counts=True)
-    if known.share == 1.0 or len(kinds) < 2:
-        return 0.0
-    equal = np.isin(kinds, known.hashes)
-    residuals = rows * (equal - rows[equal].sum() / rows.sum())
-    variance = (1.0 - known.share) * len(kinds) / (len(kinds) - 1.0) * float((residuals**2).sum())
-    return n_rows * float(np.sqrt(variance)) / float(rows.sum())
-
-
-# Hashes of single rows -----------------------------------------------------------------------------------------------
+    sampled = np.concatenate([known.sampled(hashes) for hashes in _hashes(rows)])
+    seen, found = int(np.isin(sampled, known.hashes).sum()), int(np.isin(known.hashes, sampled).sum())
+    kinds, own = np.unique(sampled, return_counts=True)
+    error = 0.0
+    if known.share < 1.0 and len(kinds) > 1:
+        equal = np.isin(kinds, known.hashes)
+        residuals = own * (equal - own[equal].sum() / own.sum())
+        variance = (1.0 - known.share) * len(kinds) / (len(kinds) - 1.0) * float((residuals**2).sum())
+        error = len(rows) * float(np.sqrt(variance)) / float(own.sum())
+    return Overlap(len(rows), len(sampled), seen, len(known.hashes), found, known.share, error)
 
 
 def _hashes(rows: LabelledTable) -> Iterator[Hashes]:
-    labels = np.array([_key("label", type(_plain(c)).__name__, str(c)) for c in rows.classes], dtype=np.uint64)
-    levels = {f.name: _level_keys(f.name, f.levels) for f in rows.table.features if f.kind == "categorical"}
-    levels |= {f.name: hashes_of_words(f.levels) for f in rows.table.features if f.kind == "text"}
-    keys = {f.name: np.uint64(_key("column", f.name)) for f in rows.table.features} | levels
+    """The hashes of the rows in their order, some at a time."""
+    plain = [c.item() if isinstance(c, np.generic) else c for c in rows.classes]
+    labels = np.array([_key("label", type(c).__name__, str(c)) for c in plain], dtype=np.uint64)
+    keys: dict[str, Any] = {}
+    for f in rows.table.features:
+        keys[f.name] = np.uint64(_key("column", f.name))
+        if f.kind == "text":
+            keys[f.name] = hashes_of_words(f.levels)
+        elif f.kind == "categorical":  # by code: missing, a level that training never saw, and each level
+            codes = [_key("missing", f.name), _key("unseen", f.name), *(_key("level", f.name, x) for x in f.levels)]
+            keys[f.name] = np.array(codes, dtype=np.uint64)
     start = 0
     for table in rows.table.blocks():
         for first in range(0, table.n_rows, _BLOCK):
             last = min(first + _BLOCK, table.n_rows)
-            yield mixed(_of_cells(table, first, last, keys) + labels[rows.y[start + first : start + last]])
+            total = labels[rows.y[start + first : start + last]]
+            for feature, array in zip(table.features, table.arrays, strict=True):
+                total += _of_cells(feature, array[first:last], keys[feature.name])
+            yield mixed(total)
         start += table.n_rows
 
 
-def _of_cells(table: Table, first: int, last: int, keys: Mapping[str, Any]) -> Hashes:
-    total = np.zeros(last - first, dtype=np.uint64)
-    for feature, array in zip(table.features, table.arrays, strict=True):
-        cells = array[first:last]
-        if feature.kind == "categorical":
-            total += keys[feature.name][cells]
-            continue
-        if isinstance(cells, TokenSets):
-            words = cells.hashes_of_all_words(keys[feature.name])
-            known = mixed(words ^ np.uint64(_key("text", feature.name)))
-            total += np.where(cells.missing, np.uint64(_key("missing", feature.name)), known)
-            continue
-        numbers = canonical_numbers(cells)
-        bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64)
-        total += mixed(np.bitwise_xor(bits, keys[feature.name], dtype=np.uint64))  # numpy 1 took narrower ones
-    return total
-
-
-def _level_keys(column: str, levels: tuple[str, ...]) -> Hashes:
-    """By code: missing, a level that training never saw, and each level."""
-    codes = [_key("missing", column), _key("unseen", column), *(_key("level", column, level) for level in levels)]
-    return np.array(codes, dtype=np.uint64)
+def _of_cells(feature: Feature, cells: Array | TokenSets, key: Any) -> Hashes:
+    """The hash [n] of each cell; key: of the column, by code or of the words."""
+    if isinstance(cells, TokenSets):
+        known = mixed(cells.hashes_of_all_words(key) ^ np.uint64(_key("text", feature.name)))
+        return np.where(cells.missing, np.uint64(_key("missing", feature.name)), known)
+    if feature.kind == "categorical":
+        return np.asarray(key[cells])
+    numbers = canonical_numbers(cells)
+    bits = numbers.view(np.uint32 if numbers.dtype == np.float32 else np.uint64)
+    return mixed(np.bitwise_xor(bits, key, dtype=np.uint64))  # numpy 1 took narrower ones
 
 
 def _key(*texts: str) -> int:
     content = "".join(f"{len(text)}:{text}" for text in texts)
     return int.from_bytes(hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.names import column_title
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.dress import quoted_word
@@ -119,7 +120,7 @@ def near_label_notes(features: Sequence[Feature], arrays: Sequence[Array], y: np
     ]
 
 
-def _wrong(cells: Array, labels: npt.NDArray[np.int64], categorical: int) -> int:
+def _wrong(cells: Array, labels: Ints, categorical: int) -> int:
     """The rows on which the best answer by value, or by one threshold between two classes, is wrong."""
     missing = cells < FIRST_LEVEL_CODE if categorical else np.isnan(cells)
     known, classes = cells[~missing], labels[~missing]

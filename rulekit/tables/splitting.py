@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Ints
 from rulekit.errors import InputError
 from rulekit.tables.table import Table
 from rulekit.tables.token_sets import TokenSets
@@ -25,13 +26,13 @@ FEW_KINDS, _MANY_ROWS = 60, 100
 
 def held_out(
     table: Table,
-    y: npt.NDArray[np.int64],
+    y: Ints,
     share: float,
     *,
     group: npt.NDArray[Any] | None = None,
     time: npt.NDArray[Any] | None = None,
     seed: int = 0,
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     """True [n] for `share` of the rows of each class y [n], drawn by `seed`; see `share_note` where that cannot be.
 
     time [n]: the last rows are held out, of whichever class; rows of one moment stay on one side.
@@ -41,7 +42,11 @@ def held_out(
     training. Raises InputError where the training rows would lack a class.
     """
     if time is not None:
-        return _complete(_last(time, share), y)
+        moments, moment = np.unique(time, return_inverse=True)
+        if len(moments) < 2:
+            raise InputError("all rows are of one time", where="--time", fix="name a column that tells them apart")
+        after = len(time) - np.cumsum(np.bincount(moment))[:-1]  # rows later than each moment but the last
+        return _complete(np.asarray(moment > int(np.argmin(np.abs(after - share * len(time))))), y)
     number = _sets(table, y, group)
     sizes = np.bincount(number)
     draws = np.random.default_rng(seed).random(len(sizes))
@@ -70,16 +75,7 @@ def held_out(
     return _complete(sets[number], y)
 
 
-def _last(time: npt.NDArray[Any], share: float) -> npt.NDArray[np.bool_]:
-    """True [n] for the rows of the last moments that are nearest to a share of all."""
-    moments, moment = np.unique(time, return_inverse=True)
-    if len(moments) < 2:
-        raise InputError("all rows are of one time", where="--time", fix="name a column that tells them apart")
-    after = len(time) - np.cumsum(np.bincount(moment))[:-1]  # rows later than each moment but the last
-    return np.asarray(moment > int(np.argmin(np.abs(after - share * len(time)))))
-
-
-def _complete(chosen: npt.NDArray[np.bool_], y: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _complete(chosen: Bools, y: Ints) -> Bools:
     """The rows held out [n], if those left for training have every class and some are held out."""
     if len(np.unique(y[~chosen])) < len(np.unique(y)):
         raise InputError("the training rows would lack a class", fix="give more rows or a smaller --holdout")
@@ -88,12 +84,12 @@ def _complete(chosen: npt.NDArray[np.bool_], y: npt.NDArray[np.int64]) -> npt.ND
     return chosen
 
 
-def lacking(chosen: npt.NDArray[np.bool_], y: npt.NDArray[np.int64]) -> list[int]:
+def lacking(chosen: Bools, y: Ints) -> list[int]:
     """The classes y [n] that none of the rows held out [n] has."""
     return [int(k) for k in np.setdiff1d(y, y[chosen])]
 
 
-def rows_together(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any] | None = None) -> float:
+def rows_together(table: Table, y: Ints, group: npt.NDArray[Any] | None = None) -> float:
     """How many rows go one way with a row [n] when rows are held out, itself among them, on average over the rows.
 
     So many rows that are held out say about as much of shares as one row that is drawn by itself (L. Kish's design
@@ -103,23 +99,26 @@ def rows_together(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any
     return float((sizes**2).sum() / sizes.sum())
 
 
-def _sets(table: Table, y: npt.NDArray[np.int64], group: npt.NDArray[Any] | None) -> npt.NDArray[np.int64]:
+def _sets(table: Table, y: Ints, group: npt.NDArray[Any] | None) -> Ints:
     """The set of each row [n]: a draw belongs to equal rows, or a group, and not to a row, so that these go one way."""
-    if group is None:
-        return in_pieces(_equal_rows(table), y, np.ones(len(y), dtype=np.int64), _PIECES)
-    return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
+    if group is not None:
+        return np.asarray(np.unique(group, return_inverse=True)[1], dtype=np.int64)
+    unit = np.zeros(table.n_rows, dtype=np.int64)
+    for array in table.arrays:
+        known = array.hashes() if isinstance(array, TokenSets) else array
+        values = np.unique(known, return_inverse=True)[1].astype(np.int64)
+        unit = np.unique(unit * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].astype(np.int64)
+    return in_pieces(unit, y, np.ones(len(y), dtype=np.int64), _PIECES)
 
 
-def in_pieces(
-    unit: npt.NDArray[np.int64], labels: npt.NDArray[Any], weights: npt.NDArray[np.int64], pieces: int
-) -> npt.NDArray[np.int64]:
+def in_pieces(unit: Ints, labels: npt.NDArray[Any], weights: Ints, pieces: int) -> Ints:
     """Units [n] of equal rows, numbered from 0, those of many rows in so many pieces where units are few.
 
     The pieces of a unit have the same rows but for one, and stand where it stood.
     """
     sizes = np.bincount(unit)
-    rows = np.flatnonzero((sizes >= _MANY_ROWS)[unit]) if len(sizes) <= FEW_KINDS else np.zeros(0, dtype=np.int64)
-    if not len(rows):
+    rows = np.flatnonzero((sizes >= _MANY_ROWS)[unit])
+    if len(sizes) > FEW_KINDS or not len(rows):
         return unit
     order = rows[np.lexsort((weights[rows], labels[rows], unit[rows]))]
     piece = np.zeros(len(unit), dtype=np.int64)
@@ -127,7 +126,7 @@ def in_pieces(
     return np.asarray(np.unique(unit * pieces + piece, return_inverse=True)[1], dtype=np.int64)
 
 
-def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = False, timed: bool = False) -> str | None:
+def share_note(chosen: Bools, share: float, grouped: bool = False, timed: bool = False) -> str | None:
     """One line where the rows held out [n] are not the share that was asked for, else None."""
     actual = float(chosen.mean())
     if abs(actual - share) <= max(_TOLERANCE, 2 / len(chosen)):
@@ -139,7 +138,7 @@ def share_note(chosen: npt.NDArray[np.bool_], share: float, grouped: bool = Fals
     return f"{actual:.1%} of the rows are held out in place of {share:.1%}, since {why}"
 
 
-def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]:
+def _filling(sizes: Ints, wanted: int) -> Ints:
     """The places of sets, the first ones that together have at most `wanted` rows."""
     taken, left = [np.zeros(0, dtype=np.int64)], np.arange(len(sizes))
     while len(left := left[sizes[left] <= wanted]):
@@ -148,12 +147,3 @@ def _filling(sizes: npt.NDArray[np.int64], wanted: int) -> npt.NDArray[np.int64]
         wanted -= int(sizes[left[:fitting]].sum())
         left = left[fitting:]
     return np.concatenate(taken)
-
-
-def _equal_rows(table: Table) -> npt.NDArray[np.int64]:
-    unit = np.zeros(table.n_rows, dtype=np.int64)
-    for array in table.arrays:
-        known = array.hashes() if isinstance(array, TokenSets) else array
-        values = np.unique(known, return_inverse=True)[1].astype(np.int64)
-        unit = np.unique(unit * (int(values.max(initial=0)) + 1) + values, return_inverse=True)[1].astype(np.int64)
-    return unit

@@ -1,4 +1,4 @@
-"""Table: encoded columns beside the features that say what they mean, in memory or on disk.
+"""Table: encoded columns beside the features that say what they mean, in memory or on disk; and budgets of memory.
 
 Columns on disk are raw files of numbers in a temporary folder, read whole or in parts, never mapped into memory: a file
 that is read (not mapped) counts for the memory of the process only while its array is held; so a table larger than
@@ -7,20 +7,24 @@ memory is looked at one column, or one block of rows, at a time.
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import math
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.errors import InputError
 from rulekit.schema import FREE, MISSING_CODE, Constraints, Feature
-from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, no_tokens
+from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, joined, no_tokens
 
 Array = npt.NDArray[Any]
 
@@ -28,6 +32,7 @@ PART = 1 << 18
 """Rows that are looked at together where a whole column is not needed."""
 _GATHERED = 4  # columns of one matrix that are copied together
 _CACHED = 1 << 13  # rows of a matrix that stay in the processor's cache
+_MORE_ROOM = "make room, or name another folder in TMPDIR"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +59,6 @@ class Table:
         By column how many distinct values rounding to float32 merged.
     constraints : Constraints
         Those of the schema that the rows were encoded under (none where the columns were inferred).
-
     """
 
     features: tuple[Feature, ...]
@@ -86,17 +90,12 @@ class Table:
         return self.n_rows
 
     def array(self, name: str) -> Array:
-        """Look up the encoded array of one column.
+        """Look up the encoded array [n] of one column.
 
         Parameters
         ----------
         name : str
             The column; raises InputError if there is none of that name.
-
-        Returns
-        -------
-        ndarray [n]
-
         """
         return self.arrays[self._place(name)]
 
@@ -106,7 +105,7 @@ class Table:
         return self._places[name]
 
     def blocks(self, names: tuple[str, ...] | None = None, size: int = PART >> 1) -> Iterator[Table]:
-        """Go through the rows in their order.
+        """Go through the rows in their order, as tables.
 
         Parameters
         ----------
@@ -114,11 +113,6 @@ class Table:
             The columns that are needed; the others come all missing.
         size : int
             Rows at a time.
-
-        Yields
-        ------
-        Table
-
         """
         stored = isinstance(self.arrays, StoredArrays)
         if not stored and self.n_rows <= size:
@@ -127,45 +121,34 @@ class Table:
         left_out = {name for name in self.names if stored and names is not None and name not in names}
         for start in range(0, self.n_rows, size):
             rows = min(size, self.n_rows - start)
-            arrays = tuple(
-                missing_cells(feature, rows)
-                if feature.name in left_out
-                else column.read(start, start + rows)
-                if isinstance(column, StoredColumn)
-                else column[start : start + rows]
-                for feature, column in zip(self.features, held_columns(self.arrays), strict=True)
-            )
-            yield Table(self.features, arrays, rows, self.source, constraints=self.constraints)
+            arrays = []
+            for feature, column in zip(self.features, held_columns(self.arrays), strict=True):
+                if feature.name in left_out:
+                    arrays.append(missing_cells(feature, rows))
+                else:
+                    stored_column = isinstance(column, StoredColumn)
+                    arrays.append(column.read(start, start + rows) if stored_column else column[start : start + rows])
+            yield Table(self.features, tuple(arrays), rows, self.source, constraints=self.constraints)
 
     def take(self, rows: Array) -> Table:
-        """Take some rows.
+        """Take some rows, as a table.
 
         Parameters
         ----------
         rows : ndarray of int or bool
             Their numbers, or which of them.
-
-        Returns
-        -------
-        Table
-
         """
         own = self.arrays
         arrays = own.taken(rows) if isinstance(own, StoredArrays) else tuple(array[rows] for array in own)
         return replace(self, arrays=arrays, n_rows=int(np.count_nonzero(rows)) if rows.dtype == bool else len(rows))
 
     def select(self, names: tuple[str, ...]) -> Table:
-        """Take some columns.
+        """Take some columns, as a table.
 
         Parameters
         ----------
         names : tuple of str
             Their names, in the order in which they are to stand.
-
-        Returns
-        -------
-        Table
-
         """
         picked = [self._place(name) for name in names]
         columns = tuple(held_columns(self.arrays)[i] for i in picked)
@@ -194,7 +177,7 @@ def encoded_dtype(feature: Feature) -> np.dtype[Any]:
     return np.dtype(np.float64 if feature.kind == "numeric" and feature.precision == "float64" else np.float32)
 
 
-def absent(array: Array | TokenSets) -> npt.NDArray[np.bool_]:
+def absent(array: Array | TokenSets) -> Bools:
     """Which cells [n] of an encoded column are missing."""
     if isinstance(array, TokenSets):
         return array.missing
@@ -219,11 +202,13 @@ class Store:
         free = shutil.disk_usage(self.folder).free
         if free < n_bytes:
             what = f"the columns need {megabytes(n_bytes)} MB of disk, {megabytes(free)} MB are free"
-            raise InputError(what, where=str(self.folder.parent), fix="make room, or name another folder in TMPDIR")
+            raise InputError(what, where=str(self.folder.parent), fix=_MORE_ROOM)
 
-    def writer(self, dtype: npt.DTypeLike) -> Writer:
+    def writer(self, dtype: npt.DTypeLike) -> StoredColumn:
         """An empty column that grows at its end."""
-        return Writer(self, self.new_file(), np.dtype(dtype))
+        column = StoredColumn(self, self.new_file(), np.dtype(dtype))
+        column.path.touch()
+        return column
 
     def new_file(self) -> Path:
         """The path of a file that is not there yet."""
@@ -231,72 +216,57 @@ class Store:
         return self.folder / str(self._files)
 
 
-class Writer:
-    """A column while it is written; raises InputError where the disk is full."""
-
-    def __init__(self, store: Store, path: Path, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-        self.rows = 0
-        self._store = store
-        self._path = path
-        path.touch()
-
-    def add(self, values: Array) -> None:
-        """Append values [k], converted to the dtype of the column."""
-        append(self._path, np.ascontiguousarray(values, dtype=self.dtype).data)
-        self.rows += len(values)
-
-    def column(self) -> StoredColumn:
-        """What was written so far."""
-        return StoredColumn(self._store, self._path, self.dtype, self.rows)
-
-    def remove(self) -> None:
-        """Give the space on disk back; the column must not be read any more."""
-        self._path.unlink(missing_ok=True)
-
-
-def append(path: Path, data: bytes | memoryview) -> None:
-    """Write bytes at the end of a file; raises InputError where the disk is full."""
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[BinaryIO]:
+    """A file to write at its end; raises InputError where the disk is full."""
     try:
         with path.open("ab") as file:
-            file.write(data)
+            yield file
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        raise InputError(
-            "the disk is full", where=str(path.parent), fix="make room, or name another folder in TMPDIR"
-        ) from None
+        raise InputError("the disk is full", where=str(path.parent), fix=_MORE_ROOM) from None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class StoredColumn:
-    """n numbers of one dtype in a file."""
+    """Numbers of one dtype in a file, which grows at its end."""
 
     store: Store
     path: Path
     dtype: np.dtype[Any]
-    n: int
+    rows: int = 0
 
     @property
     def shape(self) -> tuple[int]:
-        return (self.n,)
+        return (self.rows,)
+
+    def add(self, values: Array) -> None:
+        """Append values [k], converted to the dtype of the column; raises InputError where the disk is full."""
+        with appending(self.path) as file:
+            file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
+        self.rows += len(values)
 
     def read(self, start: int = 0, stop: int | None = None) -> Array:
         """The values [stop - start]."""
-        stop = self.n if stop is None else min(stop, self.n)
+        stop = self.rows if stop is None else min(stop, self.rows)
         return np.fromfile(self.path, self.dtype, max(0, stop - start), offset=start * self.dtype.itemsize)
 
     def parts(self, size: int = PART) -> Iterator[Array]:
         """The values in their order, `size` at a time."""
-        for start in range(0, self.n, size):
-            yield self.read(start, start + size)
+        return (self.read(start, start + size) for start in range(0, self.rows, size))
 
     def taken(self, rows: Array) -> StoredColumn:
         """Another column of the rows that a Boolean mask or ascending row numbers pick."""
-        writer = self.store.writer(self.dtype)
-        for start, part in zip(range(0, self.n, PART), self.parts(), strict=True):
-            writer.add(part[rows_within(rows, start, start + len(part))])
-        return writer.column()
+        taken = self.store.writer(self.dtype)
+        for start in range(0, self.rows, PART):
+            if rows.dtype == bool:
+                own = rows[start : start + PART]
+            else:
+                first, last = np.searchsorted(rows, (start, start + PART))
+                own = rows[first:last] - start
+            taken.add(self.read(start, start + PART)[own])
+        return taken
 
     def remove(self) -> None:
         """Give the space on disk back; the column must not be read any more."""
@@ -312,27 +282,24 @@ class Memory:
 
 
 class HeldColumn:
-    """A column in memory, while it is written and afterwards; arrays of its dtype are kept without a copy."""
+    """A column in memory, of numbers or sets of tokens, as `StoredColumn`; arrays of its dtype are kept uncopied."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], *blocks: Array | TokenSets) -> None:
         self.dtype = dtype
-        self.rows = 0
-        self._parts: list[Array] = []
+        self.rows = sum(map(len, blocks))
+        self._blocks: list[Any] = list(blocks)
 
-    def add(self, values: Array) -> None:
+    def add(self, values: Array | TokenSets) -> None:
         """Append values [k], converted to the dtype of the column."""
-        self._parts.append(np.asarray(values, dtype=self.dtype))
+        self._blocks.append(values if isinstance(values, TokenSets) else np.asarray(values, dtype=self.dtype))
         self.rows += len(values)
 
-    def column(self) -> HeldColumn:
-        """What was written so far."""
-        return self
-
-    def read(self, start: int = 0, stop: int | None = None) -> Array:
+    def read(self, start: int = 0, stop: int | None = None) -> Any:
         """The values [stop - start], not to be changed."""
-        if len(self._parts) != 1:
-            self._parts = [np.concatenate([np.zeros(0, self.dtype), *self._parts])]
-        return self._parts[0][start:stop]
+        if len(self._blocks) != 1:
+            sets = self.dtype == TEXT_DTYPE
+            self._blocks = [joined(self._blocks) if sets else np.concatenate([np.zeros(0, self.dtype), *self._blocks])]
+        return self._blocks[0][start:stop]
 
     def parts(self) -> Iterator[Array]:
         """The values in their order."""
@@ -340,7 +307,7 @@ class HeldColumn:
 
     def remove(self) -> None:
         """Let the values go; the column must not be read any more."""
-        self._parts = []
+        self._blocks = []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,20 +319,15 @@ class StoredArrays(Sequence[Array]):
     def __len__(self) -> int:
         return len(self.columns)
 
-    @overload
-    def __getitem__(self, index: int) -> Array: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> StoredArrays: ...
-
-    def __getitem__(self, index: int | slice) -> Array | StoredArrays:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return StoredArrays(self.columns[index])
-        return self.columns[index].read()  # type: ignore[return-value]
+        column = self.columns[index]
+        return column.read() if isinstance(column, StoredColumn) else column
 
     def taken(self, rows: Array) -> StoredArrays:
         """The rows of a Boolean mask or of ascending row numbers, in files of their own."""
-        return StoredArrays(tuple(column.taken(rows) for column in self.columns))
+        return StoredArrays(tuple(c.taken(rows) if isinstance(c, StoredColumn) else c[rows] for c in self.columns))
 
 
 def held_columns(arrays: Sequence[Array]) -> Sequence[Any]:
@@ -373,16 +335,14 @@ def held_columns(arrays: Sequence[Array]) -> Sequence[Any]:
     return arrays.columns if isinstance(arrays, StoredArrays) else arrays
 
 
-EncodedColumn = StoredColumn | HeldColumn | TokenSets
+EncodedColumn = StoredColumn | HeldColumn
 """An encoded column that was gathered block by block."""
 
 
 def arrays_of(columns: Sequence[EncodedColumn]) -> Sequence[Array]:
-    """The columns of a table, where they are: on disk or in memory."""
-    stored = tuple(column for column in columns if not isinstance(column, HeldColumn))
-    if len(stored) == len(columns) and any(isinstance(column, StoredColumn) for column in stored):
-        return StoredArrays(stored)
-    return tuple(column.read() for column in columns)  # type: ignore[misc]
+    """The columns of a table, where they are: on disk or in memory; a table with one on disk holds sets of tokens."""
+    held: Any = tuple(column if isinstance(column, StoredColumn) else column.read() for column in columns)
+    return StoredArrays(held) if any(isinstance(column, StoredColumn) for column in columns) else held
 
 
 def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
@@ -401,14 +361,67 @@ def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
         yield from few
 
 
-def rows_within(rows: Array, start: int, stop: int) -> Array:
-    """What a Boolean mask or ascending row numbers pick of the rows from start to stop, counted from start."""
-    if rows.dtype == bool:
-        return rows[start:stop]
-    first, last = np.searchsorted(rows, (start, stop))
-    return np.asarray(rows[first:last] - start)
-
-
 def megabytes(n_bytes: float) -> str:
     """Bytes in millions, as a message shows them."""
     return f"{n_bytes / 1e6:.0f}"
+
+
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+# Python with its libraries and the compiled kernels, as measured; pandas, if it is installed, is a third of it.
+_PROCESS = 330_000_000
+_LEAST_SHARE = 40_000_000
+ROW_BYTES = 14
+"""What a row takes while it is learned from, folds included: its cell, its labels, columns of bins, as measured."""
+
+WEIGHT_BYTES = 24
+"""And where rows have weights: these, the same as whole numbers, and either while the other is made."""
+GROUP_BYTES = 100
+"""And where groups of rows must stay in one fold: the graph of what belongs together."""
+
+
+def parse_memory(memory: int | float | str, where: str = "memory") -> int:
+    """Bytes from a number of them, or from text such as 500MB, 2GB or 1.5GiB; raises InputError for anything else."""
+    size = math.nan
+    if isinstance(memory, str):
+        if found := _SIZE.fullmatch(memory):
+            size = float(found[1]) * (1024 if found[3] else 1000) ** _POWER[found[2].lower()]
+    elif not isinstance(memory, bool):
+        size = float(memory)
+    if not 0 < size < math.inf:
+        raise InputError(f"{memory!r} is no amount of memory", where=where, fix="write 500MB, 2GB or 1.5GiB")
+    return int(size)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most memory, in bytes, that the whole process should take, Python and its libraries included.
+
+    rows_per_block: rows of one column that are read together; bytes_per_block: of a text file (0: a share of `total`).
+    """
+
+    total: int
+    rows_per_block: int = 2 * PART
+    bytes_per_block: int = 0
+
+    @property
+    def _share(self) -> int:
+        return max(self.total - _PROCESS, _LEAST_SHARE)
+
+    @property
+    def block_bytes(self) -> int:
+        """How much of a text file is parsed at a time."""
+        return self.bytes_per_block or int(min(max(self._share // 16, 1 << 20), 1 << 25))
+
+    @property
+    def text_bytes(self) -> int:
+        """How much the distinct texts of all columns may take."""
+        return self._share // 4
+
+    def require_rows(self, n_rows: int, where: str, bytes_a_row: float = ROW_BYTES) -> None:
+        """Raises InputError where n rows of so many bytes in memory each do not fit."""
+        needed = _PROCESS + n_rows * bytes_a_row
+        if needed > self.total:
+            what = f"{n_rows} rows need {megabytes(needed)} MB of memory, {megabytes(self.total)} MB are allowed"
+            raise InputError(what, where=where, fix=f"allow {math.ceil(needed * 1.05 / 1e6)}MB")

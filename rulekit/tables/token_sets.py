@@ -6,21 +6,20 @@ pattern and the lower case of `rulekit.tokens`, each distinct text once. Hashes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Ints
 from rulekit.tokens import SMALL_LETTERS, TOKEN_PATTERN
 
 if TYPE_CHECKING:
     import polars as pl
 
 Ids = npt.NDArray[np.int32]
-Starts = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 TEXT_DTYPE: np.dtype[Any] = np.dtype([("tokens", np.int32)])
 """What stands for the dtype of a text column among those of arrays."""
@@ -35,10 +34,10 @@ class TokenSets:
     each text, those outside the vocabulary too; None where that is not known, or the vocabulary has all.
     """
 
-    starts: Starts
+    starts: Ints
     ids: Ids
     size: int
-    missing: Mask
+    missing: Bools
     all_words: Hashes | None = None
 
     @property
@@ -58,23 +57,21 @@ class TokenSets:
 
     def __getitem__(self, rows: Any) -> TokenSets:
         """The rows of a slice, a Boolean mask or row numbers."""
+        words = None if self.all_words is None else self.all_words[rows]
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
             if step == 1:
                 stop = max(start, stop)
                 begun = self.starts[start : stop + 1]
                 ids = self.ids[begun[0] : begun[-1]]
-                return TokenSets(begun - begun[0], ids, self.size, self.missing[start:stop], self._words_of(rows))
+                return TokenSets(begun - begun[0], ids, self.size, self.missing[start:stop], words)
             rows = np.arange(start, stop, step)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         lengths = (self.starts[1:] - self.starts[:-1])[rows]
         starts = _starts(lengths)
         # the position of each token: where its row began, and how far it stands from there
         place = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], lengths)
-        return TokenSets(starts, self.ids[place], self.size, self.missing[rows], self._words_of(rows))
-
-    def _words_of(self, rows: Any) -> Hashes | None:
-        return None if self.all_words is None else self.all_words[rows]
+        return TokenSets(starts, self.ids[place], self.size, self.missing[rows], words)
 
     def tobytes(self) -> bytes:
         """The sets as little-endian bytes, the same on every machine."""
@@ -82,11 +79,11 @@ class TokenSets:
         return lengths + self.ids.astype("<i4").tobytes() + self.missing.tobytes()
 
     @property
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> Ints:
         """The row of each token."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
-    def contains(self, ids: Sequence[int]) -> Mask:
+    def contains(self, ids: Sequence[int]) -> Bools:
         """Whether each row [n] has at least one of these tokens; False where it is missing."""
         found = np.zeros(len(self), dtype=bool)
         wanted = np.zeros(self.size + 1, dtype=bool)
@@ -106,16 +103,16 @@ class TokenSets:
         """A hash [n] of the set of all words of each text; words: those of the vocabulary [size], where it has all."""
         return sums_of_runs(words[self.ids], self.starts) if self.all_words is None else self.all_words
 
-    def rows_with(self) -> npt.NDArray[np.int64]:
+    def rows_with(self) -> Ints:
         """In how many rows each token [size] stands."""
         return np.bincount(self.ids, minlength=self.size)
 
-    def by_token(self) -> tuple[Starts, npt.NDArray[np.int64]]:
+    def by_token(self) -> tuple[Ints, Ints]:
         """Where the rows of each token [size + 1] begin, and these rows, ascending for each token."""
         order = np.argsort(self.ids, kind="stable")
         return _starts(self.rows_with()), self.rows[order]
 
-    def renumbered(self, lookup: npt.NDArray[np.int64], size: int) -> TokenSets:
+    def renumbered(self, lookup: Ints, size: int) -> TokenSets:
         """The sets over another vocabulary: lookup [old size] has the new number of each token, -1 where it falls away.
 
         Tokens of one new number become one.
@@ -123,31 +120,17 @@ class TokenSets:
         if len(self.ids) > _PIECE and len(self) > 1:  # a few rows at a time
             step = max(1, len(self) * _PIECE // len(self.ids))
             parts = [self[start : start + step].renumbered(lookup, size) for start in range(0, len(self), step)]
-            return joined(parts, size)
+            return joined(parts)
         ids = lookup[self.ids]
         kept = ids >= 0
         return token_sets(self.rows[kept], ids[kept], self.missing, size, self.all_words)
-
-    # What a column on disk has, so that it can stand among them ------------------------------------------------------
-
-    def read(self, start: int = 0, stop: int | None = None) -> TokenSets:
-        """The rows from start to stop."""
-        return self[start:stop]
-
-    def parts(self) -> Iterator[TokenSets]:
-        """All rows."""
-        yield self
-
-    def taken(self, rows: npt.NDArray[Any]) -> TokenSets:
-        """The rows of a Boolean mask or of row numbers."""
-        return self[rows]
 
 
 _PIECE = 1 << 20
 
 
 def token_sets(
-    rows: npt.NDArray[np.int64], ids: npt.NDArray[Any], missing: Mask, size: int, all_words: Hashes | None = None
+    rows: Ints, ids: npt.NDArray[Any], missing: Bools, size: int, all_words: Hashes | None = None
 ) -> TokenSets:
     """Sets from pairs of a row and a token, in any order and any number of times; rows that are missing have none."""
     keys = rows * np.int64(max(size, 1)) + ids
@@ -165,26 +148,24 @@ def no_tokens(n_rows: int, size: int) -> TokenSets:
     return TokenSets(np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int32), size, np.ones(n_rows, dtype=bool))
 
 
-def joined(parts: Sequence[TokenSets], size: int) -> TokenSets:
+def joined(parts: Sequence[TokenSets]) -> TokenSets:
     """The rows of several parts over the vocabulary of the last, of which each other has the first tokens."""
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.starts) for part in parts)])
     ids = np.concatenate([np.zeros(0, np.int32), *(part.ids for part in parts)])
     missing = np.concatenate([np.zeros(0, dtype=bool), *(part.missing for part in parts)])
     words = [part.all_words for part in parts if part.all_words is not None]
     known = bool(parts) and len(words) == len(parts)
+    size = parts[-1].size if parts else 0
     return TokenSets(_starts(lengths), ids, size, missing, np.concatenate(words) if known else None)
 
 
-def _starts(lengths: npt.NDArray[Any]) -> Starts:
+def _starts(lengths: npt.NDArray[Any]) -> Ints:
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
-# Texts ---------------------------------------------------------------------------------------------------------------
-
-
-def tokenised(texts: pl.Series) -> tuple[pl.Series, npt.NDArray[np.int64]]:
+def tokenised(texts: pl.Series) -> tuple[pl.Series, Ints]:
     """The tokens of all texts [n] one after the other, and how many each text has; none where a text is null."""
     import polars as pl
 
@@ -214,7 +195,7 @@ def sets_of_texts(texts: pl.Series, vocabulary: Mapping[str, int], all_words: bo
     return token_sets(rows[ids >= 0], ids[ids >= 0], missing, len(vocabulary), hashes)
 
 
-def distinct_words(words: pl.Series) -> tuple[list[str], npt.NDArray[np.int64]]:
+def distinct_words(words: pl.Series) -> tuple[list[str], Ints]:
     """The distinct words of a series, and the number of each word's own."""
     import polars as pl
 
@@ -241,7 +222,7 @@ def mixed(values: Hashes) -> Hashes:
     return np.asarray(values ^ (values >> np.uint64(31)))
 
 
-def sums_of_runs(values: Hashes, starts: npt.NDArray[np.int64]) -> Hashes:
+def sums_of_runs(values: Hashes, starts: Ints) -> Hashes:
     """The sum [n] of each run of values modulo 2^64; starts [n + 1]: where the runs begin."""
     below = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)])
     return np.asarray(below[starts[1:]] - below[starts[:-1]])
@@ -249,13 +230,11 @@ def sums_of_runs(values: Hashes, starts: npt.NDArray[np.int64]) -> Hashes:
 
 def hashes_of_words(words: Sequence[str]) -> Hashes:
     """A hash of each word [n], of its bytes with their places."""
-    pieces = [_of_words(words[start : start + _WORDS_TOGETHER]) for start in range(0, len(words), _WORDS_TOGETHER)]
-    return np.concatenate([np.zeros(0, dtype=np.uint64), *pieces])
-
-
-def _of_words(words: Sequence[str]) -> Hashes:
-    content = [word.encode("utf-8", "surrogatepass") for word in words]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in content], dtype=np.int64)])
-    letters = np.frombuffer(b"".join(content), dtype=np.uint8).astype(np.uint64)
-    places = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
-    return mixed(sums_of_runs(mixed(letters | places.astype(np.uint64) << np.uint64(8)), starts))
+    found = [np.zeros(0, dtype=np.uint64)]
+    for begin in range(0, len(words), _WORDS_TOGETHER):
+        content = [word.encode("utf-8", "surrogatepass") for word in words[begin : begin + _WORDS_TOGETHER]]
+        starts = _starts(np.array([len(one) for one in content]))
+        letters = np.frombuffer(b"".join(content), dtype=np.uint8).astype(np.uint64)
+        places = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+        found.append(mixed(sums_of_runs(mixed(letters | places.astype(np.uint64) << np.uint64(8)), starts)))
+    return np.concatenate(found)

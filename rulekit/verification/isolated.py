@@ -72,7 +72,11 @@ def run_bounded(
         except subprocess.TimeoutExpired:
             raise FormatError(f"{what} did not finish within {seconds:g} s", fix="allow more time") from None
         finally:
-            _end(process)
+            with contextlib.suppress(OSError, AttributeError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                process.kill()
+            process.wait()
         if status != 0:
             raise FormatError(f"{what} failed: {_reason(messages.fileno())}", fix="export the model again")
 
@@ -103,14 +107,6 @@ def read_answer(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(known.st_mode) or known.st_size > most:
             raise FormatError("the artifact's answer is no file, or too long", fix="export the model again")
         return answer.read(most)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError, AttributeError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(OSError):
-        process.kill()
-    process.wait()
 
 
 def _reason(handle: int) -> str:

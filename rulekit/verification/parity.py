@@ -6,30 +6,29 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Array
 from rulekit.errors import FormatError, GraphError, InputError, NoModelError, RulekitError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.files.safe_files import read_bounded
 from rulekit.graph.probability.exponentials import Exponentials
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.table import Table
 from rulekit.targets import Artifact, Outcome, Reading, Target, find_target, find_target_for
-from rulekit.verification.proof.prove import Proof, columns_read, guarantee, prove, read_artifact
-from rulekit.verification.proof.thresholds import threshold_differences
+from rulekit.verification.proof.prove import Proof, columns_read, guarantee, prove, read_artifact, threshold_differences
 from rulekit.verification.report import MAX_GAP, CounterExample, Report, digest_of_labels, digest_of_rows, versions
-from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.rows import adversarial_rows, raw_columns
 
 _LOG = logging.getLogger(__name__)
-Columns = Mapping[str, npt.NDArray[Any]]
+Columns = Mapping[str, Array]
 BLOCK_ROWS = 65_536
 MAX_BYTES = 1 << 30  # of an exported file
 MOST_ANSWERS = 4_000_000  # probabilities of all adversarial rows
@@ -122,19 +121,19 @@ def verify(
             decisions_sha256 = digest_of_labels(comparison.add(made.table, made.columns, found, content))
             if inside is not None and (decide(inside, made.table) != decide(graph, made.table)).any():
                 carried += ", which decides otherwise"
-        for block in _blocks(table) if table is not None else ():
-            comparison.add(block, raw_columns(block), found, content)
-        odd = () if not_run or proof.proved or comparison.different else _read_otherwise(reading)
+        if table is not None:
+            comparison.add_given(table, found, content)
     except (InputError, FormatError, GraphError) as error:
         what = f"this was exported from {carried}: {error}" if carried.startswith("another") else str(error)
         raise type(error)(what, where=os.fspath(artifact) if isinstance(artifact, str | os.PathLike) else "") from error
+    odd = () if not_run or proof.proved or comparison.different else _read_otherwise(reading)
     return comparison.report(
         proof,
         target=found.name,
         sha256=hashlib.sha256(content).hexdigest(),
         carried=carried,
         not_run=not_run,
-        misstated=(*reading.misstated, *odd, *comparison.misstated),
+        misstated=(*reading.misstated, *odd, *comparison.misstated()),
         adversarial_rows=max(rows, 0),
         given_rows=0 if table is None else table.n_rows,
         seed=seed,
@@ -196,7 +195,12 @@ def verify_evaluators(graph: RuleGraph, *, rows: int = 2_000, seed: int = 0) -> 
     """
     table = adversarial_rows(graph, rows, seed).table
     columns = raw_columns(table)
-    answers = [evaluate_row(graph, row) for row in _dictionaries(graph, columns, rows)]
+    truths = [name for name in graph.used_features if graph.schema[name].kind == "boolean"]
+    answers = []
+    for i in range(rows):
+        row = {name: _cell(columns[name][i]) for name in graph.used_features}
+        row |= {name: None if row[name] is None else row[name] > 0.5 for name in truths}
+        answers.append(evaluate_row(graph, row))
     labels = np.array([label for label, _ in answers], dtype=np.int64)
     reported = np.array([values for _, values in answers], dtype=np.float64).reshape(rows, len(graph.classes))
     comparison = _Comparison(graph)
@@ -228,10 +232,6 @@ class _Comparison:
         self.misfired = 0
         self.example: CounterExample | None = None
 
-    @property
-    def misstated(self) -> tuple[str, ...]:
-        return (f"which rules fired is not said as in the model on {self.misfired:,} rows",) if self.misfired else ()
-
     def expected(self, table: Table) -> Outcome:
         return Outcome(decide(self.graph, table), probabilities(self.graph, table), fired(self.graph, table))
 
@@ -245,16 +245,18 @@ class _Comparison:
             self.raw_rows += table.n_rows
         return answers
 
+    def add_given(self, table: Table, target: Target, content: bytes) -> None:
+        for start in range(0, table.n_rows, BLOCK_ROWS):
+            block = table.take(np.arange(start, min(start + BLOCK_ROWS, table.n_rows)))
+            self.add(block, raw_columns(block), target, content)
+
     def add_cells(self, target: Target, content: bytes, columns: Columns, table: Table) -> bool:
         """Rows that stand for cells, raw where the target can; says whether some label differs."""
-        before = self.different
-        expected = self.expected(table)
-        if target.run_raw is None:
-            found = target.run(content, self.graph, table)
-            self.compare(expected, found, lambda: raw_columns(table), encoded=True)
+        before, expected, raw = self.different, self.expected(table), target.run_raw
+        if raw is None:
+            self.compare(expected, target.run(content, self.graph, table), lambda: raw_columns(table), encoded=True)
         else:
-            found = target.run_raw(content, self.graph, columns)
-            self.compare(expected, found, lambda: columns, encoded=False)
+            self.compare(expected, raw(content, self.graph, columns), lambda: columns, encoded=False)
         return self.different > before
 
     def compare(self, expected: Outcome, found: Outcome, columns: Callable[[], Columns], *, encoded: bool) -> None:
@@ -270,26 +272,29 @@ class _Comparison:
             alike = found.fired.shape == expected.fired.shape
             self.misfired += int((found.fired != expected.fired).any(axis=1).sum()) if alike else len(found.labels)
         differ = found.labels != expected.labels
-        gaps = _gaps(expected.probabilities, found.probabilities, self.relative).max(axis=1, initial=0.0)
+        gaps: Array = np.abs(found.probabilities - expected.probabilities)
+        shares = np.asarray(self.relative, dtype=bool) & (expected.probabilities >= LEAST_PROBABILITY)
+        np.divide(gaps, expected.probabilities, out=gaps, where=shares)
+        gaps = np.where(np.isnan(gaps), 1.0, gaps).max(axis=1, initial=0.0)
         self.different += int(np.count_nonzero(differ))
         self.gap = max(self.gap, float(gaps.max(initial=0.0)))
         self.cells += len(differ) * len(self.graph.used_features)
         wrong = differ if differ.any() else gaps > MAX_GAP
         better = self.example is None or (differ.any() and self.example.expected == self.example.found)
         if wrong.any() and better:
-            self.example = self._example(int(np.argmax(wrong)), expected, found, columns(), encoded)
+            row, classes, raw = int(np.argmax(wrong)), self.graph.classes, columns()
+            label = int(found.labels[row])
+            self.example = CounterExample(
+                {name: _cell(raw[name][row]) for name in self.shown if name in raw},
+                encoded,
+                classes[int(expected.labels[row])],
+                classes[label] if 0 <= label < len(classes) else f"class index {label}",
+                tuple(expected.probabilities[row].tolist()),
+                tuple(found.probabilities[row].tolist()),
+            )
 
-    def _example(self, row: int, expected: Outcome, found: Outcome, columns: Columns, encoded: bool) -> CounterExample:
-        label = int(found.labels[row])
-        classes = self.graph.classes
-        return CounterExample(
-            {name: _cell(columns[name][row]) for name in self.shown if name in columns},
-            encoded,
-            classes[int(expected.labels[row])],
-            classes[label] if 0 <= label < len(classes) else f"class index {label}",
-            tuple(expected.probabilities[row].tolist()),
-            tuple(found.probabilities[row].tolist()),
-        )
+    def misstated(self) -> tuple[str, ...]:
+        return (f"which rules fired is not said as in the model on {self.misfired:,} rows",) if self.misfired else ()
 
     def report(self, proof: Proof, **known: Any) -> Report:
         from rulekit.version import __version__
@@ -314,17 +319,6 @@ class _Comparison:
             version=__version__,
             **known,
         )
-
-
-def _gaps(expected: npt.NDArray[Any], found: npt.NDArray[Any], relative: Sequence[bool]) -> npt.NDArray[Any]:
-    """How far probabilities [n, K] are apart: absolutely, but as a share of what is expected where that is asked for.
-
-    relative: by class; below `LEAST_PROBABILITY` shares say nothing.
-    """
-    gaps: npt.NDArray[Any] = np.abs(found - expected)
-    shares = np.asarray(relative, dtype=bool) & (expected >= LEAST_PROBABILITY)
-    np.divide(gaps, expected, out=gaps, where=shares)
-    return np.where(np.isnan(gaps), 1.0, gaps)
 
 
 def _artifact(artifact: str | os.PathLike[str] | bytes | Artifact, target: str | Target | None) -> tuple[bytes, Target]:
@@ -370,7 +364,11 @@ def _carried(graph: RuleGraph, content: bytes, target: Target) -> tuple[str, Rul
 def _incomparable(graph: RuleGraph, inside: RuleGraph) -> str:
     """What is different about the rows or labels of another graph, or "" where both take and give the same."""
     if inside.classes != graph.classes or list(map(type, inside.classes)) != list(map(type, graph.classes)):
-        return f"whose classes are {_listed(inside.classes)} and not {_listed(graph.classes)}"
+        theirs, ours = (
+            ", ".join(map(repr, classes[:4])) + (", ..." if len(classes) > 4 else "")
+            for classes in (inside.classes, graph.classes)
+        )
+        return f"whose classes are {theirs} and not {ours}"
     for feature in inside.schema:
         if feature.name not in graph.schema.positions:
             return f"which has a column {feature.name!r} that this one has not"
@@ -381,30 +379,6 @@ def _incomparable(graph: RuleGraph, inside: RuleGraph) -> str:
     return ""
 
 
-def _listed(classes: tuple[ClassLabel, ...], most: int = 4) -> str:
-    return ", ".join(map(repr, classes[:most])) + (", ..." if len(classes) > most else "")
-
-
-def _blocks(table: Table) -> Iterator[Table]:
-    for start in range(0, table.n_rows, BLOCK_ROWS):
-        yield table.take(np.arange(start, min(start + BLOCK_ROWS, table.n_rows)))
-
-
-def _dictionaries(graph: RuleGraph, columns: Columns, n_rows: int) -> Iterator[dict[str, Any]]:
-    """One mapping per row with Python values: None for missing, bool for Boolean columns."""
-    names = graph.used_features
-    reads: list[Callable[[Any], Any]] = [_truth if graph.schema[name].kind == "boolean" else _cell for name in names]
-    if not names:
-        yield from ({} for _ in range(n_rows))
-    for values in zip(*(columns[name].tolist() for name in names), strict=True):
-        yield {name: read(value) for name, read, value in zip(names, reads, values, strict=True)}
-
-
 def _cell(value: Any) -> Any:
     plain = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(plain, float) and plain != plain else plain
-
-
-def _truth(value: Any) -> bool | None:
-    plain = _cell(value)
-    return None if plain is None else plain > 0.5

@@ -134,8 +134,7 @@ class Report:
     @property
     def ok(self) -> bool:
         """Whether no decision differs, every probability is within 1e-6 and the rules inside do not mislead."""
-        alike = self.different_decisions == 0 and self.largest_gap <= MAX_GAP
-        return alike and not self.misleading and not self.misstated and not self.not_run
+        return self._alike and not (self.misleading or self.misstated or self.not_run)
 
     def meets(self, requirement: Requirement) -> bool:
         """Whether all is well and what is required is proved: the decisions, or the reported probabilities as well."""
@@ -145,9 +144,11 @@ class Report:
     @property
     def failure(self) -> str:
         """In a word or two what is wrong where not all is well."""
-        if self.not_run:
-            return "NOT RUN"
-        return "DIFFERENT" if self.different_decisions or self.largest_gap > MAX_GAP else "MISLEADING"
+        return "NOT RUN" if self.not_run else "MISLEADING" if self._alike else "DIFFERENT"
+
+    @property
+    def _alike(self) -> bool:
+        return self.different_decisions == 0 and self.largest_gap <= MAX_GAP
 
     @property
     def misleading(self) -> bool:
@@ -162,7 +163,7 @@ class Report:
     @property
     def tampered(self) -> bool:
         """Whether the artifact carries this very graph but answers otherwise."""
-        return self.carried == "same" and (self.different_decisions > 0 or self.largest_gap > MAX_GAP)
+        return self.carried == "same" and not self._alike
 
     def to_json(self, key: bytes | None = None) -> str:
         """The report as JSON text, signed where there is a key; infinities are the texts "inf" and "-inf"."""
@@ -174,22 +175,16 @@ class Report:
     @property
     def conclusion(self) -> str:
         """What holds of the decisions: proved, and how, or tested, and why no more."""
+        rows = f"{self.adversarial_rows + self.given_rows:,} rows"
         if self.proof == "proved":
             how = {
                 "cells": f"all {self.proof_cells:,} cells",
                 "normal form": "the same formula",
                 "solver": "by a solver",
             }
-            if self.proof_probabilities:
-                return f"proved ({how[self.proof_method]})"
-            return f"decisions proved ({how[self.proof_method]}), probabilities tested on {self._rows}"
-        if self.not_run:
-            return f"not run: {self.not_run}"
-        return f"tested on {self._rows}: {self.proof_reason}"
-
-    @property
-    def _rows(self) -> str:
-        return f"{self.adversarial_rows + self.given_rows:,} rows"
+            proved = f"proved ({how[self.proof_method]})"
+            return proved if self.proof_probabilities else f"decisions {proved}, probabilities tested on {rows}"
+        return f"not run: {self.not_run}" if self.not_run else f"tested on {rows}: {self.proof_reason}"
 
     @property
     def suspicion(self) -> str:
@@ -240,28 +235,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 _AGAIN = "verify again with --report"
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a report says; the names are those of Report. content: all of it, as JSON values."""
-
-    ok: bool
-    target: str
-    digest: str
-    sha256: str
-    carried: str
-    adversarial_rows: int
-    given_rows: int
-    seed: int
-    different_decisions: int
-    rows_sha256: str
-    decisions_sha256: str
-    proof: str
-    version: str
-    versions: Mapping[str, str]
-    content: Mapping[str, Any]
-
-
-def read_report(path: str | os.PathLike[str]) -> Stated:
+def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
     """A report from its file; raises FormatError naming the file for anything that `verify --report` does not write."""
     where = os.fspath(path)
     try:
@@ -270,38 +244,28 @@ def read_report(path: str | os.PathLike[str]) -> Stated:
         raise FormatError(error.what, where=error.where or where, fix=error.fix) from None
 
 
-def parse_report(text: str) -> Stated:
-    """A report from its JSON text."""
+def parse_report(text: str) -> dict[str, Any]:
+    """What a report says, by the names of the fields of `Report`, from its JSON text."""
     content = parse_json(text)
     if not isinstance(content, dict) or "adversarial_rows" not in content or "sha256" not in content:
         raise FormatError("this is no report of a verification", fix="give a file that `rulekit verify --report` wrote")
     version = content.get("report_version", 0)
     if version == 0:
-        raise FormatError(f"a report of {_writer(content)}, which could not be repeated yet", fix=_AGAIN)
+        writer = content.get("version")
+        writer = f"rulekit {writer:.40}" if isinstance(writer, str) and writer else "an earlier rulekit"
+        raise FormatError(f"a report of {writer}, which could not be repeated yet", fix=_AGAIN)
     if version != REPORT_VERSION:
         raise FormatError(f"report version {version!r:.40}, and this rulekit reads {REPORT_VERSION}", fix=_AGAIN)
-    return _stated(content)
-
-
-def _writer(content: Mapping[str, Any]) -> str:
-    version = content.get("version")
-    return f"rulekit {version:.40}" if isinstance(version, str) and version else "an earlier rulekit"
-
-
-def _stated(content: Mapping[str, Any]) -> Stated:
     expected = {"report_version", "ok", "max_gap", *(field.name for field in fields(Report))}
     strange = sorted(set(content) - expected - {SIGNATURE}) or sorted(expected - set(content))
     if strange:
         raise FormatError(f"{strange[0]!r:.60} is missing, or no part of a report", fix=_AGAIN)
-    found = {}
     for name, (fits, what) in _FIELDS.items():
         if not fits(content[name]):
             raise FormatError(f"{name} is {content[name]!r:.60}, not {what}", fix=_AGAIN)
-        found[name] = content[name]
-    stated = Stated(**found, content=content)
-    if stated.ok and stated.different_decisions:
+    if content["ok"] and content["different_decisions"]:
         raise FormatError("the report says that all is well and counts differences", fix=_AGAIN)
-    return stated
+    return content
 
 
 def _count(most: int) -> Callable[[Any], bool]:

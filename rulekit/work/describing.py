@@ -14,11 +14,10 @@ from rulekit.graph.language.words import amount, counted, percent
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.kinds.hints import Hint, hints_of
-from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions, declaration, kind_of, read_types, types_text
 from rulekit.tables.reading import read_table
 from rulekit.tables.table import Array
 from rulekit.tables.token_sets import TokenSets
-from rulekit.tables.types_file import declaration, kind_of, read_types, types_text
 from rulekit.work.outputs import check_outputs
 
 SHOWN_LEVELS = 4

@@ -26,8 +26,8 @@ from rulekit.graph.rules import ModelSize, counts
 from rulekit.schema import Feature, require_column
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.kinds.inference import infer_columns
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.reading import read_columns
 from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
@@ -60,13 +60,13 @@ def labelled_rows(graph: RuleGraph, data: Path, reading: ReadingOptions, also: C
         reading = replace(reading, label_separator=separator)
     known = graph.provenance.get("row_hashes")
     if known is None:
-        rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
+        rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
         return LabelledRows(rows, None, rows.notes)
     hashes = hashes_from_json(known)
     try:
-        rows = read_for_model(data, graph.schema, graph.classes, reading, all_words=True)
+        rows = label_for_model(data, graph.schema, graph.classes, reading, all_words=True)
     except InputError as error:
-        rows = read_for_model(data, graph.schema, graph.classes, reading, used=used)
+        rows = label_for_model(data, graph.schema, graph.classes, reading, used=used)
         return LabelledRows(
             rows, None, (*rows.notes, f"it is not known whether these rows equal training rows: {error}")
         )
@@ -237,7 +237,7 @@ def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: 
             where=data.name,
             fix="leave the rows without a label out of the file",
         )
-    return infer_columns(raw, options)
+    return infer(raw, options)
 
 
 def parities(graph: RuleGraph, rows: LabelledTable, groups: Sequence[Grouping]) -> tuple[Parity, ...]:

@@ -17,7 +17,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.schema import require_column
 from rulekit.search.moves import Direction, Wishes
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given
 from rulekit.tables.reading import read_columns
@@ -110,7 +110,7 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
         without_catalogue(request.adverse)
     columns = {*graph.used_features, *request.ids}
     raw = read_columns(request.data, request.reading, columns=columns, keep_text=request.ids, schema=graph.schema)
-    table = encode_columns(raw, graph.schema, graph.used_features)
+    table = encode(raw, graph.schema, graph.used_features)
     chosen = _chosen(request, raw, table.n_rows)
     facts = explained(graph, table.take(np.array(chosen, dtype=np.int64) - 1), asked)
     found = Explanations(tuple(map(Explanation, chosen, facts)))

@@ -127,7 +127,7 @@ def import_model(source: Path, output: Path | None = None) -> Imported:
 def disagrees(graph: RuleGraph) -> bool:
     """Whether on some of 2,000 adversarial rows the label is not what the probability says at the model's threshold."""
     from rulekit.graph.evaluation.evaluator import decide, probabilities
-    from rulekit.verification.rows.adversarial import adversarial_rows
+    from rulekit.verification.rows import adversarial_rows
 
     table = adversarial_rows(graph, 2000).table
     threshold = float(graph.provenance.get("threshold", 0.5))

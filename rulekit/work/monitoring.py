@@ -17,7 +17,7 @@ from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, require_column
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import RawTable
@@ -77,7 +77,7 @@ def monitor(request: MonitoringRequest) -> Monitored:
         drift = compare_counts(graph, read_counts(text, graph, str(request.data)))
     else:
         raw, reading = _read(graph, request)
-        table = encode_columns(raw, graph.schema, graph.used_features)
+        table = encode(raw, graph.schema, graph.used_features)
         labelled, notes = _labelled(raw, graph, reading)
         y, weight = (None, None) if labelled is None else (labelled.y, labelled.weight)
         drift = compare(graph, table, y=y, weight=weight, new=new_levels(raw, table, graph.schema, graph.used_features))

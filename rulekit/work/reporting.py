@@ -136,13 +136,13 @@ def _verifications(
     written: dict[str, Mapping[str, Any]] = {}
     verified: dict[str, Mapping[str, Any]] = {}
     for path in request.verifications:
-        written[_free(written, path.name)] = read_report(path).content
+        written[_free(written, path.name)] = read_report(path)
     for path in request.artifacts:
         own = VerificationRequest(
             request.model, path, request.data, reading=replace(request.reading, target=None, weight=None)
         )
         made = verify(own, deadline)
-        verified[_free(written | verified, path.name)] = parse_report(made.to_json()).content
+        verified[_free(written | verified, path.name)] = parse_report(made.to_json())
     return written, verified
 
 

@@ -14,7 +14,7 @@ from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.names import label_text
 from rulekit.schema import require_column
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import cells_as_given
 from rulekit.tables.reading import read_columns
@@ -100,7 +100,7 @@ def score(request: ScoringRequest) -> Scores:
         keep_text=request.keep,
         schema=graph.schema,
     )
-    table = encode_columns(raw, graph.schema, graph.used_features)
+    table = encode(raw, graph.schema, graph.used_features)
     outcome = _outcome(request.model, graph, table)
     for name in request.keep:
         require_column(name, raw.known_names, raw.source)

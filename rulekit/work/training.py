@@ -22,10 +22,10 @@ from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.learners.promises.kept import CONSTRAINTS
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.row_notes import order_note
+from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
 from rulekit.work.finishing import Finish, test_reading
 from rulekit.work.hints import hints, surprises, ways_out
@@ -287,7 +287,7 @@ def read_rows(
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
     if request.test is not None:
-        read_for_model(
+        label_for_model(
             request.test, rows.schema, rows.classes, replace(test_reading(request), target=rows.target), used=()
         )
     return rows, kept, _picked(rows, request, tell)

@@ -13,8 +13,7 @@ import pytest
 
 from benchmarks.proofs.parity import measure
 from benchmarks.proofs.parity_ways import Way, ways
-from rulekit.conformance.models import MODELS, NODES
-from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.conformance.models import MODELS, NODES, random_legal_graph
 
 FURTHER = ("python csv", "onnx reference", "onnx codes reference")
 

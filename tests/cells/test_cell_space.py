@@ -10,7 +10,7 @@ from counted_work import calls
 
 from rulekit.cells.axis import cells_of, cleaned, cuts_of
 from rulekit.cells.space import axis_of, cell_space
-from rulekit.conformance.random_graphs import random_graph, random_schema, random_threshold
+from rulekit.conformance.models import random_graph, random_schema, random_threshold
 from rulekit.errors import GraphError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rulekit.cells.space import cell_rows
-from rulekit.cells.totals import attainable_totals
-from rulekit.conformance.random_graphs import random_leaf, random_schema
+from rulekit.cells.sums import attainable_totals
+from rulekit.conformance.models import random_leaf, random_schema
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import And, Linear, Node, Step
 from rulekit.schema import Feature, Schema

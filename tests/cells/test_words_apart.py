@@ -9,7 +9,7 @@ from rulekit.cells.words import words_apart
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import Contains, topological
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 GRAPH = parse_graph(
     """rulekit rules 1

@@ -15,7 +15,7 @@ from rulekit.errors import InputError
 from rulekit.learners.data.folds import InOrder
 from rulekit.learners.rules.estimator import RulesClassifier
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.splitting import held_out, lacking
 
@@ -43,7 +43,7 @@ def table(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("column", ["day", "number", "rows"])
 @pytest.mark.parametrize("memory", [False, True])
 def test_the_last_rows_are_held_out_and_the_time_is_no_feature(table: Path, column: str, memory: bool) -> None:
-    from rulekit.tables.budget import Budget
+    from rulekit.tables.table import Budget
 
     options = ReadingOptions(target="y", time=column)
     rows = read_labelled(table, options, Budget(2_000_000_000) if memory else None)
@@ -52,7 +52,7 @@ def test_the_last_rows_are_held_out_and_the_time_is_no_feature(table: Path, colu
     chosen = held_out(rows.table, rows.y, 0.25, time=rows.time)
     assert chosen.mean() == pytest.approx(0.25, abs=2 / N)
     assert rows.time[~chosen].max() < rows.time[chosen].min()
-    again = read_for_model(table, rows.schema, rows.classes, options)
+    again = label_for_model(table, rows.schema, rows.classes, options)
     assert (again.time == rows.time).all()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from may_hold import may_hold
 
-from rulekit.conformance.cells import KINDS, REFUSED, cells, expected, may_hold, refused
-from rulekit.conformance.feeding import fed_cells, fed_tables
+from rulekit.conformance.cells import KINDS, REFUSED, cells, expected, fed_cells, fed_tables, refused
 from rulekit.conformance.targets import FILE, target_checks
 from rulekit.targets import Feed, Runtime, Target, answers, find_target
 

@@ -57,14 +57,16 @@ SLOW = (
     *(f"ltu-tree: {check}" for check in ("several", "ranked", "codes")),
     *(f"ltu-tree: two classes: {check}" for check in ("stopped", "parity", "one thread")),
     *(f"madaline: {check}" for check in ("two classes: parity", "ranked classes: parity")),
-    *(f"gramression: two classes: {check}" for check in ("one thread", "stopped")),
+    "gramression: several",
+    *(f"gramression: two classes: {check}" for check in ("one thread", "stopped", "shuffled", "weights")),
+    "ltu-tree-paper: two classes: parity",
     "mada-winnow: several",
     "noisy-or: several",
     # of a paper, standing on a default's code
     *(
         f"{name}: {kind}"
-        for name in ("noisy-or-paper", "noisy-or-gated", "noisy-count")
-        for kind in ("sev", "rank", "a")
+        for name in ("noisy-or-paper", "noisy-or-gated", "noisy-count", "boosted")
+        for kind in ("sev", "rank", "a", "two classes: one thread", "two classes: stopped")
     ),
 )
 CHECKS = [

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from other_engines import over
 
-from rulekit.conformance.models import LEARNED, MODELS, NODES
-from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.conformance.models import LEARNED, MODELS, NODES, random_legal_graph
 from rulekit.conformance.targets import FILE, Check, check_node, check_target, decides_alike, target_checks
 from rulekit.errors import RulekitError
 from rulekit.graph.check import check

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.errors import GraphError
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.decisions import ArgMax, Fires, Median

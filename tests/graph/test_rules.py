@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from random_tables import random_table
 
 from rulekit.audit.explaining.explanations import explain
-from rulekit.conformance.random_graphs import random_graph, random_table
+from rulekit.conformance.models import random_graph
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import (

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.cells.space import cell_space
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.cells.sums import number
+from rulekit.conformance.models import random_graph
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import (
@@ -30,7 +31,6 @@ from rulekit.graph.nodes import (
     Step,
 )
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.logic.exact_numbers import number
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.roundings import ZERO, Roundings
 from rulekit.logic.satisfying import satisfying

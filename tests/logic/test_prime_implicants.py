@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.cells.space import cell_rows
-from rulekit.conformance.random_graphs import random_formula, random_schema
+from rulekit.conformance.models import random_formula, random_schema
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, AtLeast, Compare, Hidden, IsTrue, Missing, Not, Or, Probability

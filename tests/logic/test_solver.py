@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.logic.satisfying import NO_SOLVER, TOO_LARGE, Answer, solve
+from rulekit.logic.satisfying import NO_SOLVER, TOO_LARGE, Sought, solve
 
 Clauses = list[list[int]]
 
@@ -30,10 +30,10 @@ def _agrees_with_every_assignment(n: int, clauses: Clauses) -> None:
     possible = any(_holds(clauses, values) for values in product((False, True), repeat=n))
     answer = solve(n, clauses)
     assert answer.reason == ""
-    assert (answer.values is not None) == possible
-    if answer.values is not None:
-        assert len(answer.values) == n
-        assert _holds(clauses, answer.values)
+    assert (answer.cells is not None) == possible
+    if answer.cells is not None:
+        assert len(answer.cells) == n
+        assert _holds(clauses, answer.cells)
     assert solve(n, clauses) == answer
 
 
@@ -67,11 +67,11 @@ def _pigeons(holes: int) -> tuple[int, Clauses]:
 
 
 def test_pigeons_do_not_fit():
-    assert solve(*_pigeons(7)) == Answer(None)
+    assert solve(*_pigeons(7)) == Sought(None)
 
 
 def test_the_search_is_bounded():
-    assert solve(*_pigeons(10)) == Answer(None, TOO_LARGE)
+    assert solve(*_pigeons(10)) == Sought(None, TOO_LARGE)
 
 
 @pytest.mark.parametrize("name", ["pysat", "pysat.solvers"])
@@ -79,18 +79,18 @@ def test_without_the_extra_the_question_is_left_open(monkeypatch, name):
     """Nothing is installed, or a package of the same name that has no solvers."""
     monkeypatch.setitem(sys.modules, "pysat", None if name == "pysat" else type(sys)("pysat"))
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)
-    assert solve(1, [[1]]) == Answer(None, NO_SOLVER)
+    assert solve(1, [[1]]) == Sought(None, NO_SOLVER)
     assert "rulekit-portable[proof]" in NO_SOLVER
-    assert solve(1, [[]]) == Answer(None)
+    assert solve(1, [[]]) == Sought(None)
 
 
 @pytest.mark.parametrize("clauses", [[[]], [[1], []], [[1], [-1]]])
 def test_nothing_satisfies_an_empty_clause(clauses):
-    assert solve(1, clauses) == Answer(None)
+    assert solve(1, clauses) == Sought(None)
 
 
 def test_a_long_chain_of_implications_needs_no_search():
     n = 9_000
     clauses = [[1], *([-i, j] for i, j in pairwise(range(1, n + 1)))]
-    assert solve(n, clauses) == Answer((True,) * n)
-    assert solve(n, [*clauses, [-n]]) == Answer(None)
+    assert solve(n, clauses) == Sought((True,) * n)
+    assert solve(n, [*clauses, [-n]]) == Sought(None)

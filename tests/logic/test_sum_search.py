@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rulekit.logic.exact_numbers import CellSum, add, number, table
+from rulekit.cells.sums import CellSum, add, number, table
 from rulekit.logic.forms import Forms
 from rulekit.logic.satisfying import separated
 

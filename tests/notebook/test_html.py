@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import CNLLClassifier, Feature, RulesClassifier, Schema, export, load, rules_frame, show
-from rulekit.conformance.models import NODES
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare

@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from program_runs import run_row, values_of
 
-from rulekit.conformance.models import NODES
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import Unsupported
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
@@ -43,7 +42,7 @@ from rulekit.program.nodes import Largest, elementary
 from rulekit.program.spelling import Spelling
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 
 def rows_of(graph: RuleGraph, n_rows: int, seed: int) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rulekit.cells.words import taken_apart
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.search.row_search import Claim, InBox, Label, RowSearch
 

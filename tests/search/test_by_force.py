@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from nearest_by_force import force_of
 
-from rulekit.conformance.models import MODELS, SMALL
-from rulekit.conformance.random_graphs import random_legal_graph
+from rulekit.conformance.models import MODELS, SMALL, random_legal_graph
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.search.moves import Direction, Wishes, has_order
 from rulekit.search.nearest import nearest_changes
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 MANY_CELLS, FEW_CELLS = 10_000, 700
 

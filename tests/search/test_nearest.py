@@ -17,7 +17,8 @@ from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.search.moves import ANY, Wishes
 from rulekit.search.nearest import nearest_changes
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.search.patterns import TurnQuestion
+from rulekit.verification.rows import adversarial_rows
 from rulekit.work.scoring import ScoringRequest, score
 
 COLUMNS = """rulekit rules 1
@@ -58,13 +59,13 @@ def random_graph(seed: int, kind: str) -> RuleGraph:
 def test_the_knapsack_finds_what_the_search_by_sets_finds(seed: int, kind: str) -> None:
     graph = random_graph(seed, kind)
     rows = adversarial_rows(graph, 40).table
-    searched = search.NearestSearch(graph, rows, ANY, None)
+    searched = search.NearestSearch(TurnQuestion(graph, rows, ANY, None))
     every = list(range(rows.n_rows))
     by_points, by_sets = searched.by_sums(every), searched.by_sets(every)
     assert by_points  # of ranks one sum may rise while another one falls, which is left to the other search
     for i, a in by_points.items():
         b = by_sets[i]
-        assert (len(a.values), a.proved) == (len(b.values), b.proved)
+        assert (len(a.columns), a.proved) == (len(b.columns), b.proved)
         assert a.distance == pytest.approx(b.distance) or a.distance == b.distance == math.inf
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rulekit_exporters.text import TARGET, show
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.language.words import name
 from rulekit.graph.nodes import (

@@ -9,9 +9,10 @@ from counted_work import calls
 from graph_equality import equal_on_cells, equivalent
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from random_tables import random_table
 
 from rulekit import simplify
-from rulekit.conformance.random_graphs import random_boolean, random_graph, random_leaf, random_schema, random_table
+from rulekit.conformance.models import random_boolean, random_graph, random_leaf, random_schema
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
-from rulekit.tables.budget import Budget, parse_memory
 from rulekit.tables.kinds.builders import Dictionary, TextAllowance
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.raw.delimited import last_row_end
-from rulekit.tables.table import Store, StoredArrays
+from rulekit.tables.table import Budget, Store, StoredArrays, parse_memory
 
 TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)
 
@@ -248,11 +247,10 @@ def test_files_on_disk_go_with_the_table(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_stored_columns_read_whole_in_parts_and_by_rows() -> None:
-    writer = Store().writer(np.float32)
+    column = Store().writer(np.float32)
     values = np.arange(10, dtype=np.float32)
-    writer.add(values[:7])
-    writer.add(values[7:])
-    column = writer.column()
+    column.add(values[:7])
+    column.add(values[7:])
     np.testing.assert_array_equal(column.read(), values)
     np.testing.assert_array_equal(column.read(3, 5), values[3:5])
     np.testing.assert_array_equal(np.concatenate(list(column.parts(4))), values)

@@ -18,7 +18,7 @@ from rulekit.tables.kinds.dates import parse_moments
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import label_for_model, read_for_model
+from rulekit.tables.labels import label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.reading import read_table
 
@@ -176,7 +176,7 @@ def test_dates_as_labels_are_text(tmp_path: Path) -> None:
     assert rows.classes == ("2024-05-31", "2024-06-01")
     assert rows.y.tolist() == [0, 1] * 4
     for name in ("t.parquet", "t.csv"):
-        assert read_for_model(tmp_path / name, rows.schema, rows.classes).y.tolist() == [0, 1] * 4
+        assert label_for_model(tmp_path / name, rows.schema, rows.classes).y.tolist() == [0, 1] * 4
     with pytest.raises(InputError, match="label '2024-05-31' is no class of the model"):
         label_for_model(frame, rows.schema, ("2023-01-01", "2024-06-01"))
 

@@ -14,9 +14,8 @@ from rulekit.schema import Schema
 from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, data_hash, label_for_model, read_for_model
+from rulekit.tables.labels import LabelledTable, data_hash, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw.columns import TextColumn
 from rulekit.tables.row_notes import near_label_notes
 
 
@@ -144,12 +143,12 @@ def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
     assert (data.classes, data.y.tolist(), data.table.names) == (("no", "yes"), [1, 0, 0], ("x", "c"))
     later = tmp_path / "later.csv"
     later.write_text("label,extra,x,c\nno,1,5,new\nyes,2,6,v\n")
-    again = read_for_model(later, data.schema, data.classes)
+    again = label_for_model(later, data.schema, data.classes)
     assert (again.y.tolist(), again.table.array("x").tolist()) == ([0, 1], [5, 6])
     assert again.table.array("c").tolist() == [1, 3]
     later.write_text("label,x,c\nno,5,u\nmaybe,6,v\n")
     with pytest.raises(InputError, match=r"later\.csv, data row 2, column 'label': label 'maybe' is no class"):
-        read_for_model(later, data.schema, data.classes)
+        label_for_model(later, data.schema, data.classes)
     one = label_for_model({"x": [1, 1], "c": ["u", "u"], "label": ["no", "no"]}, data.schema, data.classes)
     assert one.y.tolist() == [0, 0]
 
@@ -177,7 +176,7 @@ def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
 
 
 def test_labels_that_look_alike_and_classes_of_few_rows_are_named() -> None:
-    notes = classes_of_keys(["Yes", "no", "yes", "yes "], np.array([40, 90, 50, 4]), TextColumn, "y", "")[2]
+    notes = classes_of_keys(["Yes", "no", "yes", "yes "], np.array([40, 90, 50, 4]), "y", "")[2]
     assert notes == (
         "labels that differ only in case or blanks are classes of their own: 'Yes' and 'yes' and 'yes '; "
         "write them alike",
@@ -205,4 +204,4 @@ def test_a_label_that_differs_in_blanks_names_trim(tmp_path: Path, trained: str,
         (tmp_path / name).write_text("v,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels.split(","))))
     known = read_labelled(tmp_path / "a.csv", ReadingOptions("y"))
     with pytest.raises(InputError, match=f"is no class of the model; {way}"):
-        read_for_model(tmp_path / "b.csv", known.schema, known.classes)
+        label_for_model(tmp_path / "b.csv", known.schema, known.classes)

@@ -13,7 +13,7 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
@@ -171,7 +171,7 @@ def test_every_reader_keeps_blanks_around_texts_and_ignores_them_around_numbers(
     np.testing.assert_array_equal(table.array("b"), np.float32([1, 0, np.nan, 1]))
     np.testing.assert_array_equal(table.array("d"), np.float32([19874, 19875, np.nan, 19876]))
     np.testing.assert_array_equal(table.array("e"), np.float32([np.nan, 7, np.nan, 9]))
-    again = encode_columns(raw_table(frame), Schema(table.features))
+    again = encode(raw_table(frame), Schema(table.features))
     for one, other in zip(table.arrays, again.arrays, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.kinds.hints import hints_of, likely_order
-from rulekit.tables.options import ReadingOptions, levels_declared, ordered_kind
+from rulekit.tables.options import ReadingOptions, levels_declared, ordered_kind, read_types, types_text
 from rulekit.tables.reading import read_table
-from rulekit.tables.types_file import read_types, types_text
 from rulekit.work.describing import describe, with_types
 
 CELLS = {

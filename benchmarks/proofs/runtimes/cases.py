@@ -18,7 +18,7 @@ from rulekit.errors import FormatError, InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.targets import Outcome, find_target
-from rulekit.verification.rows.adversarial import RawRows, adversarial_rows
+from rulekit.verification.rows import RawRows, adversarial_rows
 
 Mask = npt.NDArray[np.bool_]
 

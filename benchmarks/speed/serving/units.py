@@ -40,7 +40,7 @@ from benchmarks.speed.serving.ways import (
 )
 from rulekit.graph.nodes import LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 SINGLE = 200
 POOL_ROWS = 200_000

@@ -46,7 +46,7 @@ from rulekit.targets import (
     rows_by_place,
 )
 from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 from rulekit_exporters.python.worker import Kept, imported
 
 

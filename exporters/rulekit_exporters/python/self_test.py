@@ -24,7 +24,7 @@ from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
 from rulekit.tokens import tokens
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 from rulekit_exporters.python.spelling import filled, literal
 
 ROWS, MIN_ROWS = 64, 32

@@ -25,7 +25,7 @@ from rulekit.program.naming import label_texts
 from rulekit.tables.table import Table
 from rulekit.targets import Outcome, Runtime
 from rulekit.verification.proof.respelling import stated_options, text_target
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 from rulekit_exporters.sql.dialects import quoted
 from rulekit_exporters.sql.query import SqlOptions, row_by_row, select
 

@@ -23,7 +23,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.variants import with_overrides
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.search.row_search import Claim, RowSearch, Sought
+from rulekit.logic.satisfying import Sought
+from rulekit.search.row_search import Claim, RowSearch
 
 
 def unreachable(model: Searches) -> Iterator[Finding | Open]:

@@ -18,7 +18,8 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, columns_of, rules_of, rules_of_parts
 from rulekit.graph.variants import over_anything
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.search.row_search import Claim, Label, RowSearch, Sought
+from rulekit.logic.satisfying import Sought
+from rulekit.search.row_search import Claim, Label, RowSearch
 from rulekit.shown.promises import Promise, promises
 
 

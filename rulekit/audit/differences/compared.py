@@ -18,7 +18,7 @@ from rulekit.graph.rules import rules_of
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.names import printable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.verification.rows.adversarial import raw_columns
+from rulekit.verification.rows import raw_columns
 
 
 def _witness_of(differing: Differing, found: WayFound) -> Witness | None:

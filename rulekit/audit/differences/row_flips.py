@@ -19,8 +19,8 @@ from rulekit.graph.language.words import amount
 from rulekit.graph.leaves import readers
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, require_column
-from rulekit.tables.kinds.encoding import encode_columns
-from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize, number_values
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.raw.columns import NumberColumn, RawTable, factorize
 from rulekit.tables.table import Table, absent
 
 MOST_GROUPS = 50
@@ -119,10 +119,10 @@ def row_flips(joint: Joint, raw: RawTable, by: Sequence[str] = ()) -> RowFlips:
 
     Raises InputError where a model cannot read the rows, or a column of groups is not there or has too many values.
     """
-    own = (decide(graph, encode_columns(raw, graph.schema, graph.used_features)) for graph in joint.models)
+    own = (decide(graph, encode(raw, graph.schema, graph.used_features)) for graph in joint.models)
     first, second = (np.array(of, dtype=np.int64)[decided] for of, decided in zip(joint.places, own, strict=True))
     labels = first, second
-    over = encode_columns(raw, joint.schema, joint.columns)
+    over = encode(raw, joint.schema, joint.columns)
     everyone = np.ones(raw.n_rows, dtype=bool)
     groups = [group for column in by for group in _groups(joint, raw, column, labels)]
     flips = _flips(joint, labels, everyone)
@@ -163,7 +163,7 @@ def _grouped(raw: RawTable, column: str) -> tuple[list[str], Ints]:
     keys, index = factorize(own)
     codes = np.array(index, dtype=np.int64)
     if isinstance(own, NumberColumn) and len(keys) > _QUARTERS and own.values.dtype.kind == "f":
-        values = np.asarray(number_values(own), dtype=np.float64)
+        values = np.asarray(own.doubles(), dtype=np.float64)
         known = values[~np.isnan(values)]
         cuts = np.unique(np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf"))
         bounds = [f"{cut:g}" for cut in cuts]

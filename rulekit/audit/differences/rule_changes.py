@@ -22,7 +22,8 @@ from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
-from rulekit.search.row_search import Claim, RowSearch, Sought
+from rulekit.logic.satisfying import Sought
+from rulekit.search.row_search import Claim, RowSearch
 
 Relation = Literal["same", "fewer", "more", "other", "unknown"]
 MOST_SEARCHES = 200

@@ -24,13 +24,14 @@ from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
+from rulekit.logic.satisfying import Sought
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
-from rulekit.search.row_search import Claim, InBox, RowSearch, Sought, decided_as
+from rulekit.search.row_search import Claim, InBox, RowSearch, decided_as
 from rulekit.simplification.rewriting import formula
 from rulekit.tables.table import Table
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 MOST_BOXES, MOST_SEARCHED_BOXES, MOST_QUESTIONS = 64, 12, 600
 MOST_WORK = 200_000

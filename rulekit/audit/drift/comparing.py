@@ -25,7 +25,7 @@ from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.schema import Feature
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
 from rulekit.tables.kinds.classes import class_key
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Table
 
@@ -114,7 +114,7 @@ def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
         table, new = graph.table(data), None
     else:
         raw = raw_table(data)
-        table = encode_columns(raw, graph.schema, graph.used_features)
+        table = encode(raw, graph.schema, graph.used_features)
         new = new_levels(raw, table, graph.schema, graph.used_features)
     drift = compare(graph, table, y=None if y is None else _indices(graph, y, table.n_rows), new=new)
     if drift is None:

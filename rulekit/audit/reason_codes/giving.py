@@ -26,11 +26,12 @@ from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, TRUE, Among, And, Compare, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
+from rulekit.logic.satisfying import Sought
 from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.search.moves import moves_of
 from rulekit.search.nearest import NearestChange, nearest_changes
-from rulekit.search.row_search import Claim, Either, RowSearch, Sought
-from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
+from rulekit.search.row_search import Claim, Either, RowSearch
+from rulekit.search.takes_part import Counting, Nearer, Place
 from rulekit.tables.table import Array, Table, absent
 
 MOST_SEARCHES = 40
@@ -83,13 +84,13 @@ def _ends(axis: Axis) -> Iterator[Node]:
                 yield Compare(feature.name, ">", float(end))
 
 
-def covered_where(reason: ResolvedReason, places: Places, place: Place, cell: int) -> Node:
+def covered_where(reason: ResolvedReason, places: Counting, place: Place, cell: int) -> Node:
     """Where the change of a place to one of its known cells is covered by a reason: a node over the row as it is."""
     parts = [part for part in (reason.when, _from(reason.reason.direction, places, place, cell)) if part is not None]
     return TRUE if not parts else parts[0] if len(parts) == 1 else And(parts)
 
 
-def _from(direction: str, places: Places, place: Place, cell: int) -> Node | None:
+def _from(direction: str, places: Counting, place: Place, cell: int) -> Node | None:
     """Where the row's own value is known and below (down: above) a cell; None without a direction."""
     if not direction:
         return None
@@ -160,7 +161,7 @@ def reasons_of(
     """
     found = [RowReasons(False)] * table.n_rows
     labels = decide(graph, table)
-    counter = Counting(places_of(graph)) if counting is None else counting
+    counter = Counting(graph) if counting is None else counting
     for k in adverse:
         rows = np.flatnonzero(labels == k)
         if not len(rows):
@@ -169,8 +170,8 @@ def reasons_of(
         near = counter.of(own, k)
         known = _changes(graph, own, near, deadline) if changes is None else [changes[row] for row in rows.tolist()]
         near = counter.with_changes(near, own, known)
-        applying = [(r, applies(counter.places, r, near, own)) for r in reasons if r.covers(k)]
-        names = _counting_names(counter.places, near)
+        applying = [(r, applies(counter, r, near, own)) for r in reasons if r.covers(k)]
+        names = _counting_names(counter, near)
         for i, row in enumerate(rows.tolist()):
             change = changes[row] if changes is not None else None
             given = [(r, columns) for r, by_column in applying if (columns := _true(by_column, i))]
@@ -188,7 +189,7 @@ def _changes(graph: RuleGraph, own: Table, near: Nearer, deadline: Deadline) -> 
     return [found.get(i) for i in range(own.n_rows)]
 
 
-def applies(places: Places, reason: ResolvedReason, near: Nearer, table: Table) -> dict[str, Array]:
+def applies(places: Counting, reason: ResolvedReason, near: Nearer, table: Table) -> dict[str, Array]:
     """By column of a reason whether it counts [n] by a value that the reason covers."""
     held = np.ones(table.n_rows, dtype=bool)
     if reason.when is not None:
@@ -215,7 +216,7 @@ def _true(by_column: Mapping[str, Array], i: int) -> tuple[str, ...]:
     return tuple(column for column, held in by_column.items() if held[i])
 
 
-def _counting_names(places: Places, near: Nearer) -> list[tuple[str, ...]]:
+def _counting_names(places: Counting, near: Nearer) -> list[tuple[str, ...]]:
     """By row the columns that count."""
     by_column: dict[str, Array] = {}
     for place, nearer in zip(places.places, near.nearer, strict=True):

@@ -29,13 +29,14 @@ from rulekit.graph.language.words import listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Missing
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
+from rulekit.logic.satisfying import Sought
 from rulekit.names import label_text, printable
 from rulekit.schema import Feature
 from rulekit.search.moves import Direction, has_order
-from rulekit.search.row_search import Claim, Either, Sought, decided_as
-from rulekit.search.takes_part import Counting, Nearer, Place, Places, places_of
+from rulekit.search.row_search import Claim, Either, decided_as
+from rulekit.search.takes_part import Counting, Nearer, Place
 from rulekit.tables.table import Table
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Linter:
     ) -> None:
         self.graph, self.reasons, self.adverse, self.deadline = graph, reasons, adverse, deadline
         self.search = lint_search(graph, reasons, deadline)
-        self.places: Places = places_of(graph, self.search)
+        self.places = Counting(graph, self.search)
         self.read = {place.column for place in self.places.places}
         self.asking = BoundedSearch(self.search)
         self.tried = TriedRows(graph, self.places, adverse)
@@ -252,17 +253,17 @@ ROWS = 200
 class TriedRows:
     """What is seen on some rows; that nothing is seen proves nothing. None are tried where all cells are soon run."""
 
-    def __init__(self, graph: RuleGraph, places: Places, adverse: Sequence[int]) -> None:
+    def __init__(self, graph: RuleGraph, places: Counting, adverse: Sequence[int]) -> None:
         self._places = places
         self.seen: dict[int, tuple[Table, Nearer]] = {}
         if places.whole and places.space.size <= FEW_CELLS:
             return
         rows = adversarial_rows(graph, ROWS).table
-        labels, counting = decide(graph, rows), Counting(places)
+        labels = decide(graph, rows)
         for k in adverse:
             own = rows.take(np.flatnonzero(labels == k))
             if own.n_rows:
-                self.seen[k] = own, counting.of(own, k)
+                self.seen[k] = own, places.of(own, k)
 
     def turned(self, class_index: int) -> bool:
         """Whether a change of one column turns such a decision."""

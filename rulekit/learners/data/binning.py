@@ -271,8 +271,7 @@ def bin_column(
 
     Levels of a category that weigh less than least_level are pooled.
     """
-    held = HeldColumn(array.dtype)
-    held.add(np.ascontiguousarray(array))  # a column of a matrix is gathered once, and not kept
+    held = HeldColumn(array.dtype, np.ascontiguousarray(array))  # a column of a matrix is gathered once, and not kept
     column, codes_of = _binned(feature, index, held, weights, max_bins, least_level)
     return column, codes_of(held.read())
 
@@ -285,7 +284,7 @@ def bin_stored_column(
     codes = column.store.writer(code_type(binned.n_codes))
     for part in column.parts():
         codes.add(codes_of(part))
-    return binned, codes.column()
+    return binned, codes
 
 
 def _binned(

@@ -164,7 +164,7 @@ def _hashes_on_disk(problem: Problem, seed: int) -> list[tuple[StoredColumn, Sto
         for (hashes, numbers), low, high in zip(writers, np.concatenate([[0], ends[:-1]]), ends, strict=True):
             hashes.add(h[order[low:high]])
             numbers.add(order[low:high] + rows.start)
-    return [(hashes.column(), numbers.column()) for hashes, numbers in writers]
+    return writers
 
 
 def drawn(problem: Problem, most: int, seed: int) -> Problem:

@@ -22,15 +22,26 @@ from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.parameters import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
-from rulekit.tables.budget import GROUP_BYTES, ROW_BYTES, WEIGHT_BYTES, Budget, parse_memory
-from rulekit.tables.kinds.builders import KnownWords, TextAllowance
+from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import ColumnBuilder, assembled
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import HeldColumn, Memory, Store, Table, Writer, arrays_of
+from rulekit.tables.table import (
+    GROUP_BYTES,
+    ROW_BYTES,
+    WEIGHT_BYTES,
+    Budget,
+    EncodedColumn,
+    HeldColumn,
+    Memory,
+    Store,
+    Table,
+    arrays_of,
+    parse_memory,
+)
 
 READING = tuple(item.name for item in fields(ReadingSettings))
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -193,13 +204,13 @@ class _Gathering:
         self.source, self.notes = "", tuple[str, ...]()
         self.builders: dict[str, ColumnBuilder] = {}
         self.typed: Table | None = None
-        self.columns: list[Writer | HeldColumn | KnownWords] = []
+        self.columns: list[EncodedColumn] = []
         self.n_rows = 0
         self.labels = self.store.writer(np.int32)
         self.number_of: dict[Any, int] = {label: k for k, label in enumerate(known.classes if known else ())}
         self.kinds: list[Array] = []
-        self.weights: Writer | HeldColumn | None = None
-        self.groups: Writer | HeldColumn | None = None
+        self.weights: EncodedColumn | None = None
+        self.groups: EncodedColumn | None = None
         self.group_numbers: dict[Any, int] = {}
         self.groups_sorted = True
 
@@ -224,8 +235,8 @@ class _Gathering:
             none = "there is no row" if isinstance(self.store, Memory) else "no block has a row"
             raise InputError(f"0 sample(s): {none}", where="X", fix="give at least one row")
         _require_memory(self.settings, self.n_rows, self.weights is not None, self.groups is not None)
-        y = np.concatenate([part.astype(self._label_type()) for part in self.labels.column().parts()])
-        weights = None if self.weights is None else self.weights.column().read()
+        y = np.concatenate([part.astype(self._label_type()) for part in self.labels.parts()])
+        weights = None if self.weights is None else self.weights.read()
         prices = np.ones(len(self.number_of))
         known = self.known is not None
         counting = _counting(self._table(), self._classes(), y, weights, self._groups(), prices, all_classes=known)
@@ -278,21 +289,21 @@ class _Gathering:
             if isinstance(self.store, Memory):  # the only block
                 return table.n_rows
             self.columns = [
-                KnownWords(feature.levels) if feature.kind == "text" else self.store.writer(array.dtype)
+                HeldColumn(array.dtype) if feature.kind == "text" else self.store.writer(array.dtype)
                 for feature, array in zip(table.features, table.arrays, strict=True)
             ]
         elif table.features != self.typed.features:
             raise InputError("the blocks are tables of different features", where="X", fix="give them one schema")
         for writer, array in zip(self.columns, table.arrays, strict=True):
-            writer.add(array)  # type: ignore[arg-type]
+            writer.add(array)
         return table.n_rows
 
     def _table(self) -> Table:
         if self.typed is not None:
-            arrays = arrays_of([writer.column() for writer in self.columns])
+            arrays = arrays_of(self.columns)
             return self.typed if not self.columns else replace(self.typed, arrays=arrays, n_rows=self.n_rows)
-        decided, columns = zip(*(self.builders[name].encoded() for name in self.names), strict=True)
-        return assembled(decided, arrays_of(columns), self.n_rows, self.source, self.notes)
+        decided = [self.builders[name].encoded() for name in self.names]
+        return assembled(decided, self.n_rows, self.source, self.notes)
 
     # Labels, weights, groups ---------------------------------------------------------------------------------------
 
@@ -349,7 +360,7 @@ class _Gathering:
             return InOrder.of(self.time, self.n_rows)
         if self.groups is None:
             return None
-        numbers = self.groups.column().read()
+        numbers = self.groups.read()
         if not self.groups_sorted:
             return numbers
         rank = np.empty(len(self.group_numbers), dtype=np.int64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
-from rulekit.cells.totals import half_way
+from rulekit.cells.sums import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic
 from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
 from rulekit.learners.data.binning import Codes

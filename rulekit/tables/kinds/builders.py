@@ -7,162 +7,156 @@ function words and tokens of one row only, which no rule could be learned from.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Ints
 from rulekit.errors import InputError
 from rulekit.schema import Display, Feature
-from rulekit.tables.kinds.choice import (
-    FIXED_DECIMALS,
-    Counts,
-    DecidedFeature,
-    Width,
-    decide_numbers,
-    has_decimals,
-    is_number,
-    width_of,
-)
+from rulekit.tables.kinds.forms import is_currency
 from rulekit.tables.raw.columns import (
     LARGEST_EXACT_INTEGER,
     SECONDS_PER_DAY,
-    Codes,
     Column,
     LevelColumn,
     NumberColumn,
-    TextColumn,
-    column_place,
     factorize,
+    natural_order,
+    place,
 )
-from rulekit.tables.table import PART, Array, HeldColumn, Memory, Store, StoredColumn, Writer, encoded_dtype
-from rulekit.tables.token_sets import TokenSets, distinct_words, hashes_of_words, joined, token_sets, tokenised
+from rulekit.tables.table import PART, Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn, encoded_dtype
+from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, distinct_words, hashes_of_words, token_sets, tokenised
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 _HEAD = 64
 _KEY_OVERHEAD = 120
 
 
-@dataclass(slots=True, eq=False)
-class NumberBuilder:
-    """Numbers (float32 while that holds them, else float64; NaN is missing), and what is true of all of them.
+@dataclass(frozen=True, slots=True, eq=False)
+class DecidedColumn:
+    """A feature and its encoded column, with what a user should hear about it.
 
-    present, finite: whether there is such a value; integral, truth_values, whole_days: whether all are; narrow:
-    float32 holds them. least: of whole numbers the least. dtypes: rows and dtype of each block that came.
+    merged: how many distinct values rounding to float32 merged. suspects: levels that may mean missing, and their rows.
     """
 
-    store: Store | Memory
-    present: bool = False
-    finite: bool = False
-    integral: bool = True
-    truth_values: bool = True
-    whole_days: bool = True
-    narrow: bool = True
-    least: float = np.inf
-    dtypes: list[tuple[int, np.dtype[np.generic]]] = field(default_factory=list)
-    _writer: Writer | HeldColumn = field(init=False)
+    feature: Feature
+    column: EncodedColumn
+    notes: tuple[str, ...] = ()
+    merged: int = 0
+    suspects: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        self._writer = self.store.writer(np.float32)
+
+class NumberBuilder:
+    """Numbers, NaN for missing: float32 while that holds them, else float64; with the rows and dtype of each block."""
+
+    def __init__(self, store: Store | Memory) -> None:
+        self._store = store
+        self.column: EncodedColumn = store.writer(np.float32)
+        self._blocks: list[tuple[int, np.dtype[np.generic]]] = []
+        self.valued: set[str] = set()
+        """The kinds of the dtypes of blocks with values."""
 
     @property
     def rows(self) -> int:
-        return self._writer.rows
+        return self.column.rows
 
-    @property
-    def bools(self) -> bool:
-        """Whether the blocks with values, or all if none has any, are bools by their type."""
-        return bool(self.dtypes) and all(dtype.kind == "b" for _, dtype in self.dtypes)
-
-    def add(self, values: Array, dtype: np.dtype[np.generic], time: bool = False) -> None:
-        """The next rows: doubles with NaN for missing, and the type that they had."""
-        fractions = _has_fraction(values[:_HEAD])
-        self._learn(values, dtype, time, fractions)
-        if self._writer.dtype == np.float32 and not self.narrow:
-            self._widen()
-        self.dtypes.append((len(values), dtype))
-        if isinstance(self._writer, HeldColumn) and values.dtype == np.float32 and fractions:
-            self._writer.add(values)  # no truth values, no integers: the rows of an array are used as they are
+    def add(self, values: Array, dtype: np.dtype[np.generic], *, empty: bool = False) -> None:
+        """The next rows: numbers, and the type that they had; empty: none of them is there."""
+        exact = dtype.kind == "b" or (dtype.kind == "f" and dtype.itemsize <= 4) or dtype.itemsize <= 2
+        if self.column.dtype == np.float32 and not exact:
+            with np.errstate(over="ignore"):
+                narrow = (values.astype(np.float32) == values) | np.isnan(values)
+            self.column = self._as(np.dtype(np.float32 if narrow.all() else np.float64))
+        self._blocks.append((len(values), dtype))
+        self.valued |= set() if empty else {dtype.kind}
+        held = isinstance(self.column, HeldColumn) and values.dtype == self.column.dtype == np.float32
+        if held and _has_fraction(values[:_HEAD]):
+            self.column.add(values)  # no truth values, no integers: the rows of an array are used as they are
         else:
             # Minus zero is zero; an infinity of the wider type is one of the narrower, too.
-            self._writer.add(values.astype(self._writer.dtype) + self._writer.dtype.type(0))
+            self.column.add(values.astype(self.column.dtype) + self.column.dtype.type(0))
 
-    def _learn(self, values: Array, dtype: np.dtype[np.generic], time: bool, fractions: bool) -> None:
-        if fractions:
-            self.finite, self.integral, self.truth_values = True, False, False
-        elif np.isnan(values).all():
-            return
-        self.present = True
-        exact = dtype.kind == "b" or (dtype.kind == "f" and dtype.itemsize <= 4) or dtype.itemsize <= 2
-        if self.narrow and not exact:
-            with np.errstate(over="ignore"):
-                self.narrow = bool(((values.astype(np.float32) == values) | np.isnan(values)).all())
-        if self.truth_values:
-            self.truth_values = bool(((values == 0.0) | (values == 1.0) | np.isnan(values)).all())
-        if self.integral or not self.finite or time:
-            finite = np.isfinite(values)
-            self.finite = self.finite or bool(finite.any())
-            if self.integral:
-                self.least = min(self.least, float(np.fmin.reduce(values)))
-                self.integral = not np.any(finite & (np.rint(values) != values)) and not np.any(
-                    finite & (np.abs(values) > LARGEST_EXACT_INTEGER)
-                )
-            if time and self.whole_days:
-                with np.errstate(invalid="ignore"):
-                    self.whole_days = not np.any(finite & (np.mod(values, SECONDS_PER_DAY) != 0.0))
-
-    def _widen(self) -> None:
-        wide = self.store.writer(np.float64)
-        for part in self._writer.column().parts():
-            wide.add(part)
-        self._writer.remove()
-        self._writer = wide
-
-    def pieces(self) -> Iterator[Array]:
-        """The values again, in the blocks and the types in which they came; a missing truth value or integer is NaN."""
-        column, start = self._writer.column(), 0
-        for rows, dtype in self.dtypes:
-            values = column.read(start, start + rows)
+    def blocks(self, name: str) -> Iterator[NumberColumn]:
+        """The blocks as they came; a missing truth value or integer is marked."""
+        start = 0
+        for rows, dtype in self._blocks:
+            values = self.column.read(start, start + rows)
             start += rows
-            yield values if dtype.kind != "f" else values.astype(dtype)
+            if dtype.kind == "f":
+                yield NumberColumn(name, values.astype(dtype))
+                continue
+            missing = np.isnan(values)
+            whole = np.where(missing, 0, values).astype(bool if dtype.kind == "b" else np.int64)
+            yield NumberColumn(name, whole, missing if missing.any() else None)
 
-    def remove(self) -> None:
-        """Give the space on disk back."""
-        self._writer.remove()
-
-    def encoded(
-        self, feature: Feature, display: Display = "plain", width: str | None = None, *, seconds: bool = False
-    ) -> tuple[DecidedFeature, StoredColumn | HeldColumn]:
-        """The feature, decided, and its column as it is encoded; seconds: the values are seconds since 1970-01-01."""
-        if feature.kind == "boolean":
-            return DecidedFeature(feature), self._as(np.dtype(np.float32))
-        decided = decide_numbers(feature, display, self._width(width), seconds)
-        if decided.feature.display == "integer" and self.least == 0.0:
-            decided = replace(decided, feature=replace(decided.feature, display="count"))
-        return decided, self._as(encoded_dtype(decided.feature))
-
-    def in_days(self) -> NumberBuilder:
-        """Seconds as days."""
-        days = NumberBuilder(self.store)
-        for part in self._writer.column().parts():
+    def in_days(self) -> NumberBuilder | None:
+        """Seconds as days; None where they are no whole ones."""
+        for part in self.column.parts():
+            finite = part[np.isfinite(part)].astype(np.float64)
+            if np.any(np.mod(finite, SECONDS_PER_DAY) != 0.0):
+                return None
+        days = NumberBuilder(self._store)
+        for part in self.column.parts():
             days.add(part.astype(np.float64) / SECONDS_PER_DAY, np.dtype(np.float64))
-        self.remove()
+        self.column.remove()
         return days
 
-    def _width(self, declared: str | None) -> Width | None:
-        if not self.present:
-            return None
-        return width_of(self.integral and self.finite, declared, self._merged, self._fixed_decimal)
+    def encoded(
+        self, feature: Feature, display: Display | None = None, width: str | None = None, *, seconds: bool = False
+    ) -> DecidedColumn:
+        """The column under its feature, which is decided: its width, how it is shown.
+
+        display: None where it may be Boolean. width: as declared; else float64 only if the values are integers or fixed
+        decimals that collide in float32. seconds: the values are seconds since 1970-01-01.
+        """
+        present, truths, whole, least = self._facts()
+        kinds = self.valued or {dtype.kind for _, dtype in self._blocks}
+        if feature.kind == "boolean" or (display is None and (kinds == {"b"} or (present and truths))):
+            return DecidedColumn(replace(feature, kind="boolean"), self._as(np.dtype(np.float32)))
+        if not present:
+            note = f"column {feature.name!r} has no values; it is kept as numeric"
+            return DecidedColumn(feature, self._as(encoded_dtype(feature)), (note,))
+        display = "datetime" if seconds and display != "date" else display or "plain"
+        merged = 0 if width == "float64" else self._merged()
+        collide = merged and width is None and (whole or self._are_fixed_decimals())
+        wide = bool(width == "float64" or display == "datetime" or collide)
+        if display == "plain" and whole:
+            display = "count" if least == 0.0 else "integer"
+        if is_currency(feature.unit) and display in ("plain", "integer", "count"):
+            display = "money"
+        feature = replace(feature, precision="float64" if wide else "float32", display=display)
+        note = f"column {feature.name!r} is kept in float64, since float32 would merge its values"
+        notes = (note,) if wide and display != "datetime" else ()
+        return DecidedColumn(feature, self._as(encoded_dtype(feature)), notes, 0 if wide else merged)
+
+    def _facts(self) -> tuple[bool, bool, bool, float]:
+        """Whether there is a value, all are 0 or 1, all finite ones integers of at most 2^53; and the least one."""
+        present = finite = False
+        truths, whole, least = True, True, np.inf
+        for part in self.column.parts():
+            if _has_fraction(part[:_HEAD]):
+                return True, False, False, least
+            known = part[~np.isnan(part)]
+            if not len(known):
+                continue
+            present, least = True, min(least, float(known.min()))
+            truths = truths and bool(((known == 0.0) | (known == 1.0)).all())
+            known = known[np.isfinite(known)]
+            finite = finite or len(known) > 0
+            whole = whole and bool(((np.rint(known) == known) & (np.abs(known) <= LARGEST_EXACT_INTEGER)).all())
+        return present, truths, whole and finite, least
 
     def _merged(self) -> int:
         """How many distinct values fewer there are in float32."""
-        if self.narrow:
+        if self.column.dtype == np.float32:
             return 0
-        column = self._writer.column()
-        values = column.read().copy() if isinstance(column, HeldColumn) else column.read()
+        values = self.column.read() if isinstance(self.column, StoredColumn) else self.column.read().copy()
         values.sort()
         n = len(values) - int(np.count_nonzero(np.isnan(values)))
         merged = 0
@@ -173,38 +167,33 @@ class NumberBuilder:
                 merged += int(np.count_nonzero((wide[1:] != wide[:-1]) & (narrow[1:] == narrow[:-1])))
         return merged
 
-    def _fixed_decimal(self) -> bool:
-        possible = list(FIXED_DECIMALS)
-        for part in self._writer.column().parts():
+    def _are_fixed_decimals(self) -> bool:
+        """Whether all finite values are the doubles nearest decimals of one number of places, at most six."""
+        scales = [10.0**places for places in range(1, 7)]
+        for part in self.column.parts():
             finite = part[np.isfinite(part)].astype(np.float64)
-            possible = [places for places in possible if has_decimals(finite, places)]
-        return bool(possible)
+            with np.errstate(over="ignore", invalid="ignore"):
+                for scale in tuple(scales):
+                    scaled = np.rint(finite * scale)
+                    if not ((np.abs(scaled) <= LARGEST_EXACT_INTEGER) & (scaled / scale == finite)).all():
+                        scales.remove(scale)
+        return bool(scales)
 
-    def _as(self, dtype: np.dtype[np.generic]) -> StoredColumn | HeldColumn:
+    def _as(self, dtype: np.dtype[np.generic]) -> EncodedColumn:
         """The column in another width."""
-        column = self._writer.column()
-        if column.dtype == dtype:
-            return column
-        changed = self.store.writer(dtype)
+        if self.column.dtype == dtype:
+            return self.column
+        changed = self._store.writer(dtype)
         with np.errstate(over="ignore"):
-            for part in column.parts():
-                changed.add(part.astype(dtype))
-        column.remove()
-        return changed.column()
+            for part in self.column.parts():
+                changed.add(part)
+        self.column.remove()
+        return changed
 
 
 def _has_fraction(head: Array) -> bool:
     """Whether a finite value is no integer."""
     return bool((np.isfinite(head) & (np.rint(head) != head)).any())
-
-
-def as_number_column(name: str, values: Array, dtype: np.dtype[np.generic]) -> NumberColumn:
-    """A block of a NumberBuilder as the raw column that it came from."""
-    if dtype.kind == "f":
-        return NumberColumn(name, values)
-    missing = np.isnan(values)
-    whole = np.where(missing, 0, values).astype(bool if dtype.kind == "b" else np.int64)
-    return NumberColumn(name, whole, missing if missing.any() else None)
 
 
 @dataclass(slots=True, eq=False)
@@ -213,10 +202,20 @@ class TextAllowance:
 
     left: int = 1 << 62
 
+    def spend(self, n_bytes: int, what: str, where: str) -> None:
+        """Raises InputError where the texts do not fit."""
+        self.left -= n_bytes
+        if self.left < 0:
+            fix = "ignore the column, or allow more memory"
+            raise InputError(f"{what} do not fit into the allowed memory", where=where, fix=fix)
+
 
 @dataclass(slots=True, eq=False)
 class Dictionary:
-    """Keys by number, in the order in which they came, with their rows; `types`: of the columns that they are from."""
+    """Keys by number, in the order in which they came, and the number [n] of each row's key, -1 for missing.
+
+    counts: the rows of each; types: of the columns that they are from; lists: of levels that a container listed.
+    """
 
     name: str
     store: Store | Memory
@@ -224,84 +223,62 @@ class Dictionary:
     source: str = ""
     number_of: dict[str, int] = field(default_factory=dict)
     types: set[type[Column]] = field(default_factory=set)
-    _counts: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    _in_order: bool = True
-    _codes: Writer | HeldColumn = field(init=False)
+    lists: set[tuple[str, ...]] = field(default_factory=set)
+    counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    numbers: EncodedColumn = field(init=False)
 
     def __post_init__(self) -> None:
-        self._codes = self.store.writer(np.int32)
+        self.numbers = self.store.writer(np.int32)
 
     @property
     def rows(self) -> int:
-        return self._codes.rows
+        return self.numbers.rows
 
-    def add(self, column: Column, tokens: tuple[str, ...] = ()) -> npt.NDArray[np.bool_]:
+    @property
+    def listed(self) -> bool:
+        """Whether the keys are levels that a container listed; in its order, unless blocks list other ones."""
+        return self.types == {LevelColumn}
+
+    def add(self, column: Column, tokens: tuple[str, ...] = ()) -> Bools:
         """The next rows of the column; says which are missing. Raises InputError where its texts do not fit."""
         keys, codes = factorize(column, tokens)
         if (codes >= 0).any() or isinstance(column, LevelColumn):
             self.types.add(type(column))
-        self._write(keys, codes)
+        self.lists |= {column.levels} if isinstance(column, LevelColumn) else set()
+        fresh = [key for key in keys if key not in self.number_of]
+        n_bytes, what = sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh), f"more than {len(self.number_of)}"
+        self.allowance.spend(n_bytes, f"{what} different texts", place(self.source, self.name))
+        self.number_of.update(zip(fresh, range(len(self.number_of), len(self.number_of) + len(fresh)), strict=True))
+        number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)[codes]
+        counts = np.bincount(number + 1, minlength=len(self.number_of) + 1)[1:]
+        counts[: len(self.counts)] += self.counts
+        self.counts = counts
+        self.numbers.add(number)
         return codes < 0
 
-    def add_missing(self, n_rows: int) -> None:
-        """So many rows without a value."""
-        self._codes.add(np.full(n_rows, -1, dtype=np.int32))
-
-    def _write(self, keys: list[str], codes: Codes) -> None:
-        counts = np.bincount(codes + 1, minlength=len(keys) + 1)[1:]
-        fresh = [key for key in keys if key not in self.number_of] if self.number_of else keys
-        if fresh:
-            self.allowance.left -= sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh)
-            if self.allowance.left < 0:
-                what = f"more than {len(self.number_of)} different texts do not fit into the allowed memory"
-                fix = "ignore the column, or allow more memory"
-                raise InputError(what, where=column_place(self.source, self.name), fix=fix)
-        if not self.number_of:  # the codes of the first keys are their numbers, and they are in order
-            self.number_of = dict(zip(keys, range(len(keys)), strict=True))
-            self._counts = counts
-            self._codes.add(codes)
-            return
-        self._in_order = self._in_order and not fresh
-        for key in fresh:
-            self.number_of[key] = len(self.number_of)
-        number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)
-        self._counts = np.concatenate([self._counts, np.zeros(len(self.number_of) - len(self._counts), np.int64)])
-        np.add.at(self._counts, number[:-1], counts)
-        self._codes.add(number[codes])
-
-    def ordered(self) -> tuple[list[str], Counts, Counts]:
-        """The keys in the order of `factorize`, their rows, and the place in that order [keys] of each number.
-
-        Keys that a container listed stay in its order.
-        """
+    def ordered(self) -> tuple[list[str], Ints, Ints]:
+        """The keys in the order of `factorize`, their rows, and the place in that order [keys] of each number."""
         keys = list(self.number_of)
-        if self.types == {LevelColumn} or (self._in_order and len(self.types) <= 1):
-            return keys, self._counts, np.arange(len(keys))
-        if self.types == {NumberColumn} and all(map(is_number, keys)):
-            order = sorted(range(len(keys)), key=lambda i: float(keys[i]))
-        else:  # text, truth values and dates
-            order = sorted(range(len(keys)), key=keys.__getitem__)
-        place = np.empty(len(keys), dtype=np.int64)
-        place[order] = np.arange(len(keys))
-        return [keys[i] for i in order], self._counts[order], place
+        in_order = sorted(keys)
+        if self.listed:
+            in_order = keys if len(self.lists) == 1 else natural_order(keys)
+        elif self.types == {NumberColumn}:
+            with suppress(ValueError):  # truth values and dates
+                in_order = sorted(keys, key=float)
+        order = [self.number_of[key] for key in in_order]
+        places = np.empty(len(keys), dtype=np.int64)
+        places[order] = np.arange(len(keys))
+        return in_order, self.counts[order], places
 
-    def first_row(self, numbers: npt.NDArray[np.int64]) -> tuple[int, str]:
-        """The first row that holds one of the numbered keys, and the key."""
-        start = 0
-        for part in self._codes.column().parts():
-            rows = np.flatnonzero(np.isin(part, numbers))
-            if len(rows):
-                return start + int(rows[0]), list(self.number_of)[part[rows[0]]]
+    def first_row(self, wanted: Bools) -> tuple[int, str]:
+        """The first row that holds one of the wanted keys [keys] by number, of which some row does, and the key."""
+        start, keys = 0, np.append(wanted, False)  # the last one is for -1
+        for part in self.numbers.parts():
+            if keys[part].any():
+                row = int(np.argmax(keys[part]))
+                return start + row, list(self.number_of)[part[row]]
             start += len(part)
         raise AssertionError("no row holds the keys")
-
-    def numbers(self) -> StoredColumn | HeldColumn:
-        """The number [n] of each row's key, in order of appearance; -1 is missing."""
-        return self._codes.column()
-
-    def kind(self) -> type[Column]:
-        """The type of column that the whole would be: text where the blocks differ."""
-        return next(iter(self.types)) if len(self.types) == 1 else TextColumn
 
 
 FEWEST_ROWS = 2
@@ -333,80 +310,47 @@ FUNCTION_WORDS = frozenset(
 
 @dataclass(slots=True, eq=False)
 class TextBuilder:
-    """A text column while its rows come."""
+    """A text column while its rows come; words: those of a column of sets, each of which may be named by a rule."""
 
     name: str
     source: str
     allowance: TextAllowance
+    words: tuple[str, ...] | None = None
     number_of: dict[str, int] = field(default_factory=dict)
-    parts: list[TokenSets] = field(default_factory=list)
+    sets: HeldColumn = field(default_factory=lambda: HeldColumn(TEXT_DTYPE))
 
     @property
     def rows(self) -> int:
-        return sum(map(len, self.parts))
+        return self.sets.rows
 
     def add(self, texts: pl.Series) -> None:
         """The next texts; null is missing. Raises InputError where their words do not fit into the allowed memory."""
         step = max(1, len(texts) * _PIECE // max(1, int(texts.str.len_bytes().sum())))
-        for start in range(0, max(1, len(texts)), step):
-            self._add(texts[start : start + step])
+        for part in (texts[start : start + step] for start in range(0, max(1, len(texts)), step)):
+            words, lengths = tokenised(part)
+            keys, codes = distinct_words(words)
+            fresh = [key for key in keys if key not in self.number_of]
+            for key in fresh:
+                self.number_of[key] = len(self.number_of)
+            lookup = np.array([self.number_of[key] for key in keys], dtype=np.int64)
+            rows = np.repeat(np.arange(len(part)), lengths)
+            sets = token_sets(rows, lookup[codes], part.is_null().to_numpy(), len(self.number_of))
+            n_bytes = sum(map(len, fresh)) + _WORD_BYTES * len(fresh) + sets.nbytes
+            self.allowance.spend(n_bytes, "the words of its texts", place(self.source, self.name))
+            self.sets.add(sets)
 
-    def _add(self, texts: pl.Series) -> None:
-        words, lengths = tokenised(texts)
-        keys, codes = distinct_words(words)
-        fresh = [key for key in keys if key not in self.number_of]
-        self.allowance.left -= sum(map(len, fresh)) + _WORD_BYTES * len(fresh)
-        for key in fresh:
-            self.number_of[key] = len(self.number_of)
-        lookup = np.array([self.number_of[key] for key in keys], dtype=np.int64)
-        rows = np.repeat(np.arange(len(texts)), lengths)
-        part = token_sets(rows, lookup[codes], texts.is_null().to_numpy(), len(self.number_of))
-        self.allowance.left -= part.nbytes
-        if self.allowance.left < 0:
-            where, fix = column_place(self.source, self.name), "ignore the column, or allow more memory"
-            raise InputError("the words of its texts do not fit into the allowed memory", where=where, fix=fix)
-        self.parts.append(part)
-
-    def built(self) -> tuple[tuple[str, ...], TokenSets]:
-        """The vocabulary, sorted, and the sets over it."""
-        return with_vocabulary(list(self.number_of), self.sets())
-
-    def sets(self) -> TokenSets:
-        """The sets over all words, in the order in which these came."""
-        return joined(self.parts, len(self.number_of))
-
-
-@dataclass(slots=True, eq=False)
-class KnownWords:
-    """A column of sets over words that are known, while its rows come; each word of it may be named by a rule."""
-
-    words: tuple[str, ...]
-    parts: list[TokenSets] = field(default_factory=list)
-
-    @property
-    def rows(self) -> int:
-        return sum(map(len, self.parts))
-
-    def add(self, sets: TokenSets) -> None:
-        """The next rows."""
-        self.parts.append(sets)
-
-    def column(self) -> TokenSets:
-        """The sets of all rows."""
-        return joined(self.parts, len(self.words))
-
-    def built(self) -> tuple[tuple[str, ...], TokenSets]:
-        """The words and the sets over them."""
-        return self.words, self.column()
+    def encoded(self, feature: Feature) -> DecidedColumn:
+        """The column under its feature, whose levels are the words that a rule may name."""
+        sets = self.sets.read()
+        words, sets = with_vocabulary(list(self.number_of), sets) if self.words is None else (self.words, sets)
+        return DecidedColumn(replace(feature, kind="text", levels=words), HeldColumn(TEXT_DTYPE, sets))
 
 
 def with_vocabulary(words: list[str], sets: TokenSets) -> tuple[tuple[str, ...], TokenSets]:
     """The words that a rule may name, sorted, and the sets over them alone, which keep the hashes of all words."""
     sets = replace(sets, all_words=sets.hashes_of_all_words(hashes_of_words(words)))
-    rows_with = sets.rows_with()
-    kept = sorted(
-        word for word, rows in zip(words, rows_with, strict=True) if rows >= FEWEST_ROWS and word not in FUNCTION_WORDS
-    )
-    place = {word: number for number, word in enumerate(kept)}
-    lookup = np.array([place.get(word, -1) for word in words], dtype=np.int64)
+    rows_with = zip(words, sets.rows_with(), strict=True)
+    kept = sorted(word for word, rows in rows_with if rows >= FEWEST_ROWS and word not in FUNCTION_WORDS)
+    number_of = {word: number for number, word in enumerate(kept)}
+    lookup = np.array([number_of.get(word, -1) for word in words], dtype=np.int64)
     return tuple(kept), sets.renumbered(lookup, len(kept))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.names import suggestion
-from rulekit.tables.kinds.choice import may_mean_missing
-from rulekit.tables.raw.columns import BLANKS, Codes, Column, LevelColumn, canonical_key, column_place
+from rulekit.tables.kinds.dress import may_mean_missing
+from rulekit.tables.raw.columns import BLANKS, canonical_key, place
 
 Label = str | int | float | bool
 
@@ -31,48 +32,57 @@ def class_key(label: Label) -> str:
 
 def classes_of_keys(
     keys: list[str],
-    counts: npt.NDArray[np.int64],
-    kind: type[Column],
+    counts: Ints,
     target: str,
     source: str,
     *,
     as_text: bool = False,
     positive: Label | None = None,
     ordered: Sequence[Label] = (),
-) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
+) -> tuple[Ints, tuple[Label, ...], tuple[str, ...]]:
     """The index [keys] of the class that each key of a label column names, the classes in order, and notes.
 
-    counts: rows per key [keys]; kind: the type of column that the keys come from. Labels are bool, int, float or str:
-    text is numbers or Booleans only if all of it is; a code with leading zeros (`007`) stays text. Raises InputError
-    for a column of measurements, for fewer than two classes and an unknown name.
+    counts: rows per key [keys]; as_text: labels stay texts. Labels are bool, int, float or str: text is numbers or
+    Booleans only if all of it is; a code with leading zeros (`007`) stays text. Order: as declared; else false before
+    true, numbers by size, text by code point; of two classes the positive one is the second: `positive`, else the
+    rarer. Raises InputError for a column of measurements, for fewer than two classes and an unknown name.
     """
-    values, lookup, notes = _values_of_keys(keys, counts, kind, target, as_text, source)
-    rows = np.zeros(len(values), dtype=np.int64)
-    np.add.at(rows, lookup[lookup >= 0], counts[lookup >= 0])
-    rank, classes, more = _rank_classes(values, rows, positive, ordered, source, target)
-    return rank[lookup], classes, (*notes, *few_rows_notes(values, rows), *more)
-
-
-def _values_of_keys(
-    keys: list[str], counts: npt.NDArray[np.int64], kind: type[Column], name: str, as_text: bool, source: str
-) -> tuple[list[Label], Codes, tuple[str, ...]]:
-    """The distinct labels that keys stand for, the index [keys] of the label of each key, -1 if unused, and notes."""
-    used = [i for i in range(len(keys)) if counts[i]]
-    lookup = np.full(len(keys), -1, dtype=np.int32)
-    lookup[used] = np.arange(len(used))
-    values = _natural([keys[i] for i in used], as_text or kind is LevelColumn)
-    where = column_place(source, name)
-    if not as_text and sum(isinstance(v, float) for v in values) and len(values) > _MOST_FRACTIONS:
-        what = f"{len(values)} distinct fractional numbers (Unknown label type: continuous)"
+    used, where = np.flatnonzero(counts), place(source, target)
+    named = _natural([keys[i] for i in used], as_text)
+    if not as_text and sum(isinstance(label, float) for label in named) and len(named) > _MOST_FRACTIONS:
+        what = f"{len(named)} distinct fractional numbers (Unknown label type: continuous)"
         raise InputError(what, where=where, fix="a label names a class; cut the numbers into classes first")
-    notes = alike_notes(values)
-    if len(values) > _MANY_CLASSES:
-        notes.append(f"target {name!r} has {len(values)} classes")
-    if len(set(values)) < len(values):  # "1" and "1.0" in one column
-        distinct = list(dict.fromkeys(values))
-        merged = np.array([distinct.index(v) for v in values] + [-1], dtype=np.int32)
-        return distinct, merged[lookup], tuple(notes)
-    return values, lookup, tuple(notes)
+    values = list(dict.fromkeys(named))  # "1" and "1.0" in one column are one
+    if len(values) < 2:
+        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
+    number = {label: i for i, label in enumerate(values)}
+    places = np.array([number[label] for label in named], dtype=np.int64)
+    rows = np.bincount(places, counts[used], len(values)).astype(np.int64)
+    notes = alike_notes(named)
+    notes += [f"target {target!r} has {len(named)} classes"] if len(named) > _MANY_CLASSES else []
+    notes += few_rows_notes(values, rows)
+    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, rows, strict=True) if may_mean_missing(str(v))]
+    if odd and positive is None and not ordered:  # who names one class of two knows the other
+        what = f"{', '.join(odd)} is kept as a class; if it means missing, declare --missing {target}=TOKEN"
+        notes.append(f"target {target!r}: {what}")
+    if ordered:
+        order = _declared_order(values, ordered, where)
+        if positive is not None:
+            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
+    else:
+        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
+        if len(values) == 2:
+            last = _find(values, positive, where) if positive is not None else min(order[::-1], key=rows.__getitem__)
+            order = [i for i in order if i != last] + [last]
+            if positive is None:
+                notes.append(f"positive class is {values[last]!r}, the rarer ({rows[last]} of {rows.sum()} rows)")
+        elif positive is not None:
+            what = f"a positive class with {len(values)} classes"
+            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
+    rank, lookup = np.empty(len(values), dtype=np.int64), np.zeros(len(keys), dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    lookup[used] = rank[places]
+    return lookup, tuple(values[i] for i in order), tuple(notes)
 
 
 def alike_notes(labels: Sequence[Label], of: str = "labels") -> list[str]:
@@ -98,48 +108,6 @@ def few_rows_notes(labels: Sequence[Label], rows: npt.NDArray[Any]) -> list[str]
     return [f"of {int(rows.sum())} rows {shown}: too few to learn a rule from, or to measure one"]
 
 
-def _rank_classes(
-    values: list[Label],
-    counts: npt.NDArray[np.int64],
-    positive: Label | None,
-    ordered: Sequence[Label],
-    source: str,
-    target: str,
-) -> tuple[npt.NDArray[np.int64], tuple[Label, ...], tuple[str, ...]]:
-    """The index [K] of each label among the classes, the classes in order, and notes; counts: rows per label [K].
-
-    Order: as declared; else false before true, numbers by size, text by code point; of two classes the positive one
-    is the second: `positive`, else the rarer.
-    """
-    where = column_place(source, target)
-    if len(values) < 2:
-        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
-    notes = []
-    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, counts, strict=True) if may_mean_missing(str(v))]
-    if odd and positive is None and not ordered:  # who names one class of two knows the other
-        notes.append(
-            f"target {target!r}: {', '.join(odd)} is kept as a class; if it means missing, declare "
-            f"--missing {target}=TOKEN"
-        )
-    if ordered:
-        order = _declared_order(values, ordered, where)
-        if positive is not None:
-            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
-    else:
-        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
-        if len(values) == 2:
-            last = _find(values, positive, where) if positive is not None else _rarer(order, counts)
-            order = [i for i in order if i != last] + [last]
-            if positive is None:
-                notes.append(f"positive class is {values[last]!r}, the rarer ({counts[last]} of {counts.sum()} rows)")
-        elif positive is not None:
-            what = f"a positive class with {len(values)} classes"
-            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
-    rank = np.empty(len(values), dtype=np.int64)
-    rank[order] = np.arange(len(values))
-    return rank, tuple(values[i] for i in order), tuple(notes)
-
-
 def _natural(keys: list[str], as_text: bool) -> list[Label]:
     if as_text:
         return [canonical_key(key) for key in keys]
@@ -158,10 +126,6 @@ def _natural(keys: list[str], as_text: bool) -> list[Label]:
     if all(canonical_key(key).lstrip("+-").isdecimal() for key in bare):  # too long for a double and for model files
         return [canonical_key(key) for key in bare]
     return list(numbers)
-
-
-def _rarer(order: list[int], counts: npt.NDArray[np.int64]) -> int:
-    return order[0] if counts[order[0]] < counts[order[1]] else order[1]
 
 
 def _find(values: list[Label], label: Label, where: str) -> int:

@@ -1,4 +1,4 @@
-"""Dates in cells: ISO dates, dates in the order that one cell shows as an example, and the digits of dates."""
+"""Cells without dress, and dates in them: ISO dates, dates in the order of an example, and the digits of dates."""
 
 from __future__ import annotations
 
@@ -12,14 +12,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.dates import EPOCH
 from rulekit.errors import InputError
-from rulekit.tables.raw.columns import LONGEST, Column, Floats, Mask, place, plain_text
+from rulekit.tables.raw.columns import Column, place
 from rulekit.tables.table import Array
 
 if TYPE_CHECKING:
     import polars as pl
 
+LONGEST = 80
+"""Characters of a cell that may hold a number or a date."""
+_BLANKS = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000\t"), " ")
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u2060\ufeff"), "")
+_ALIKE = {"-": "−–—－‐‑‒﹣", "'": "’‘´`ʼ′", '"': "″", "+": "＋"}
+_SIGNS = {ord(sign): plain for plain, signs in _ALIKE.items() for sign in signs}
+_MARKS = {ord(sign): plain for sign, plain in zip("，．٫٬％（）：／", ",..,%():/", strict=True)}
+_PLAIN = _BLANKS | _UNSEEN | _SIGNS | _MARKS
+_QUOTES = "\"'“”„«»[]{}"
+_POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
+_FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
+_MANY_BLANKS = re.compile(r"\s{2,}")
+_NO_CENTS = re.compile(r"(?<=\d)[.,/]-{1,2}$")
+_SIGN_WORD = re.compile(r"^(?:minus|negative|neg\.?|plus|positive)\s*(?=\W?\d)", re.IGNORECASE)
 _ISO_YEAR = r"(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"  # 0001 to 9999, as Python counts
 _MOMENT = (
     rf"^(?P<day>{_ISO_YEAR}-[0-9]{{2}}-[0-9]{{2}})"
@@ -99,6 +114,29 @@ DAYS = {ord(sign): plain for sign, plain in zip("年月日년월일", ("-", "-",
 _TIME_FIRST = re.compile(r"(\d{1,2}:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?: ?[ap]\.?m\.?)?),? (.*\d.*)", re.ASCII)
 ALWAYS = ("ymd", "named")
 """Orders that no cell of another order can be taken for."""
+
+
+def plain_text(cell: str) -> str:
+    """The cell with ASCII digits, blanks, signs and marks, without the quotes and blanks around it."""
+    return _NO_CENTS.sub("", _FOOTNOTE.sub("", ascii_text(cell).removeprefix("=").strip(_QUOTES).strip()))
+
+
+def ascii_text(cell: str) -> str:
+    """The cell with ASCII digits, blanks, signs and marks, and a power of ten behind ^."""
+    if not cell.isascii():
+        cell = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), cell).translate(_PLAIN)
+        if not cell.isascii():
+            cell = "".join(map(_digit, cell))
+    cell = _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
+    return _SIGN_WORD.sub(lambda word: "-" if word[0][0] in "mnMN" else "+", cell)
+
+
+def _digit(c: str) -> str:
+    if c in "²³¹":
+        return c
+    if unicodedata.category(c) == "No" and "⁄" in (parts := unicodedata.normalize("NFKC", c)):
+        return f" {parts.replace('⁄', '/')}"
+    return str(unicodedata.digit(c, c))
 
 
 def parse_dates(cells: pl.Series) -> pl.Series:
@@ -214,7 +252,7 @@ def date_forms(cell: str) -> list[DateForm]:
     return found
 
 
-def _are_days(month: Array, day: Array) -> Mask:
+def _are_days(month: Array, day: Array) -> Bools:
     return np.asarray((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31))
 
 
@@ -246,4 +284,4 @@ def refuse_digits_of_dates(column: Column, values: Floats, display: str, source:
         date = f"{text[:4]}-{text[4:6]}-{text[6:8]}" + (f"T{text[8:10]}:{text[10:12]}:{text[12:]}" if text[8:] else "")
         what = f"{text} would count {'days' if display == 'date' else 'seconds'} from 1970-01-01"
         fix = f"write the date as {date}"
-        raise InputError(what, where=place(source, column.first_row + row, column.name), fix=fix)
+        raise InputError(what, where=place(source, column.name, column.first_row + row), fix=fix)

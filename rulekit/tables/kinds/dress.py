@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rulekit.tables.kinds.choice import may_mean_missing
-from rulekit.tables.kinds.dates import DAYS, MONTHS, DateForm, date_forms
+from rulekit.tables.kinds.dates import DAYS, LONGEST, MONTHS, DateForm, date_forms, plain_text
 from rulekit.tables.kinds.forms import COMPOUNDS, ROMAN, Form, NumberForm, OddForm, is_currency, number_forms
-from rulekit.tables.raw.columns import LONGEST, SECONDS_PER_DAY, plain_text
+from rulekit.tables.raw.columns import BLANKS, SECONDS_PER_DAY
 
+_LIKELY_TOKENS = (
+    *("na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none", "unknown", "tbd", "missing", "undefined", "(blank)"),
+    "not available",
+)
+_ERRORS = (
+    *("#n/a", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#error!", "#spill!"),
+    *(f"{sign}1.#{what}" for sign in ("", "-") for what in ("inf", "ind", "qnan", "snan")),
+)
+"""What spreadsheets write where a formula fails."""
+_MISSING = frozenset((*_LIKELY_TOKENS, *_ERRORS))
 NEARLY_ALL = 0.8
 """The share of the distinct cells that a form has to read."""
 _SAMPLE = 400
@@ -27,16 +36,18 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(r"\b0\d|[A-Za-z]0\d")
 _LONG = re.compile(r"[^\W\d_]{4}")
 _PLAIN = re.compile(r"[ \t]*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|nan)[ \t]*", re.ASCII | re.IGNORECASE)
-
-
-_ODD = {
-    "span": "1d 2h",
-    "clock": "1:30",
-    "months": "1y 2m",
-    "inches": "5'11\"",
-    "degrees": "1°2'",
+# A cell that shows a form and no other, where none of a column does.
+_MADE = {
+    **{"dmy": "31/12/1999", "mdy": "12/31/1999", "y2md": "99-12-31", "digits": "19991231", "ymd": "1999-12-31"},
+    **{"span": "1d 2h", "clock": "1:30", "months": "1y 2m", "inches": "5'11\"", "degrees": "1°2'"},
     "bytes": "1 GB 1 MB",
 }
+
+
+def may_mean_missing(level: str) -> bool:
+    """Whether a text is blank, a common word for a missing value, or an error of a spreadsheet."""
+    text = level.strip(BLANKS).lower()
+    return not text.strip("-._?") or text in _MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,10 @@ def dress_of(levels: Sequence[str], single: bool = False, wanted: bool = False) 
     """
     real = [level for level in levels if not may_mean_missing(level)]
     sample = [cell[: LONGEST + 1] for cell in real[:: max(1, len(real) // _SAMPLE)]]
-    if not sample or (sum(map(_has_digit, sample)) <= NEARLY_ALL * len(sample) and not _are_roman(sample)):
+    # Roman numerals, and not sizes or letters: with an I somewhere, and most of several signs
+    roman = sum(len(cell) > 1 for cell in sample) > len(sample) / 2 and "I" in "".join(sample).upper()
+    roman = roman and all(map(ROMAN.fullmatch, sample))
+    if not sample or (sum(map(_has_digit, sample)) <= NEARLY_ALL * len(sample) and not roman):
         return None
     found = [*_as_numbers(sample, single, wanted), *_as_dates(sample)]
     found.sort(key=lambda item: item[0] == OddForm("fraction"))  # 8/2024 is a month
@@ -76,14 +90,17 @@ def dress_of(levels: Sequence[str], single: bool = False, wanted: bool = False) 
         return _in_several_units(sample) or _in_no_form(sample)
     best = max(found, key=lambda item: item[1])  # of equals the first, which is the simplest
     form = best[0]
-    others = [other for other, share in found if share == best[1] and _is_rival(form, other)]
+    others = [other for other, share in found if share == best[1]]  # which give the cells another meaning
     read = _plain if form is None else form.reader()
+    kind, rivals = "numeric", list[Form]()
     if isinstance(form, DateForm):
         timed = any((read(cell) or 0.0) % SECONDS_PER_DAY for cell in sample)
         kind = "datetime" if timed else "date"
-    else:
-        kind = "numeric"
-    other = next((_example(rival, sample) for rival in others if rival is not None), "")
+        rivals = [other for other in others if isinstance(other, DateForm) and other != form]
+    elif isinstance(form, NumberForm):
+        numbers = [other for other in others if isinstance(other, NumberForm) and not other.thousands]
+        rivals = [other for other in numbers if other.decimal == form.thousands]
+    other = _example(rivals[0], sample) if rivals else ""
     unread = tuple(level for level in levels if level.strip() and read(level) is None)
     if len(unread) - len(levels) + len(real) >= (1.0 - NEARLY_ALL) * len(real) or not (form or unread):
         return None
@@ -97,21 +114,6 @@ def dress_of(levels: Sequence[str], single: bool = False, wanted: bool = False) 
 
 def _has_digit(cell: str) -> bool:
     return any(map(str.isnumeric, cell))
-
-
-def _are_roman(sample: Sequence[str]) -> bool:
-    """Whether cells are Roman numerals, and not sizes or letters: with an I somewhere, and most of several signs."""
-    several = sum(len(cell) > 1 for cell in sample) > len(sample) / 2
-    return several and "I" in "".join(sample).upper() and all(map(ROMAN.fullmatch, sample))
-
-
-def _is_rival(form: Form | None, other: Form | None) -> bool:
-    """Whether another form gives cells another meaning: of day and month, or of a mark."""
-    if isinstance(form, DateForm) and isinstance(other, DateForm):
-        return form != other
-    if isinstance(form, NumberForm) and isinstance(other, NumberForm):
-        return form.thousands == other.decimal and not other.thousands
-    return False
 
 
 def _plain(cell: str) -> float | None:
@@ -149,20 +151,16 @@ def _as_numbers(sample: Sequence[str], single: bool, wanted: bool) -> list[tuple
         bare = NumberForm(prefix=prefix, suffix=suffix, scaled=scaled, bounds=bounds)
         ordered = sorted(marks, key=lambda mark: (mark[0] != "", mark[2], mark[1] != "."))
         candidates += [replace(bare, thousands=t, decimal=d, indian=i) for t, d, i in ordered]
-        if _all_in_thousands(sample, numbers):
+        by_mark = Counter(form.thousands for form in numbers if form.thousands)
+        marked = sum(bool(re.search(r"\d[.,]\d", cell)) for cell in sample)
+        if marked and max(by_mark.values(), default=0) >= marked:
+            # every mark may be one of thousands: then 1,234 is more likely a whole number than one with decimals
             candidates = sorted(candidates, key=lambda form: not (isinstance(form, NumberForm) and form.thousands))
     several = len({form.suffix for form in numbers}) > 1
     candidates += [OddForm(kind) for kind in ("clock", "base", "fraction", "roman") if OddForm(kind) in forms]
     candidates += [OddForm(kind) for kind in COMPOUNDS if several or OddForm(kind) in forms]
     found = [(form, _reads(_plain if form is None else form.reader(), sample)) for form in candidates]
     return [(form, share) for form, share in found if share]
-
-
-def _all_in_thousands(sample: Sequence[str], numbers: Sequence[NumberForm]) -> bool:
-    """Whether every mark may be one of thousands: then 1,234 is more likely a whole number than one with decimals."""
-    marked = sum(bool(re.search(r"\d[.,]\d", cell)) for cell in sample)
-    by_mark = Counter(form.thousands for form in numbers if form.thousands)
-    return bool(marked) and max(by_mark.values(), default=0) >= marked
 
 
 def _main(affixes: object) -> str | None:
@@ -198,35 +196,28 @@ def _in_several_units(sample: Sequence[str]) -> Dress | None:
 def _in_no_form(sample: Sequence[str]) -> Dress | None:
     """Cells that hold numbers alike, in a form that is not known; no codes (R108), addresses or phone numbers."""
     words = {word.lower() for cell in sample for word in _WORD.findall(cell)}
-    named = {
-        word: "¤" if word in MONTHS else "w" for word in words if word in MONTHS or _FEW < len(words) <= _SOME_WORDS
-    }
-    shapes = Counter(_shape(cell, named) for cell in sample)
-    alike = [(shape, count) for shape, count in shapes.most_common(_FEW) if not _NAMED.fullmatch(shape)]
+    signs = {w: "¤" if w in MONTHS else "w" for w in words if w in MONTHS or _FEW < len(words) <= _SOME_WORDS}
+    shapes = Counter[str]()  # the cell with 0 for each number, and a sign for the words of a few
+    for cell in sample:
+        shape = _WORD.sub(lambda word: signs.get(word[0].lower(), word[0]), cell.translate(DAYS))
+        shapes[re.sub("0+", "0", "".join("0" if c.isnumeric() else c for c in shape))] += 1
+    alike = sum(count for shape, count in shapes.most_common(_FEW) if not _NAMED.fullmatch(shape))
     hexadecimal = sum(map(bool, map(_HEXADECIMAL.fullmatch, sample)))
     hexadecimal *= sum(bool(re.search(r"\d[A-Fa-f]", cell)) for cell in sample) > _FEW_BARE * len(sample)
-    if len(sample) < _MANY or max(sum(count for _, count in alike), hexadecimal) <= NEARLY_ALL * len(sample):
-        return None
-    return Dress("", sample[0])
-
-
-def _shape(cell: str, named: Mapping[str, str]) -> str:
-    """The cell with 0 for each number, and a sign for the words that are named."""
-    cell = _WORD.sub(lambda word: named.get(word[0].lower(), word[0]), cell.translate(DAYS))
-    return re.sub("0+", "0", "".join("0" if c.isnumeric() else c for c in cell))
+    known = len(sample) < _MANY or max(alike, hexadecimal) <= NEARLY_ALL * len(sample)
+    return None if known else Dress("", sample[0])
 
 
 def _example(form: Form, sample: Sequence[str]) -> str:
     """A cell that shows the form and no other, as short as can be; made up where the sample has none."""
     if isinstance(form, DateForm):
         shown = [cell for cell in sample if date_forms(cell) in ([form], [DateForm("named")])]
-        made = {"dmy": "31/12/1999", "mdy": "12/31/1999", "y2md": "99-12-31", "digits": "19991231", "ymd": "1999-12-31"}
-        sole = made.get(form.order, "")
     else:
         shown = [cell for cell in sample if number_forms(cell) == [form]]
-        sole = form.canonical if isinstance(form, NumberForm) else _ODD.get(form.kind, "")
     shown = [cell for cell in shown if _plain(cell) is None] or shown
-    shortest = min(shown, key=lambda cell: (len(cell), cell), default=sole)
+    kind = form.order if isinstance(form, DateForm) else "" if isinstance(form, NumberForm) else form.kind
+    made = form.canonical if isinstance(form, NumberForm) else _MADE.get(kind, "")
+    shortest = min(shown, key=lambda cell: (len(cell), cell), default=made)
     return shortest.strip() if isinstance(form, OddForm) else plain_text(shortest)
 
 

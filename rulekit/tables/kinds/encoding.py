@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.names import blanks_hint, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
@@ -17,29 +18,22 @@ from rulekit.tables.raw.columns import (
     SECONDS_PER_DAY,
     Codes,
     Column,
-    Floats,
     LevelColumn,
-    Mask,
     NumberColumn,
     RawTable,
     TextColumn,
     TokenColumn,
     as_floats,
     as_texts,
-    bare,
-    blank_tokens,
     canonical_key,
     cell_text,
-    column_place,
     factorize,
-    number_values,
     parse_booleans,
-    parse_numbers,
     place,
     refuse_large_integers,
-    rows_of,
+    take_column,
 )
-from rulekit.tables.raw.sources import array_column, raw_table
+from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.table import Array, Table, encoded_dtype, missing_cells
 from rulekit.tables.token_sets import TokenSets, hashes_of_words, sets_of_texts
 
@@ -47,17 +41,22 @@ BLOCK = 8192
 """Rows that are encoded and looked at together, few enough to stay in the processor's cache."""
 
 
-def encode(data: Any, schema: Schema, used: Collection[str] | None = None) -> Table:
+def encode(data: Any, schema: Schema, used: Collection[str] | None = None, all_words: bool = False) -> Table:
     """The rows of `data` under `schema`, whatever `rulekit.tables.kinds.inference.infer` reads.
 
     Columns are matched by name in any order, extra ones ignored; an array [n, d] is matched by place and must have
     all d columns. used: the columns that the model reads (default: all); the others need not be there and come
-    back as all missing. Raises InputError naming column, row and value for a missing column, a cell that is no
-    number, or an unseen level of a feature whose `unseen` is "error".
+    back as all missing. all_words: the texts are known by all their words, too. Raises InputError naming column, row
+    and value for a missing column, a cell that is no number, or an unseen level of a feature whose `unseen` is "error".
     """
     if isinstance(data, Table) and data.features == schema.features:
         return data if data.constraints == schema.constraints else replace(data, constraints=schema.constraints)
-    return encode_columns(raw_table(data), schema, used)
+    raw, wanted = raw_table(data), frozenset(schema.names if used is None else used)
+    features = [feature for feature in schema if feature.name in wanted]
+    found = zip(features, _matched(raw, schema, features), strict=True)
+    encoded = {feature.name: encode_column(column, feature, raw.source, all_words) for feature, column in found}
+    arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
+    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
 
 
 def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[Table]:
@@ -70,57 +69,33 @@ def encode_blocks(data: Any, schema: Schema, used: Collection[str]) -> Iterator[
     if isinstance(data, Table) and data.features == schema.features:
         yield encode(data, schema, used)
         return
-    wanted = frozenset(used)
+    wanted, raw = frozenset(used), raw_table(data)
     features = tuple(feature for feature in schema if feature.name in wanted)
-    columns, n_rows, source = _columns_of(data, schema, features)
-    size = n_rows if any(isinstance(column, TextColumn) for column in columns) else BLOCK
-    for start in range(0, max(n_rows, 1), max(size, 1)):
-        stop = min(start + size, n_rows)
-        parts = columns if stop - start == n_rows else [rows_of(column, start, stop) for column in columns]
-        arrays = tuple(encode_column(part, f, source) for part, f in zip(parts, features, strict=True))
-        yield Table(features, arrays, stop - start, source, constraints=schema.constraints)
-
-
-def encode_columns(
-    raw: RawTable, schema: Schema, used: Collection[str] | None = None, all_words: bool = False
-) -> Table:
-    """Raw columns under a schema; see `encode`. all_words: the texts are known by all their words, too."""
-    wanted = frozenset(schema.names if used is None else used)
-    features = [feature for feature in schema if feature.name in wanted]
-    found = _matched(raw, schema, features)
-    encoded = {
-        f.name: encode_column(column, f, raw.source, all_words) for f, column in zip(features, found, strict=True)
-    }
-    arrays = tuple(encoded[f.name] if f.name in encoded else missing_cells(f, raw.n_rows) for f in schema)
-    return Table(schema.features, arrays, raw.n_rows, raw.source, raw.notes, constraints=schema.constraints)
-
-
-def _columns_of(data: Any, schema: Schema, features: Sequence[Feature]) -> tuple[list[Column], int, str]:
-    if isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "biuf":
-        _refuse_width(data.shape[1], schema, "")
-        places = [schema.positions[feature.name] for feature in features]
-        return [array_column(f"x{j}", data[:, j]) for j in places], len(data), ""
-    raw = raw_table(data)
-    return _matched(raw, schema, features), raw.n_rows, raw.source
+    columns = _matched(raw, schema, features)
+    size = max(1, raw.n_rows) if any(isinstance(column, TextColumn) for column in columns) else BLOCK
+    for start in range(0, max(raw.n_rows, 1), size):
+        stop = min(start + size, raw.n_rows)
+        arrays = []
+        for column, feature in zip(columns, features, strict=True):
+            part = column if size >= raw.n_rows else replace(take_column(column, slice(start, stop)), first_row=start)
+            arrays.append(encode_column(part, feature, raw.source))
+        yield Table(features, tuple(arrays), stop - start, raw.source, constraints=schema.constraints)
 
 
 def _matched(raw: RawTable, schema: Schema, features: Sequence[Feature]) -> list[Column]:
     """The raw column of each feature: by place where the names were invented, else by name."""
+    where = raw.source or "table"
     if raw.positional:
-        _refuse_width(len(raw.columns), schema, raw.source)
+        if len(raw.columns) != len(schema):
+            what = f"X has {len(raw.columns)} features, but the model is expecting {len(schema)} features as input"
+            raise InputError(what, where=where, fix="give the columns of the training table in their order")
         return [raw.columns[schema.positions[feature.name]] for feature in features]
     by_name = {column.name: column for column in raw.columns}
     for feature in features:
         if feature.name not in by_name:
-            what = f"no column {feature.name!r}"
-            raise InputError(what, where=raw.source or "table", fix=suggestion(feature.name, raw.known_names))
+            fix = suggestion(feature.name, raw.known_names)
+            raise InputError(f"no column {feature.name!r}", where=where, fix=fix)
     return [by_name[feature.name] for feature in features]
-
-
-def _refuse_width(width: int, schema: Schema, source: str) -> None:
-    if width != len(schema):
-        what = f"X has {width} features, but the model is expecting {len(schema)} features as input"
-        raise InputError(what, where=source or "table", fix="give the columns of the training table in their order")
 
 
 def encode_column(column: Column, feature: Feature, source: str = "", all_words: bool = False) -> Array:
@@ -129,51 +104,51 @@ def encode_column(column: Column, feature: Feature, source: str = "", all_words:
         return _sets(column, feature, all_words)  # type: ignore[return-value]
     if feature.kind == "categorical":
         return _codes(column, feature, source)
-    read = boolean_values if feature.kind == "boolean" else numeric_values
+    odd = feature.kind == "boolean" or feature.missing_tokens or feature.display in _DATES
+    if (
+        isinstance(column, NumberColumn)
+        and column.values.dtype.kind == "f"
+        and not (odd or column.time or column.missing is not None)
+    ):
+        values: Array = column.values  # which need no doubles between
+    else:
+        values = (boolean_values if feature.kind == "boolean" else numeric_values)(column, feature, source)
     with np.errstate(over="ignore"):
-        if isinstance(column, NumberColumn) and _is_plain(column, feature):
-            array: Array = column.values.astype(encoded_dtype(feature))
-            array += 0
-            return array
-        return (read(column, feature, source) + 0.0).astype(encoded_dtype(feature))  # minus zero is zero
+        values = values.astype(encoded_dtype(feature))
+    values += 0  # minus zero is zero
+    return values
 
 
 def _sets(column: Column, feature: Feature, all_words: bool) -> TokenSets:
     number_of = {word: number for number, word in enumerate(feature.levels)}
     if not isinstance(column, TokenColumn):
         return sets_of_texts(as_texts(column, feature.missing_tokens), number_of, all_words)
-    if column.words == feature.levels:
-        return column.sets
-    lookup = np.array([number_of.get(word, -1) for word in column.words], dtype=np.int64)
     sets = column.sets
+    if column.words == feature.levels:
+        return sets
     if all_words:
         sets = replace(sets, all_words=sets.hashes_of_all_words(hashes_of_words(column.words)))
+    lookup = np.array([number_of.get(word, -1) for word in column.words], dtype=np.int64)
     return sets.renumbered(lookup, len(number_of))
-
-
-def _is_plain(column: NumberColumn, feature: Feature) -> bool:
-    """Whether the encoded cells are the column's numbers, rounded to the width of the feature."""
-    return (
-        feature.kind == "numeric"
-        and column.values.dtype.kind == "f"
-        and column.missing is None
-        and not column.time
-        and not feature.missing_tokens
-        and feature.display not in ("date", "datetime")
-    )
 
 
 def _codes(column: Column, feature: Feature, source: str) -> Codes:
     code_of = {level: code for code, level in enumerate(feature.levels, FIRST_LEVEL_CODE)}
     column = _truths_as_levels(column, {*code_of, *feature.missing_tokens})
     keys, index = factorize(column, feature.missing_tokens)
-    found = [code_of.get(key) or code_of.get(canonical_key(key), UNSEEN_CODE) for key in keys]
-    if UNSEEN_CODE in found and feature.unseen != "unseen":
-        if feature.unseen == "error":
-            _refuse_unseen(column, keys, index, found, source, feature.levels)
-        found = [MISSING_CODE if code == UNSEEN_CODE else code for code in found]
-    lookup = np.array([*found, MISSING_CODE], dtype=np.int32)
-    return np.asarray(lookup[index], dtype=np.int32)
+    found = np.array(
+        [*(code_of.get(key) or code_of.get(canonical_key(key), UNSEEN_CODE) for key in keys), MISSING_CODE],
+        dtype=np.int32,
+    )
+    if feature.unseen == "error" and (unseen := (found == UNSEEN_CODE)[index]).any():
+        row = int(np.argmax(unseen))
+        key, where = keys[index[row]], place(source, column.name, column.first_row + row)
+        hint = blanks_hint((key, level) for level in feature.levels)
+        fix = hint or "mend the cell, or train with unseen levels allowed"
+        raise InputError(f"level {key!r} was not in the training data", where=where, fix=fix)
+    if feature.unseen == "missing":
+        found[found == UNSEEN_CODE] = MISSING_CODE
+    return np.asarray(found[index])
 
 
 def _truths_as_levels(column: Column, known: Collection[str]) -> Column:
@@ -189,20 +164,6 @@ def _truths_as_levels(column: Column, known: Collection[str]) -> Column:
         texts = column.cells.replace({"true": true, "false": false})
         return replace(column, cells=column.cells.zip_with(~pl.Series(column.given.truths), texts))
     return column
-
-
-def _refuse_unseen(
-    column: Column, keys: list[str], index: Codes, found: list[int], source: str, levels: Sequence[str]
-) -> None:
-    unseen = np.array([*(code == UNSEEN_CODE for code in found), False])[index]
-    if unseen.any():
-        row = int(np.argmax(unseen))
-        raise InputError(
-            f"level {keys[index[row]]!r} was not in the training data",
-            where=place(source, column.first_row + row, column.name),
-            fix=blanks_hint((keys[index[row]], level) for level in levels)
-            or "mend the cell, or train with unseen levels allowed",
-        )
 
 
 _READ = {
@@ -229,21 +190,26 @@ def numeric_values(column: Column, feature: Feature, source: str, also: str = ""
     """
     tokens, display = feature.missing_tokens, also or feature.display
     if isinstance(column, NumberColumn):
-        values = number_values(column, tokens)
+        values = column.doubles(tokens)
         refuse_large_integers(column, values, source)
         if column.time:
             return _moments(values, ~np.isnan(values), column, feature, source)
     else:
-        text = _texts(column, tokens, source)
-        if feature.form and text.dressed:
-            return _undressed(text, feature, source)
-        numbers = _with_given(parse_numbers(text), text, feature, source)
+        if isinstance(column, TokenColumn):
+            where, fix = place(source, column.name), "take it as text"
+            raise InputError("a column of words holds no numbers", where=where, fix=fix)
+        if isinstance(column, LevelColumn):
+            column = TextColumn(column.name, as_texts(column), first_row=column.first_row)
+        column = column.without(tokens).bare(tokens)
+        if feature.form and column.dressed:
+            return _undressed(column, feature, source)
+        numbers = _with_given(column.numbers(), column, feature, source)
         parse, expected = _READ.get(display, (None, "a number"))
-        if parse is not None and numbers.null_count() > text.cells.null_count():
-            numbers = numbers.zip_with(numbers.is_not_null(), parse(text.cells))
-        _refuse_unparsed(text, numbers, expected, source)
+        if parse is not None and numbers.null_count() > column.cells.null_count():
+            numbers = numbers.zip_with(numbers.is_not_null(), parse(column.cells))
+        _refuse_unparsed(column, numbers, expected, source)
         values = as_floats(numbers)
-        refuse_large_integers(text, values, source)
+        refuse_large_integers(column, values, source)
         values = blank_numbers(values, tokens)
     if display in _DATES:
         refuse_digits_of_dates(column, values, display, source)
@@ -264,15 +230,6 @@ def _undressed(text: TextColumn, feature: Feature, source: str) -> Floats:
     return blank_numbers(found / SECONDS_PER_DAY if feature.display == "date" else found, feature.missing_tokens)
 
 
-def _texts(column: TextColumn | LevelColumn | TokenColumn, tokens: tuple[str, ...], source: str) -> TextColumn:
-    if isinstance(column, TokenColumn):
-        where, fix = column_place(source, column.name), "take it as text"
-        raise InputError("a column of words holds no numbers", where=where, fix=fix)
-    if isinstance(column, LevelColumn):
-        column = TextColumn(column.name, as_texts(column), first_row=column.first_row)
-    return bare(blank_tokens(column, tokens), tokens)
-
-
 def _with_given(numbers: Any, column: TextColumn, feature: Feature, source: str) -> Any:
     """The numbers of a column's texts, and of its cells that came as numbers, truth values or dates their values."""
     if column.given is None:
@@ -284,24 +241,24 @@ def _with_given(numbers: Any, column: TextColumn, feature: Feature, source: str)
     return numbers.zip_with(~there, pl.Series(values, dtype=pl.Float64))
 
 
-def _moments(values: Floats, moments: Mask, column: Column, feature: Feature, source: str) -> Floats:
+def _moments(values: Floats, moments: Bools, column: Column, feature: Feature, source: str) -> Floats:
     """Values of which some are seconds since 1970-01-01, as the feature counts them; it must be one of dates."""
     if moments.any() and feature.display not in _DATES:
         row = int(np.argmax(moments))
         wanted = "truth values" if feature.kind == "boolean" else "numbers"
-        where = place(source, column.first_row + row, column.name)
+        where = place(source, column.name, column.first_row + row)
         raise InputError(f"a date in a column of {wanted}", where=where, fix="mend the cell, or declare it a date")
     return np.where(moments, values / SECONDS_PER_DAY, values) if feature.display == "date" else values
 
 
 def blank_numbers(values: Floats, tokens: tuple[str, ...]) -> Floats:
     """The values with every number that a missing token writes made NaN."""
-    return number_values(NumberColumn("", values), tokens) if tokens else values
+    return NumberColumn("", values).doubles(tokens) if tokens else values
 
 
 def _refuse_unparsed(column: TextColumn, parsed: Any, expected: str, source: str) -> None:
     if parsed.null_count() == column.cells.null_count():
         return
     row = int((parsed.is_null() & column.cells.is_not_null()).arg_max())
-    what, where = f"{cell_text(column, row)} is not {expected}", place(source, column.first_row + row, column.name)
+    what, where = f"{cell_text(column, row)} is not {expected}", place(source, column.name, column.first_row + row)
     raise InputError(what, where=where, fix="mend the cell, declare it missing, or give the column another type")

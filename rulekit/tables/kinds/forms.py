@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.dates import ALWAYS, DateForm, date_forms
-from rulekit.tables.raw.columns import LONGEST, SECONDS_PER_DAY, ascii_text, plain_text
+from rulekit.tables.kinds.dates import ALWAYS, LONGEST, DateForm, ascii_text, date_forms, plain_text
+from rulekit.tables.raw.columns import SECONDS_PER_DAY
 
 # Units that make a number money; a column in another currency is declared `money`.
 CURRENCIES = frozenset(
@@ -42,6 +42,7 @@ _SCALES = {
     }.items()
     for word in words.split()
 }
+_BY_LENGTH, _AFTER_SCALES = sorted(_SCALES, key=len, reverse=True), frozenset(("", "%", *CURRENCIES))
 _BOUNDS = (
     *("<=", ">=", "<", ">", "≤", "≥", "~", "≈", "ca.", "ca", "circa", "approximately", "approx.", "approx", "about"),
     *("around", "more than", "less than", "at least", "at most", "up to", "over", "under", "above", "below"),
@@ -141,7 +142,7 @@ def _number_pattern(form: NumberForm) -> Callable[[str], re.Match[str] | None]:
     prefix = rf"(?:{_loose(form.prefix)})?" if form.prefix else ""
     suffix = rf"(?:{_loose(form.suffix.removesuffix('s') if len(form.suffix) > 2 else form.suffix)}s?)?"
     bound = rf"(?:{'|'.join(map(re.escape, sorted(_BOUNDS, reverse=True)))})?\s*" if form.bounds else ""
-    scale = rf"(?P<scale>{'|'.join(sorted(map(re.escape, _SCALES), key=len, reverse=True))})?" if form.scaled else ""
+    scale = rf"(?P<scale>{'|'.join(map(re.escape, _BY_LENGTH))})?" if form.scaled else ""
     scale = scale or "(?P<scale>(?!))?"
     pattern = (
         rf"{bound}(?P<before>[+-])?\s*{prefix}\s*(?P<inside>[+-])?\s*{whole}{part}{_EXPONENT}\s*{scale}\s*"
@@ -228,8 +229,7 @@ def number_forms(cell: str) -> list[Form]:
     text, _ = _without_parentheses(plain_text(cell))
     several = len(re.findall(r"\d+(?:\.\d+)?", text)) > 1 or text[:1] == "P"
     kinds = ("clock", "base", "roman", *(("fraction",) if "/" in text else ()), *(COMPOUNDS if several else ()))
-    found: list[Form] = [form for form in map(OddForm, kinds) if form.reader()(cell) is not None]
-    found = found[:1]
+    found: list[Form] = [*[form for form in map(OddForm, kinds) if form.reader()(cell) is not None][:1]]
     core = _CORE.search(text)
     if core is None or len(text) > LONGEST:
         return found
@@ -253,16 +253,14 @@ def _affixes(before: str, behind: str) -> NumberForm | None:
     bound = max((sign for sign in _BOUNDS if before.lower().startswith(sign)), key=len, default="")
     before = re.sub(r"^[+-]|[+-]\s*$", "", before[len(bound) :].strip()).strip(" ")
     behind = re.sub(r"[+-]$", "", behind.strip()).strip()
-    word = next((w for w in sorted(_SCALES, key=len, reverse=True) if _scale_stands(behind, w)), "")
+    for word in _BY_LENGTH:  # which nothing, or a currency, follows; `m` is a metre, `M` a million
+        begun = behind if len(word) == 1 and word != "k" else behind.lower()
+        if (behind.startswith(word) or begun.startswith(word)) and behind[len(word) :].strip() in _AFTER_SCALES:
+            break
+    else:
+        word = ""
     behind = behind[len(word) :].strip()
     return NumberForm(prefix=before, suffix=behind, scaled=bool(word), bounds=bool(bound))
-
-
-def _scale_stands(text: str, word: str) -> bool:
-    """Whether a text is a scale with nothing, or a currency, behind it; `m` is a metre, `M` a million."""
-    if not (text.startswith(word) or ((len(word) > 1 or word == "k") and text.lower().startswith(word))):
-        return False
-    return text[len(word) :].strip() in ("", "%", *CURRENCIES)
 
 
 def _marks_of(digits: str) -> list[tuple[str, str, bool]]:
@@ -270,26 +268,18 @@ def _marks_of(digits: str) -> list[tuple[str, str, bool]]:
     marks = [c for c in digits if not c.isdigit()]
     if not marks:
         return [("", ".", False)]
-    last = marks[-1]
-    groups = re.split(r"\D", digits)
-    others = set(marks[:-1])
-    if last in ".," and last not in others:
-        if len(others) > 1:
-            return []
-        decimal = ("", last, False)
-        if others:
-            thousands = others.pop()
-            return [(thousands, last, _is_indian(groups[:-1]))]
-        if len(groups[-1]) == 3 and 0 < len(groups[0]) <= 3 and not groups[0].startswith("0"):
-            return [(last, "," if last == "." else ".", False), decimal]
-        return [decimal]
-    if len(set(marks)) > 1 or len(groups[-1]) != 3 or not all(0 < len(group) <= 3 for group in groups):
-        return []
-    return [(last, "," if last == "." else ".", _is_indian(groups))]
-
-
-def _is_indian(groups: list[str]) -> bool:
-    return len(groups) > 2 and all(len(group) == 2 for group in groups[1:-1])
+    last, others, groups = marks[-1], set(marks[:-1]), re.split(r"\D", digits)
+    other = "," if last == "." else "."
+    apart = last in ".," and last not in others  # the last mark stands once: it may be that of decimals
+    whole = groups[:-1] if apart else groups
+    indian = len(whole) > 2 and all(len(group) == 2 for group in whole[1:-1])
+    if apart and others:
+        return [(others.pop(), last, indian)] if len(others) == 1 else []
+    if apart:
+        thousands = len(groups[-1]) == 3 and 0 < len(groups[0]) <= 3 and not groups[0].startswith("0")
+        return [*([(last, other, False)] if thousands else []), ("", last, False)]
+    alike = len(set(marks)) == 1 and len(groups[-1]) == 3 and all(0 < len(group) <= 3 for group in groups)
+    return [(last, other, indian)] if alike else []
 
 
 def form_of(kind: str, example: str, where: str = "") -> Form:
@@ -298,24 +288,16 @@ def form_of(kind: str, example: str, where: str = "") -> Form:
     kind: numeric, money, date or datetime.
     """
     dated = kind in ("date", "datetime")
-    forms: list[Form] = []
-    if len(example) <= LONGEST:
-        forms = [*(date_forms if dated else number_forms)(example)]
-    what = "date" if dated else "number"
+    what, shown = ("date", "date:31-Dec-99") if dated else ("number", "numeric:1.234,5 kg")
+    forms: list[Form] = [*(date_forms if dated else number_forms)(example)] if len(example) <= LONGEST else []
     if not forms:
-        fix = f"write a cell of the column: {'date:31-Dec-99' if dated else 'numeric:1.234,5 kg'}"
+        fix = f"write a cell of the column: {shown}"
         raise InputError(f"{example[:LONGEST]!r} shows no form of a {what}", where=where, fix=fix)
     named = [form for form in forms if isinstance(form, DateForm) and form.order in ALWAYS]
     if len(forms) > 1 and not named:
-        fix = (
-            f"write one whose day is above 12, {kind}:31/12/1999 or {kind}:12/31/1999"
-            if dated
-            else f"write one that shows which, {kind}:1{_mark(forms)}234{_mark(forms, True)}5"
-        )
+        fix = f"write one whose day is above 12, {kind}:31/12/1999 or {kind}:12/31/1999"
+        if not dated:
+            first = next((form for form in forms if isinstance(form, NumberForm)), NumberForm(","))
+            fix = f"write one that shows which, {kind}:1{first.thousands}234{first.decimal}5"
         raise InputError(f"{example!r} may mean two {what}s", where=where, fix=fix)
     return (named or forms)[0]
-
-
-def _mark(forms: list[Form], decimal: bool = False) -> str:
-    first = next((form for form in forms if isinstance(form, NumberForm)), NumberForm(","))
-    return first.decimal if decimal else first.thousands

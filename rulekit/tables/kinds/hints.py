@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
-from rulekit.tables.kinds.choice import may_mean_missing
 from rulekit.tables.kinds.dates import digits_of_dates, parse_dates, parse_moments
-from rulekit.tables.kinds.dress import dress_of, note_of, option
+from rulekit.tables.kinds.dress import dress_of, may_mean_missing, note_of, option
 from rulekit.tables.raw.columns import BLANKS
-from rulekit.tables.table import Array, StoredArrays, gathered
+from rulekit.tables.table import Array, StoredArrays, StoredColumn, gathered
 
 MOST_NOTES = 5
 MANY_NAMES = 20
@@ -65,18 +64,55 @@ _SCALES = tuple(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a column looks like; kind: the kind that it may be declared to be, "" where there is none to declare.
+
+    levels: of a category that looks ordered, from low to high. missing: cells that would then mean missing. note: what
+    to do about this column alone.
+    """
+
+    look: str
+    kind: str = ""
+    levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.look == "dressed":
+            return f"looks like {self.kind or 'numbers in several units or no known form'}"
+        said = {
+            "ordered": f"looks ordered: {', '.join(self.levels)}",
+            "codes": f"{', '.join(self.missing)} may mean missing",
+        }
+        return said.get(self.look) or _LOOKS[self.look]
+
+
+_LOOKS = {
+    "ordered": "looks ordered: {ordered}",
+    "codes": "{codes} may mean missing",
+    "dates": "looks like dates",
+    "an id": "looks like an id, or the number of the row",
+    "constant": "has one value only",
+    "infinite": "has infinite values",
+    "thousands": "fractions of three digits may be thousands",
+    "digits of dates": "looks like dates, written as digits",
+    "many levels": "has many levels",
+}
+
+
 def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, Hint]:
     """A hint for each column that deserves one, in memory or on disk."""
-    held = arrays.columns if isinstance(arrays, StoredArrays) else gathered(arrays)
-    found = {
-        feature.name: None
-        if feature.kind == "text"
-        else _of_levels(feature, _parts(column))
-        if feature.kind == "categorical"
-        else look_of_numbers(feature, partial(_parts, column))
-        for feature, column in zip(features, held, strict=True)
-    }
-    return {name: hint for name, hint in found.items() if hint is not None}
+    held: Iterable[Any] = arrays.columns if isinstance(arrays, StoredArrays) else gathered(arrays)
+    found = {}
+    for feature, column in zip(features, held, strict=True):
+        if feature.kind == "text":
+            continue
+        parts = column.parts if isinstance(column, StoredColumn) else partial(iter, [column])
+        look = _look_of_levels if feature.kind == "categorical" else look_of_numbers
+        if (hint := look(feature, parts)) is not None:
+            found[feature.name] = hint
+    return found
 
 
 def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]:
@@ -88,23 +124,21 @@ def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]
     for name, hint in hints.items():
         by_look.setdefault(hint.look, []).append(name)
     coded = by_look.pop("codes", [])
-    several = len(coded) > 1
-    notes = [hint.note for name, hint in hints.items() if hint.note and not (several and name in coded)]
-    if several:
+    coded = coded if len(coded) > 1 else []
+    notes = [hint.note for name, hint in hints.items() if hint.note and name not in coded]
+    if coded:
         codes = dict.fromkeys(code for name in coded for code in hints[name].missing)
         given = " ".join(f"--missing={code}" for code in codes)
-        notes.append(
-            f"{_listed(coded)}: {', '.join(codes)} may mean missing; if so, {given}, or COL=CODE for one column"
-        )
+        what = f"{', '.join(codes)} may mean missing; if so, {given}, or COL=CODE for one column"
+        notes.append(f"{_listed(coded)}: {what}")
     notes += others
     for look, names in by_look.items():
-        first, shown = names[0], _listed(names)
-        if look == "dates":
-            notes.append(f"{shown}: dates; --type {first}={hints[first].kind} compares them as such")
-        elif look == "an id":
-            notes.append(f"{shown}: ids or row numbers, it seems; leave out what only names rows: --ignore {first}")
-        elif look == "ordered":
-            notes.append(f"{shown}: levels seem ordered; rulekit describe --types-out FILE writes a file for --types")
+        says = {
+            "dates": f"dates; --type {names[0]}={hints[names[0]].kind} compares them as such",
+            "an id": f"ids or row numbers, it seems; leave out what only names rows: --ignore {names[0]}",
+            "ordered": "levels seem ordered; rulekit describe --types-out FILE writes a file for --types",
+        }
+        notes += [f"{_listed(names)}: {says[look]}"] if look in says else []
     return notes
 
 
@@ -123,11 +157,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"column{'s' * (len(names) > 1)} {shown}{more}"
 
 
-def _parts(column: Any) -> Iterator[Array]:
-    return column.parts() if hasattr(column, "parts") else iter([column])
-
-
-def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
+def _look_of_levels(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Hint | None:
     import polars as pl
 
     levels = feature.levels
@@ -135,21 +165,17 @@ def _of_levels(feature: Feature, parts: Iterator[Array]) -> Hint | None:
         return None
     if len(levels) == 1:
         return Hint("constant")
-    for texts in (levels[:_FIRST], levels):
-        cells = pl.Series(texts, dtype=pl.String).str.strip_chars(BLANKS)
-        if parse_moments(cells).null_count():
-            break
-    else:
+    cells = pl.Series(levels, dtype=pl.String).str.strip_chars(BLANKS)
+    if not parse_moments(cells[:_FIRST]).null_count() and not parse_moments(cells).null_count():
         return Hint("dates", "datetime" if parse_dates(cells).null_count() else "date")
-    counts = np.zeros(FIRST_LEVEL_CODE + len(levels), dtype=np.int64)
-    for part in parts:
-        counts += np.bincount(part, minlength=len(counts))
-    single = len(levels) >= MANY_NAMES and int(counts[FIRST_LEVEL_CODE:].max()) <= 1
+    size = FIRST_LEVEL_CODE + len(levels)
+    counts = sum((np.bincount(part, minlength=size) for part in parts()), np.zeros(size, np.int64))[FIRST_LEVEL_CODE:]
+    single = len(levels) >= MANY_NAMES and int(counts.max()) <= 1
     dress, order = dress_of(levels, single), likely_order(levels)
     if order and (dress is None or not dress.kind or (dress.units and len(order) < MANY_NAMES)):
         return Hint("ordered", "ordered", order)
     if dress is not None:
-        rows = dict(zip(levels, counts[FIRST_LEVEL_CODE:].tolist(), strict=True))
+        rows = dict(zip(levels, counts.tolist(), strict=True))
         missing = tuple(text for text in dress.unread if may_mean_missing(text))
         note = note_of(feature.name, dress, [rows[text] for text in dress.unread])
         return Hint("dressed", "" if dress.units or not dress.kind else dress.declared, missing=missing, note=note)
@@ -168,10 +194,7 @@ def likely_order(levels: Sequence[str]) -> tuple[str, ...]:
 
 
 def steps_of(levels: Sequence[str]) -> tuple[str, ...]:
-    """Levels from low to high where at least three are steps of a scale, bands or plain numbers, else ().
-
-    Without a level that fits in nowhere.
-    """
+    """Likewise of steps, bands or plain numbers, without a level that fits in nowhere."""
     return _odd_and_steps(levels)[1]
 
 
@@ -223,52 +246,8 @@ _LARGE_CODES = frozenset((*_RUNS, *(run - step for run in _RUNS if str(run)[0] =
 _SMALL_CODES = frozenset(range(-9, 0))
 _ID_NAME = re.compile(r"(?:.*[\W_])?(?:id|nr|no|number|key|index|uid)|.*[a-z]I[dD]", re.IGNORECASE)
 
-Look = Literal[
-    "an id",
-    "constant",
-    "codes",
-    "thousands",
-    "digits of dates",
-    "infinite",
-    "dressed",
-    "dates",
-    "ordered",
-    "many levels",
-]
 
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What a column looks like; kind: the kind that it may be declared to be, "" where there is none to declare.
-
-    levels: of a category that looks ordered, from low to high. missing: cells that would then mean missing. note: what
-    to do about this column alone.
-    """
-
-    look: Look
-    kind: str = ""
-    levels: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    note: str = ""
-
-    def __str__(self) -> str:
-        return {
-            "dressed": f"looks like {self.kind}"
-            if self.kind
-            else "looks like numbers in several units or no known form",
-            "dates": "looks like dates",
-            "an id": "looks like an id, or the number of the row",
-            "ordered": f"looks ordered: {', '.join(self.levels)}",
-            "constant": "has one value only",
-            "codes": f"{', '.join(self.missing)} may mean missing",
-            "infinite": "has infinite values",
-            "thousands": "fractions of three digits may be thousands",
-            "digits of dates": "looks like dates, written as digits",
-            "many levels": "has many levels",
-        }[self.look]
-
-
-def _coded(look: Look, feature: Feature, codes: tuple[tuple[float, int], ...]) -> Hint:
+def _coded(look: str, feature: Feature, codes: tuple[tuple[float, int], ...]) -> Hint:
     """A hint that names codes, with their rows, and the option that makes them missing."""
     cells = " and ".join(f"{count} cells {code:.0f}" for code, count in codes)
     given = " ".join(option("--missing", feature.name, f"{code:.0f}") for code, _ in codes)
@@ -302,9 +281,13 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> H
     if codes := _codes(low, high, parts):
         return _coded("codes", feature, codes)
     if np.any(np.rint(head) != head):
-        return _thousands(feature.name) if _in_thousands(head, whole=False) and _in_thousands(_values(parts)) else None
+        if not (_in_thousands(head, whole=False) and _in_thousands(_distinct(parts)[0])):
+            return None
+        either = " or ".join(option("--type", feature.name, f"numeric:{example}") for example in ("1.234,5", "1,234.5"))
+        ask = "whole numbers beside fractions of three digits each: are their marks of thousands?"
+        return Hint("thousands", note=f"column {feature.name!r}: {ask} {either} reads them")
     if len(np.unique(head)) == len(head) and n_missing == 0 and n >= FEWEST_IDS:
-        distinct = _values(parts)
+        distinct, _ = _distinct(parts)
         crowded = n * n / (2.0 * (high - low + 1.0)) >= _COLLISIONS
         if len(distinct) == n and (rises or crowded or _ID_NAME.fullmatch(feature.name)):
             return Hint("an id", "ignore") if np.all(np.rint(distinct) == distinct) else None
@@ -316,25 +299,19 @@ def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> H
     return Hint("digits of dates", f"date:{examples[0]}", note=note)
 
 
-def _thousands(name: str) -> Hint:
-    either = " or ".join(option("--type", name, f"numeric:{example}") for example in ("1.234,5", "1,234.5"))
-    ask = "whole numbers beside fractions of three digits each: are their marks of thousands?"
-    return Hint("thousands", note=f"column {name!r}: {ask} {either} reads them")
-
-
-def _values(parts: Callable[[], Iterator[Array]]) -> Array:
-    found = np.unique(np.concatenate([np.zeros(0), *parts()]))
-    known: Array = found[~np.isnan(found)]
-    return known
+def _distinct(parts: Callable[[], Iterator[Array]]) -> tuple[Array, Array]:
+    """The values in ascending order, and the rows of each."""
+    values, counts = np.unique(np.concatenate([np.zeros(0), *parts()]), return_counts=True)
+    known = ~np.isnan(values)
+    return values[known], counts[known]
 
 
 def _codes(low: float, high: float, parts: Callable[[], Iterator[Array]]) -> tuple[tuple[float, int], ...]:
     """Numbers at one end that stand apart from all others, are written as codes are, and stand in two rows or more."""
     if not (low in _SMALL_CODES or -low in _LARGE_CODES or high in _LARGE_CODES):
         return ()
-    distinct, counts = np.unique(np.concatenate([np.zeros(0), *parts()]), return_counts=True)
-    values = distinct[~np.isnan(distinct)].tolist()
-    rows = dict(zip(values, counts.tolist(), strict=False))
+    values, counts = (found.tolist() for found in _distinct(parts))
+    rows = dict(zip(values, counts, strict=True))
     below = list(takewhile(lambda value: value in _SMALL_CODES or -value in _LARGE_CODES, values))
     rest = values[len(below) :]
     if below and rest:

@@ -6,8 +6,6 @@ Conversions are vectorised; Python touches distinct values only, never rows.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats
 from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
@@ -24,26 +23,10 @@ from rulekit.tables.token_sets import TokenSets
 if TYPE_CHECKING:
     import polars as pl
 
-Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 LARGEST_EXACT_INTEGER = 2**53
 SECONDS_PER_DAY = 86400.0
-LONGEST = 80
-"""Characters of a cell that may hold a number or a date."""
-_BLANKS = dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000\t"), " ")
-_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u2060\ufeff"), "")
-_ALIKE = {"-": "−–—－‐‑‒﹣", "'": "’‘´`ʼ′", '"': "″", "+": "＋"}
-_SIGNS = {ord(sign): plain for plain, signs in _ALIKE.items() for sign in signs}
-_MARKS = {ord(sign): plain for sign, plain in zip("，．٫٬％（）：／", ",..,%():/", strict=True)}
-_PLAIN = _BLANKS | _UNSEEN | _SIGNS | _MARKS
-_QUOTES = "\"'“”„«»[]{}"
-_POWER = re.compile(r"(?<=10)[⁻⁰¹²³⁴-⁹]+")
-_FOOTNOTE = re.compile(r"(?<=\d)\s*[*†‡§]+$")
-_MANY_BLANKS = re.compile(r"\s{2,}")
-_NO_CENTS = re.compile(r"(?<=\d)[.,/]-{1,2}$")
-_SIGN_WORD = re.compile(r"^(?:minus|negative|neg\.?|plus|positive)\s*(?=\W?\d)", re.IGNORECASE)
 BLANKS = " \t\n\r\v\f"
 """The blanks of ASCII, which a text may have around the number or date that it writes."""
 _TRUTH_SPELLINGS = {"True": "true", "TRUE": "true", "False": "false", "FALSE": "false"}
@@ -59,10 +42,20 @@ class NumberColumn:
 
     name: str
     values: Array
-    missing: Mask | None = None
+    missing: Bools | None = None
     time: Literal["", "seconds"] = ""
     unit: str = ""
     first_row: int = 0
+
+    def doubles(self, tokens: tuple[str, ...] = ()) -> Floats:
+        """The numbers [n], NaN for missing; number tokens (such as -999) become NaN too."""
+        values = self.values.astype(np.float64)
+        if self.missing is not None:
+            values[self.missing] = np.nan
+        for token in tokens:
+            with suppress(ValueError):
+                values[values == float(token)] = np.nan
+        return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,12 +66,8 @@ class GivenCells:
     """
 
     values: Floats
-    truths: Mask
-    moments: Mask
-
-    def take(self, rows: Any) -> GivenCells:
-        """The rows that a mask, an index array or a slice picks."""
-        return GivenCells(self.values[rows], self.truths[rows], self.moments[rows])
+    truths: Bools
+    moments: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +84,34 @@ class TextColumn:
     dressed: bool = False
     first_row: int = 0
     given: GivenCells | None = None
+
+    def without(self, tokens: tuple[str, ...]) -> TextColumn:
+        """The column with its missing tokens (and nothing else) made null."""
+        import polars as pl
+
+        hit = self.cells.is_in(pl.Series(list(tokens), dtype=pl.String).implode()) if tokens else None
+        return self if hit is None or not hit.any() else replace(self, cells=self.cells.set(hit.fill_null(False), None))
+
+    def bare(self, tokens: tuple[str, ...] = ()) -> TextColumn:
+        """The column as numbers, truth values and dates are read from it: without blanks around its cells.
+
+        What is empty or a missing token without them is missing. Categories and words take the cells as they are.
+        """
+        return replace(self, cells=self.cells.str.strip_chars(BLANKS)).without(("", *tokens))
+
+    def numbers(self) -> pl.Series:
+        """Float64 series: the number that each cell writes, null where it writes none (or is missing).
+
+        `inf`, `-inf` and `nan` count as numbers; with a decimal comma a cell with a point is no number, since the point
+        could stand for thousands.
+        """
+        import polars as pl
+
+        cells = self.cells
+        if self.decimal == ",":
+            pointed = cells.str.contains(".", literal=True).fill_null(False)
+            cells = cells.set(pointed, None).str.replace(",", ".", literal=True)
+        return cells.cast(pl.Float64, strict=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,11 +174,6 @@ def in_dress(raw: RawTable) -> RawTable:
     return replace(raw, columns=columns)
 
 
-def rows_of(column: Column, start: int, stop: int) -> Column:
-    """The rows of a column from `start` to before `stop`."""
-    return replace(take_column(column, slice(start, stop)), first_row=column.first_row + start)
-
-
 def take_column(column: Column, rows: Array | slice) -> Column:
     """The rows of a column that a slice, a Boolean mask or an index array picks."""
     if isinstance(column, TokenColumn):
@@ -171,22 +183,17 @@ def take_column(column: Column, rows: Array | slice) -> Column:
     if isinstance(column, NumberColumn):
         missing = None if column.missing is None else column.missing[rows]
         return replace(column, values=column.values[rows], missing=missing)
-    given = None if column.given is None else column.given.take(rows)
+    own, cells = column.given, column.cells
+    given = None if own is None else GivenCells(own.values[rows], own.truths[rows], own.moments[rows])
     if isinstance(rows, slice):
-        return replace(column, cells=column.cells[rows], given=given)
-    return replace(
-        column, cells=column.cells.filter(rows) if rows.dtype == bool else column.cells.gather(rows), given=given
-    )
+        return replace(column, cells=cells[rows], given=given)
+    return replace(column, cells=cells.filter(rows) if rows.dtype == bool else cells.gather(rows), given=given)
 
 
 def cells_as_given(column: Column) -> Any:
     """The cells of a column for copying into another file: a polars series, or a list with None for missing."""
-    if isinstance(column, TextColumn):
-        return column.cells
-    if isinstance(column, LevelColumn):
-        return [None if code < 0 else column.levels[code] for code in column.codes.tolist()]
-    if isinstance(column, TokenColumn):
-        return texts_of_sets(column)
+    if not isinstance(column, NumberColumn):
+        return as_texts(column)
     gaps = np.zeros(len(column.values), dtype=bool) if column.missing is None else column.missing
     return [None if gap else value for value, gap in zip(column.values.tolist(), gaps.tolist(), strict=True)]
 
@@ -200,62 +207,17 @@ def column_length(column: Column) -> int:
     return len(column.codes if isinstance(column, LevelColumn) else column.values)
 
 
-def place(source: str, row: int, name: str) -> str:
-    """Where a cell stands, for messages; `row` counts from 0, people count data rows from 1."""
-    return f"{source}{', ' if source else ''}data row {row + 1}, column {name!r}"
-
-
-def column_place(source: str, name: str) -> str:
-    """Where a column stands, for messages."""
-    return f"{source}{', ' if source else ''}column {name!r}"
+def place(source: str, name: str, row: int | None = None) -> str:
+    """Where a column, or a cell of it, stands, for messages; `row` counts from 0, people count data rows from 1."""
+    at = "" if row is None else f"data row {row + 1}, "
+    return f"{source}{', ' if source else ''}{at}column {name!r}"
 
 
 def cell_text(column: Column, row: int) -> str:
     """A cell as a message shows it, cut at 60 characters."""
-    if isinstance(column, TextColumn):
-        text = repr(column.cells[row])
-    elif isinstance(column, LevelColumn):
-        text = repr(column.levels[int(column.codes[row])])
-    elif isinstance(column, TokenColumn):
-        text = repr(texts_of_sets(replace(column, sets=column.sets[row : row + 1]))[0])
-    else:
-        text = str(column.values[row])
+    cell = take_column(column, slice(row, row + 1))
+    text = str(cell.values[0]) if isinstance(cell, NumberColumn) else repr(as_texts(cell)[0])
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def blank_tokens(column: TextColumn, tokens: tuple[str, ...]) -> TextColumn:
-    """The column with its missing tokens (and nothing else) made null."""
-    if not tokens:
-        return column
-    import polars as pl
-
-    cells = column.cells
-    hit = cells.is_in(pl.Series(list(tokens), dtype=pl.String).implode())
-    return replace(column, cells=cells.set(hit.fill_null(False), None)) if hit.any() else column
-
-
-def bare(column: TextColumn, tokens: tuple[str, ...] = ()) -> TextColumn:
-    """The column as numbers, truth values and dates are read from it: without blanks around its cells.
-
-    What is empty or a missing token without them is missing. Categories and words take the cells as they are.
-    """
-    stripped = replace(column, cells=column.cells.str.strip_chars(BLANKS))
-    return blank_tokens(blank_tokens(stripped, ("",)), tokens)
-
-
-def parse_numbers(column: TextColumn) -> pl.Series:
-    """Float64 series: the number that each cell writes, null where it writes none (or is missing).
-
-    `inf`, `-inf` and `nan` count as numbers; with a decimal comma a cell with a point is no number, since the point
-    could stand for thousands.
-    """
-    import polars as pl
-
-    cells = column.cells
-    if column.decimal == ",":
-        pointed = cells.str.contains(".", literal=True).fill_null(False)
-        cells = cells.set(pointed, None).str.replace(",", ".", literal=True)
-    return cells.cast(pl.Float64, strict=False)
 
 
 def parse_booleans(cells: pl.Series) -> pl.Series:
@@ -266,63 +228,9 @@ def parse_booleans(cells: pl.Series) -> pl.Series:
     return lowered.replace_strict(["true", "false"], [1.0, 0.0], default=None, return_dtype=pl.Float64)
 
 
-def plain_text(cell: str) -> str:
-    """The cell with ASCII digits, blanks, signs and marks, without the quotes and blanks around it."""
-    return _NO_CENTS.sub("", _FOOTNOTE.sub("", ascii_text(cell).removeprefix("=").strip(_QUOTES).strip()))
-
-
-def ascii_text(cell: str) -> str:
-    """The cell with ASCII digits, blanks, signs and marks, and a power of ten behind ^."""
-    if not cell.isascii():
-        cell = _POWER.sub(lambda power: "^" + unicodedata.normalize("NFKC", power[0]), cell).translate(_PLAIN)
-        if not cell.isascii():
-            cell = "".join(map(_digit, cell))
-    cell = _MANY_BLANKS.sub(" ", cell.strip())  # patterns try every part of a run
-    return _SIGN_WORD.sub(lambda word: "-" if word[0][0] in "mnMN" else "+", cell)
-
-
-def _digit(c: str) -> str:
-    if c in "²³¹":
-        return c
-    if unicodedata.category(c) == "No" and "⁄" in (parts := unicodedata.normalize("NFKC", c)):
-        return f" {parts.replace('⁄', '/')}"
-    return str(unicodedata.digit(c, c))
-
-
 def as_floats(series: pl.Series) -> Floats:
     """A Float64 series as doubles with NaN for null."""
     return np.asarray(series.to_numpy(), dtype=np.float64)  # polars writes null as NaN
-
-
-def narrow_values(column: NumberColumn) -> npt.NDArray[np.float32] | None:
-    """A number column without missing cells as float32 where that loses nothing that its type can tell, else None.
-
-    float32 is taken as it is, without a copy; integers are where all of them lie within 2^24.
-    """
-    values = column.values
-    if column.missing is not None or column.time:
-        return None
-    if values.dtype == np.float32:
-        return values
-    if values.dtype.kind not in "iu" or not len(values):
-        return None
-    if int(values.max()) > _EXACT_IN_FLOAT32 or int(values.min()) < -_EXACT_IN_FLOAT32:
-        return None
-    return values.astype(np.float32)
-
-
-_EXACT_IN_FLOAT32 = 1 << 24
-
-
-def number_values(column: NumberColumn, tokens: tuple[str, ...] = ()) -> Floats:
-    """A number column as doubles with NaN for missing; number tokens (such as -999) become NaN too."""
-    values = column.values.astype(np.float64)
-    if column.missing is not None:
-        values[column.missing] = np.nan
-    for token in tokens:
-        with suppress(ValueError):
-            values[values == float(token)] = np.nan
-    return values
 
 
 def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str) -> None:
@@ -330,16 +238,16 @@ def refuse_large_integers(column: Column, values: npt.NDArray[Any], source: str)
     large = large_integers(column, values)
     if large is not None and large.any():
         row = int(np.argmax(large))
-        raise large_integer(cell_text(column, row), place(source, column.first_row + row, column.name))
+        raise large_integer(cell_text(column, row), place(source, column.name, column.first_row + row))
 
 
-def large_integers(column: Column, values: npt.NDArray[Any]) -> Mask | None:
+def large_integers(column: Column, values: npt.NDArray[Any]) -> Bools | None:
     """Which cells are integers beyond 2^53; None where none can be. values: the cells as doubles."""
     if isinstance(column, LevelColumn | TokenColumn):
         return None
     if isinstance(column, NumberColumn) and column.values.dtype.kind not in "iu":
         return None
-    large: Mask = np.abs(values) >= LARGEST_EXACT_INTEGER
+    large: Bools = np.abs(values) >= LARGEST_EXACT_INTEGER
     if not large.any():
         return None
     if isinstance(column, NumberColumn):
@@ -362,18 +270,40 @@ def large_integer(text: str, where: str) -> InputError:
 
 def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], Codes]:
     """The distinct keys of a column (sorted; text as it stands) and per row the index of its key, -1 for missing."""
-    if isinstance(column, LevelColumn):
-        return _drop_tokens(list(column.levels), column.codes, tokens)
-    if isinstance(column, NumberColumn):
-        return _factorize_numbers(column, tokens)
-    if isinstance(column, TokenColumn):
-        raise InputError("a column of words has no levels", where=f"column {column.name!r}", fix="take it as text")
     import polars as pl
 
-    cells = blank_tokens(column, tokens).cells
-    distinct = cells.unique().drop_nulls().sort()
-    codes = cells.replace_strict(distinct, pl.Series(np.arange(len(distinct), dtype=np.int32)), default=-1)
-    return distinct.to_list(), np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy(), dtype=np.int32)
+    if isinstance(column, TokenColumn):
+        raise InputError("a column of words has no levels", where=f"column {column.name!r}", fix="take it as text")
+    if isinstance(column, TextColumn):
+        cells = column.without(tokens).cells
+        distinct = cells.unique().drop_nulls().sort()
+        numbers = cells.replace_strict(distinct, pl.Series(np.arange(len(distinct), dtype=np.int32)), default=-1)
+        return distinct.to_list(), np.asarray(numbers.cast(pl.Int32).fill_null(-1).to_numpy(), dtype=np.int32)
+    keys, codes = _number_keys(column) if isinstance(column, NumberColumn) else (list(column.levels), column.codes)
+    gone = {canonical_key(token) for token in tokens} | set(tokens)
+    if not gone.intersection(keys):
+        return keys, codes
+    kept = [key for key in keys if key not in gone]
+    place_of = {key: i for i, key in enumerate(kept)}
+    return kept, np.array([*(place_of.get(key, -1) for key in keys), -1], dtype=np.int32)[codes]
+
+
+def _number_keys(column: NumberColumn) -> tuple[list[str], Codes]:
+    raw = column.values
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), dtype=bool)
+    if column.missing is not None:
+        missing = missing | column.missing
+    distinct, inverse = np.unique(raw[~missing], return_inverse=True)
+    if column.time:
+        keys = [moment_key(float(value)) for value in distinct]
+    elif raw.dtype.kind == "f":
+        # through text, so that a float32 0.1 is the level 0.1 and not 0.10000000149011612
+        keys = [number_key(float(str(value))) for value in distinct + distinct.dtype.type(0)]
+    else:
+        keys = [str(value).lower() for value in distinct.tolist()]
+    codes = np.full(len(raw), -1, dtype=np.int32)
+    codes[~missing] = inverse
+    return keys, codes
 
 
 def texts_of_sets(column: TokenColumn, tokens: tuple[str, ...] = ()) -> list[str | None]:
@@ -401,7 +331,7 @@ def as_texts(column: Column, tokens: tuple[str, ...] = ()) -> pl.Series:
     import polars as pl
 
     if isinstance(column, TextColumn):
-        return blank_tokens(column, tokens).cells
+        return column.without(tokens).cells
     if isinstance(column, TokenColumn):
         return pl.Series(texts_of_sets(column), dtype=pl.String)
     keys, codes = factorize(column, tokens)
@@ -422,7 +352,7 @@ def canonical_key(key: str) -> str:
 
 def natural_order(keys: list[str]) -> list[str]:
     """Keys sorted as integers if all are, else by code point."""
-    if all(_is_integer(key) for key in keys):
+    if all(key.isascii() and key.removeprefix("-").isdigit() and len(key) < 400 for key in keys):
         return sorted(keys, key=lambda key: (int(key), key))
     return sorted(keys)
 
@@ -437,37 +367,3 @@ def moment_key(seconds: float) -> str:
     days = seconds / SECONDS_PER_DAY
     text = moment_text(days, "date") if days.is_integer() else moment_text(seconds, "datetime")
     return text or number_key(seconds)
-
-
-def _factorize_numbers(column: NumberColumn, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
-    raw = column.values
-    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(len(raw), dtype=bool)
-    if column.missing is not None:
-        missing = missing | column.missing
-    distinct, inverse = np.unique(raw[~missing], return_inverse=True)
-    if column.time:
-        keys = [moment_key(float(value)) for value in distinct]
-    elif raw.dtype.kind == "b":
-        keys = ["true" if value else "false" for value in distinct]
-    elif raw.dtype.kind == "f":
-        # through text, so that a float32 0.1 is the level 0.1 and not 0.10000000149011612
-        keys = [number_key(float(str(value))) for value in distinct + distinct.dtype.type(0)]
-    else:
-        keys = [str(value) for value in distinct.tolist()]
-    codes = np.full(len(raw), -1, dtype=np.int32)
-    codes[~missing] = inverse
-    return _drop_tokens(keys, codes, tokens)
-
-
-def _drop_tokens(keys: list[str], codes: Codes, tokens: tuple[str, ...]) -> tuple[list[str], Codes]:
-    gone = {canonical_key(token) for token in tokens} | set(tokens)
-    if not gone.intersection(keys):
-        return keys, codes
-    kept = [key for key in keys if key not in gone]
-    place_of = {key: i for i, key in enumerate(kept)}
-    lookup = np.array([place_of.get(key, -1) for key in keys] + [-1], dtype=np.int32)
-    return kept, lookup[codes]
-
-
-def _is_integer(key: str) -> bool:
-    return key.isascii() and key.removeprefix("-").isdigit() and len(key) < 400

@@ -6,7 +6,7 @@ it), under a header line. The dialect is that of the file's beginning. What only
 
 polars reads every column as text, in parallel. It fills short rows with nulls in silence; so the delimiters of the
 file are counted: each row must have one less than there are columns, and only then is a null an empty cell. A file
-that does not add up is read again by the slower csv module, which names the row.
+that does not add up, or with quotes inside cells, is read from a copy by the slower csv module, which names the row.
 """
 
 from __future__ import annotations
@@ -15,88 +15,80 @@ import codecs
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions, form_declared
 from rulekit.tables.raw.columns import (
     BLANKS,
     LARGEST_EXACT_INTEGER,
     Column,
-    Floats,
     NumberColumn,
     RawTable,
     TextColumn,
     as_floats,
-    bare,
-    blank_tokens,
     column_length,
-    parse_numbers,
 )
-from rulekit.tables.raw.dialect import BLANKS_WORD, SAMPLE_BYTES, Dialect, detect_dialect, plain_lines
-from rulekit.tables.raw.files import bytes_of, copied, detect_encoding, first_bytes, in_lines, western
-from rulekit.tables.raw.slow_csv import NotUtf8, slow_blocks
+from rulekit.tables.raw.dialect import BLANKS_WORD, SAMPLE_BYTES, Dialect, detect_dialect
+from rulekit.tables.raw.files import (
+    TableFile,
+    bytes_of,
+    checked_rows,
+    copied,
+    detect_encoding,
+    first_bytes,
+    in_lines,
+    plain_lines,
+    western,
+)
 from rulekit.tables.table import Store
 
 if TYPE_CHECKING:
     import polars as pl
 
 _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
-_MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 24
 _TAIL = 1 << 16
 _TOTAL = re.compile(r"\s*(?:grand |sub)?(?:total|sum|summe|gesamt|average|mean)s?\b", re.IGNORECASE)
 _LONE_RETURN = re.compile(rb"\r(?!\n)[^\r]")
 _QUOTE = ord('"')
+_SAMPLE_LINES, _MOST_SAMPLED = 4, 1 << 23
+_WESTERN, _TEXTS, _CHECKED = "as Western text", "numbers as texts", "from a copy whose rows are checked"
 
 
 class ReadAgain(Exception):  # noqa: N818 - a signal, not an error
-    """The rows so far were read in a way that does not suit the whole file; the next pass does better."""
+    """The rows so far were read in a way that does not suit the whole file; the next pass reads them in another."""
 
 
-_SAMPLE_LINES, _MOST_SAMPLED = 4, 1 << 23
-
-
-@dataclass(slots=True, eq=False)
-class DelimitedFile:
+class DelimitedFile(TableFile):
     """A delimited file; what is not plain UTF-8 with line feeds is read from a copy that is.
 
-    block_bytes: how much is parsed at a time, None for the whole file in one block. source: the name for messages.
+    block_bytes: how much is parsed at a time, None for the whole file in one block.
     """
 
-    format: ClassVar[str] = "text"
-    file: Path
-    store: Store
-    block_bytes: int | None
-    options: ReadingOptions
-    by_column: bool = False
-    share: float = 0.0
-    n_rows: int | None = None
-    dialect: Dialect = field(init=False)
-    _given: Path = field(init=False)
-    source: str = field(init=False)
-    _encoding_notes: list[str] = field(default_factory=list)
-    _slow: bool = False
-    _numbers: bool = True
-    _blank_notes: list[str] = field(default_factory=list)
-    _odd: OddRows = field(default_factory=lambda: OddRows())
-    _spaced: set[str] = field(default_factory=set)
+    format = "text"
+    dialect: Dialect
+    _blank_notes: list[str]
 
-    def __post_init__(self) -> None:
-        self.source, self._given = self.file.name, self.file
-        _check_signs(self.options, self.source)
-        sample = first_bytes(self.file, SAMPLE_BYTES)
+    def __init__(self, file: Path, store: Store, block_bytes: int | None, options: ReadingOptions) -> None:
+        super().__init__(file)
+        self._given, self._store, self._block_bytes, self.options = file, store, block_bytes, options
+        self._encoding_notes, self._odd, self._spaced = list[str](), OddRows(), set[str]()
+        self._has_numbers = True
+        sign = options.delimiter
+        if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in _ASCII):
+            raise InputError(f"delimiter {sign!r}", where=self.source, fix="give one character")
+        if options.decimal not in (None, ".", ","):
+            raise InputError(f"decimal {options.decimal!r}", where=self.source, fix="`.` or `,`")
+        sample = first_bytes(file, SAMPLE_BYTES)
         if not sample:
             raise InputError("the file is empty", where=self.source, fix="give a header line and rows")
-        self._prepare(self.options.encoding or detect_encoding(sample, self.source))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.dialect.header[: -1 if self.dialect.ends_empty else None]
+        self._prepare(options.encoding or detect_encoding(sample, self.source))
 
     def notes(self) -> list[str]:
         """What was detected, and what was left out or cut off."""
@@ -114,13 +106,18 @@ class DelimitedFile:
 
     def _prepare(self, encoding: str) -> None:
         """Bring the file into UTF-8 with line feeds and one header line, and detect its dialect."""
-        self.file = self._given
+        self.file, self._blank_notes, self._is_checked = self._given, [], False
         if encoding.lower().replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
             if encoding in ("cp1252", "latin-1"):
                 encoding = western(bytes_of(self.file))
             self._copy(self._decoded(encoding))
             self._encoding_notes = [f"{self.source}: encoding is {encoding}"]
         sample = first_bytes(self.file, SAMPLE_BYTES)
+        if sample.startswith(codecs.BOM_UTF8):
+            with self.file.open("rb") as marked:
+                marked.seek(len(codecs.BOM_UTF8))
+                self._copy(iter(lambda: marked.read(_CHUNK), b""))
+            sample = first_bytes(self.file, SAMPLE_BYTES)
         if _LONE_RETURN.search(sample) and (b"\n" not in sample or b'"' not in sample):
             self._copy(part.replace(b"\r\n", b"\n").replace(b"\r", b"\n") for part in bytes_of(self.file))
             sample = first_bytes(self.file, SAMPLE_BYTES)
@@ -130,15 +127,15 @@ class DelimitedFile:
         while sample.count(b"\n") < _SAMPLE_LINES and len(sample) >= size and size < _MOST_SAMPLED:
             size *= 2
             sample = first_bytes(self.file, size)
-        text = sample.removeprefix(_MARK).decode("utf-8", errors="replace")
-        self.dialect = detect_dialect(text, self.source, self.options)
+        self.dialect = detect_dialect(sample.decode("utf-8", errors="replace"), self.source, self.options)
+        self.names = self.dialect.header[: -1 if self.dialect.ends_empty else None]
         if self.dialect.first_row:
-            with self.file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+            with self.file.open(encoding="utf-8", errors="surrogateescape", newline="") as lines:
                 self._copy(plain_lines(lines, self.dialect, self.options))
-        self._slow = not has_plain_quotes(chunks(self.file), self.dialect.delimiter)
+        self._is_plain = has_plain_quotes(bytes_of(self.file, _CHUNK), self.dialect.delimiter)
 
     def _copy(self, parts: Iterator[bytes]) -> None:
-        self.file = copied(parts, self.store, self.source)
+        self.file = copied(parts, self._store, self.source)
 
     def _decoded(self, encoding: str) -> Iterator[bytes]:
         try:
@@ -146,9 +143,8 @@ class DelimitedFile:
                 b"ab".decode(encoding)
             decoder = codecs.getincrementaldecoder(encoding)()
         except (LookupError, ValueError):
-            raise InputError(
-                f"no encoding {encoding!r}", where=self.source, fix="for example utf-8, cp1252, utf-16"
-            ) from None
+            fix = "for example utf-8, cp1252, utf-16"
+            raise InputError(f"no encoding {encoding!r}", where=self.source, fix=fix) from None
         line, first = 1, True
         try:
             for part in (*bytes_of(self.file), b""):
@@ -163,6 +159,17 @@ class DelimitedFile:
             where = f"{self.source}, line {line}"
             raise InputError(f"bytes that are not {encoding}", where=where, fix="declare the encoding") from None
 
+    def _check(self) -> None:
+        """Read the file through the csv module, into a copy that is plain."""
+        try:
+            with self.file.open(encoding="utf-8", newline="") as lines:
+                self._blank_notes = []
+                self._copy(checked_rows(lines, self.dialect, self.source, self._blank_notes, self.options.trim))
+        except UnicodeDecodeError:  # valid at its beginning, so only the whole file can tell
+            raise ReadAgain(_WESTERN) from None
+        self.dialect = replace(self.dialect, raw_header=self.dialect.header, header_lines=1)
+        self._is_plain = self._is_checked = True
+
     # Rows ----------------------------------------------------------------------------------------------------------
 
     def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
@@ -170,82 +177,61 @@ class DelimitedFile:
 
         Columns of numbers come as numbers, but for those in `keep_text` (level `007` is not 7); all others as text.
         """
-        self._blank_notes, self._odd = [], OddRows()
-        asked = frozenset(names)
-        wanted = [j for j, name in enumerate(self.dialect.header) if name in asked]
+        self._odd = OddRows()
         try:
-            for series in self._slow_blocks() if self._slow else self._fast_blocks(wanted, frozenset(keep_text)):
+            if not self._is_plain:
+                self._check()
+            header, asked = self.dialect.header, frozenset(names)
+            wanted = [j for j, name in enumerate(header) if name in asked]
+            numbers = frozenset(j for j in self.dialect.numbers if self._has_numbers and header[j] not in keep_text)
+            for content, dialect in self._pieces():
                 columns: list[Column] = []
+                series = parse_fast(content, dialect, wanted, numbers)
                 n_rows = len(next(iter(series.values())))
-                if self.dialect.ends_empty:
-                    self._refuse_cells(series[len(self.names)])
+                if dialect.ends_empty and _has_cells(series[len(header) - 1]):
+                    why = f"a cell in column {len(header)}, which has no name"
+                    raise InputError(why, where=self.source, fix="name all columns by --names A,B,C")
                 for j in wanted:
-                    name = self.dialect.header[j]
-                    column = parsed_column(name, series.pop(j), self.dialect, keep_text, self.options.trim)
-                    columns.append(column)
+                    name = header[j]
+                    columns.append(parsed_column(name, series.pop(j), dialect, keep_text, self.options.trim))
                     formed = form_declared(self.options.types.get(name, ""))  # which reads cells without their blanks
-                    self._spaced |= {name} if not formed and has_blanks(column) else set()
+                    self._spaced |= {name} if not formed and _has_blanks(columns[-1]) else set()
                 self._odd.look(columns, self.names)
                 yield RawTable(tuple(columns), n_rows, self.source)
+        except ReadAgain as again:
+            if again.args == (_WESTERN,):
+                self._prepare("cp1252")
+            elif again.args == (_TEXTS,):
+                self._has_numbers = False
+            elif self._is_checked:
+                what, fix = "polars cannot read its rows", "write it as plain CSV, or as Parquet"
+                raise InputError(what, where=self.source, fix=fix) from None
+            else:
+                self._is_plain = False
+            raise
+
+    def _pieces(self) -> Iterator[tuple[Path | bytes, Dialect]]:
+        """The file, or pieces of it that are tables of their own, and how each is to be read."""
+        if self._block_bytes is None:
+            yield self.file, self.dialect
             return
-        except NotUtf8:  # valid at its beginning, so only the whole file can tell
-            self._prepare("cp1252")
-        except NotNumbers:
-            self._numbers = False
-        except NotFast:
-            self._slow = True
-        raise ReadAgain
-
-    def _refuse_cells(self, last: pl.Series) -> None:
-        """Raises InputError where the column without a name holds a cell after all."""
-        if last.null_count() < len(last) and (last.fill_null("").cast(str).str.strip_chars(BLANKS) != "").any():
-            why = f"a cell in column {len(self.dialect.header)}, which has no name"
-            raise InputError(why, where=self.source, fix="name all columns by --names A,B,C")
-
-    def _fast_blocks(self, wanted: list[int], keep_text: frozenset[str]) -> Iterator[dict[int, pl.Series]]:
-        header = self.dialect.header
-        numbers = frozenset(j for j in self.dialect.numbers if self._numbers and header[j] not in keep_text)
-        if self.block_bytes is None:
-            yield parse_fast(self.file, self.dialect, wanted, numbers)
-            return
-        for content, dialect in self._pieces(self.block_bytes):
-            yield parse_fast(content, dialect, wanted, numbers)
-
-    def _pieces(self, size: int) -> Iterator[tuple[bytes, Dialect]]:
-        """Pieces of the file that are tables of their own, and how each is to be read."""
-        width = len(self.dialect.header)
+        width, total, done = len(self.dialect.header), max(1, self.file.stat().st_size), 0
         line = self.dialect.delimiter.join(["h"] * width).encode() + b"\n"
         later = replace(self.dialect, raw_header=("h",) * width, header_lines=1)
-        total, done = max(1, self.file.stat().st_size), 0
-        held, first = b"", True
+        held, first, part = b"", True, b"."
         with self.file.open("rb") as file:
-            while True:
-                part = file.read(size)
+            while part:
+                part = file.read(self._block_bytes)
                 done += len(part)
                 held += part
                 end = last_row_end(held) if part else len(held)
                 if first and end:
-                    yield held[:end].removeprefix(_MARK), self.dialect
+                    yield held[:end], self.dialect
                     first = False
                 elif end:
                     yield line + held[:end], later
                 self.share = done / total
                 held = held[end:]
-                if not part:
-                    return
-
-    def _slow_blocks(self) -> Iterator[dict[int, pl.Series]]:
-        import polars as pl
-
-        try:
-            with self.file.open(encoding="utf-8-sig", newline="") as lines:
-                blocks = slow_blocks(lines, self.dialect, self.source, self._blank_notes, trim=self.options.trim)
-                if self.block_bytes is None:
-                    blocks = iter([[pl.concat(series) for series in zip(*blocks, strict=True)]])
-                for block in blocks:
-                    yield dict(enumerate(block))
-        except UnicodeDecodeError:
-            raise NotUtf8 from None
 
 
 @dataclass(slots=True, eq=False)
@@ -262,64 +248,50 @@ class OddRows:
 
     def look(self, columns: Sequence[Column], names: Sequence[str]) -> None:
         """Look at a block of rows; all that is asked for may be a few of the columns."""
-        texts = [column for column in columns if isinstance(column, TextColumn)]
-        self.n_rows += column_length(columns[0]) if columns else 0
-        if len(columns) == len(names) > 2:
-            self._look_for_bare(columns)
-        if not texts or not len(texts[0].cells):
+        if not columns or not column_length(columns[0]):
             return
+        self.n_rows += column_length(columns[0])
+        texts = [column for column in columns if isinstance(column, TextColumn)]
         if len(texts) == len(columns):
             again = texts[0].cells == texts[0].name
             for column in texts[1:] if again.any() else ():
                 again &= column.cells == column.name
             self.headers += int(again.sum())
-        if texts[0].name == names[0]:
+        if texts and texts[0].name == names[0]:
             begun = texts[0].cells.filter(texts[0].cells.str.contains(r"^\s*[#%]").fill_null(False))
             self.comments += len(begun)
             self.comment = begun[0].strip()[0] if len(begun) and not self.comment else self.comment
             self.last = texts[0].cells[-1] or ""
-
-    def _look_for_bare(self, columns: Sequence[Column]) -> None:
-        first, *others = columns
-        gaps = np.ones(column_length(first), dtype=bool)
-        for column in others:
-            if isinstance(column, TextColumn):
-                gaps &= column.cells.is_null().to_numpy()
-            elif isinstance(column, NumberColumn):
-                gaps &= np.isnan(column.values)
-            if not gaps.any():
-                return
-        gaps &= np.isnan(first.values) if isinstance(first, NumberColumn) else True
-        self.bare += int(gaps.sum())
-        if gaps.any() and isinstance(first, TextColumn):
-            self.first_bare = self.first_bare or first.cells[int(np.argmax(gaps))] or ""
+        if len(columns) == len(names) > 2:
+            gaps = np.ones(column_length(columns[0]), dtype=bool)
+            first = columns[0] if isinstance(columns[0], TextColumn) else None
+            for own in reversed(columns if first is None else columns[1:]):
+                if gaps.any():
+                    gaps &= np.isnan(own.values) if isinstance(own, NumberColumn) else _are_gaps(own)
+            self.bare += int(gaps.sum())
+            if gaps.any() and first is not None:
+                self.first_bare = self.first_bare or first.cells[int(np.argmax(gaps))] or ""
 
     def notes(self, source: str, names: Sequence[str], delimiter: str) -> list[str]:
         """A line for each that was seen, with the option that leaves it out."""
         found = []
         if self.headers:
             begin = delimiter.join(names[:2])
-            found.append(f"{source}: the header stands in {self.headers} rows again; --comment {begin!r} leaves it out")
+            found.append(f"the header stands in {self.headers} rows again; --comment {begin!r} leaves it out")
         if 0 < self.comments <= 0.1 * self.n_rows:
             how = f"--comment {self.comment!r} leaves them out"
-            found.append(f"{source}: {self.comments} rows begin with {self.comment!r}, as comments do; {how}")
+            found.append(f"{self.comments} rows begin with {self.comment!r}, as comments do; {how}")
         if word := _TOTAL.match(self.last):
-            found.append(
-                f"{source}: the last row may be a total ({self.last!r:.30}); --comment {word[0]!r} leaves it out"
-            )
+            found.append(f"the last row may be a total ({self.last!r:.30}); --comment {word[0]!r} leaves it out")
         if 0 < self.bare <= 0.1 * self.n_rows and not (word or self.comments):
             what = f"nothing behind {self.first_bare!r:.30}" if self.first_bare else "delimiters alone"
             how = f"--comment {self.first_bare or delimiter * (len(names) - 1)!r} leaves them out"
-            found.append(f"{source}: {self.bare} rows have {what}; {how}")
-        return found
+            found.append(f"{self.bare} rows have {what}; {how}")
+        return [f"{source}: {note}" for note in found]
 
 
-def _check_signs(options: ReadingOptions, source: str) -> None:
-    sign = options.delimiter
-    if sign not in (None, BLANKS_WORD) and (len(sign) != 1 or sign not in _ASCII):
-        raise InputError(f"delimiter {sign!r}", where=source, fix="give one character")
-    if options.decimal not in (None, ".", ","):
-        raise InputError(f"decimal {options.decimal!r}", where=source, fix="`.` or `,`")
+def _are_gaps(column: Column) -> Bools | bool:
+    return column.cells.is_null().to_numpy() if isinstance(column, TextColumn) else True
 
 
 def last_row_end(content: bytes) -> int:
@@ -328,16 +300,14 @@ def last_row_end(content: bytes) -> int:
     content: bytes from the beginning of a row on. Blank lines stay inside, for at the end of a file they mean nothing.
     """
     at, quotes = len(content), content.count(b'"')
-    while True:
-        end = content.rfind(b"\n", 0, at)
-        if end <= 0:
-            return 0
+    while (end := content.rfind(b"\n", 0, at)) > 0:
         quotes -= content.count(b'"', end, at)
         at = end
         before = content[end - 1 : end] if content[end - 1 : end] != b"\r" else content[max(0, end - 2) : end - 1]
         after = content[end + 1 : end + 2]
         if quotes % 2 == 0 and before not in (b"\n", b"") and after not in (b"\n", b"\r", b""):
             return end + 1
+    return 0
 
 
 def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str], trim: bool) -> Column:
@@ -346,17 +316,21 @@ def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Col
 
     if series.dtype == pl.Float64:
         return NumberColumn(name, as_floats(series))
-    column = blank_tokens(TextColumn(name, series, dialect.decimal), ("",))
-    trimmed = bare(column) if trim or name not in keep_text else column
+    column = TextColumn(name, series, dialect.decimal).without(("",))
+    trimmed = column.bare() if trim or name not in keep_text else column
     if name not in keep_text and trimmed.cells.null_count() < len(series):
-        numbers = parse_numbers(trimmed)
-        if numbers.null_count() == trimmed.cells.null_count():
-            values = as_floats(numbers)
-            return (trimmed if trim else column) if _has_large(values) else NumberColumn(name, values)
+        numbers = trimmed.numbers()
+        values = as_floats(numbers)
+        if numbers.null_count() == trimmed.cells.null_count() and not _has_large(values):
+            return NumberColumn(name, values)
     return trimmed if trim else column
 
 
-def has_blanks(column: Column) -> bool:
+def _has_cells(series: pl.Series) -> bool:
+    return bool((series.drop_nulls().cast(str).str.strip_chars(BLANKS) != "").any())
+
+
+def _has_blanks(column: Column) -> bool:
     """Whether a text begins or ends with a blank."""
     return isinstance(column, TextColumn) and bool(column.cells.str.contains(r"^[ \t\r\n\v\f]|[ \t\r\n\v\f]$").any())
 
@@ -366,56 +340,43 @@ def _has_large(values: Floats) -> bool:
     return bool(np.any(np.abs(values[np.isfinite(values)]) >= LARGEST_EXACT_INTEGER))
 
 
-class NotNumbers(Exception):  # noqa: N818 - a signal, not an error
-    """A column that was numbers in the sample holds a cell that polars does not take for one."""
-
-
-class NotFast(Exception):  # noqa: N818 - a signal, not an error
-    """Rows that polars refuses or that have too few cells."""
-
-
 def parse_fast(
     source: Path | bytes, dialect: Dialect, wanted: list[int], numbers: frozenset[int]
 ) -> dict[int, pl.Series]:
     """The wanted columns by number, those in `numbers` as doubles where they have no integers beyond 2^53.
 
-    Raises NotUtf8, NotNumbers or NotFast.
+    Raises ReadAgain where the bytes are no UTF-8, a column in `numbers` holds something else, or rows are uneven.
     """
     import polars as pl
 
-    last = len(dialect.header) - 1
+    labels = [f"column_{j + 1}" for j in range(len(dialect.header))]  # as polars demands of a file without header
+    last = len(labels) - 1
     kept = sorted({*wanted, last})  # the last column tells whether a row is short
     try:
         frame = pl.read_csv(
             source,
             has_header=False,
             skip_rows=dialect.header_lines,
-            schema={_label(j): pl.Float64 if j in numbers else pl.String for j in range(last + 1)},
-            columns=None if len(kept) == last + 1 else [_label(j) for j in kept],
+            schema={label: pl.Float64 if j in numbers else pl.String for j, label in enumerate(labels)},
+            columns=None if len(kept) == len(labels) else [labels[j] for j in kept],
             separator=dialect.delimiter,
             glob=False,
         )
     except pl.exceptions.NoDataError:
         return {j: pl.Series(str(j), [], dtype=pl.String) for j in kept}
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if "utf-8" in str(error).lower() or "utf8" in str(error).lower():
-            raise NotUtf8 from None
-        raise (NotNumbers if numbers else NotFast) from None
-    if frame.height and frame[_label(last)].null_count():
+        foreign = "utf-8" in str(error).lower() or "utf8" in str(error).lower()
+        raise ReadAgain(_WESTERN if foreign else _TEXTS if numbers else _CHECKED) from None
+    if frame.height and frame[labels[last]].null_count():
         if len(kept) <= last:  # only whole rows can be counted
             return parse_fast(source, dialect, list(range(last + 1)), numbers)
         frame, even = without_blank_end(source, frame, dialect)
         if not even:
-            raise NotFast
-    large = {j for j in numbers.intersection(kept) if _has_large(as_floats(frame[_label(j)]))}
+            raise ReadAgain(_CHECKED)
+    large = {j for j in numbers.intersection(kept) if _has_large(as_floats(frame[labels[j]]))}
     if large:
         return parse_fast(source, dialect, wanted, numbers - large)
-    return {j: frame[_label(j)] for j in kept}
-
-
-def _label(j: int) -> str:
-    """The name that polars demands for column j of a file without header."""
-    return f"column_{j + 1}"
+    return {j: frame[labels[j]] for j in kept}
 
 
 def has_plain_quotes(parts: Iterable[bytes], delimiter: str) -> bool:
@@ -450,7 +411,7 @@ def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialec
 
     sign = dialect.delimiter.encode()
     total, tail = 0, b""
-    for part in chunks(source):
+    for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):
         total += part.count(sign)
         tail = (tail + part)[-_TAIL:]
     tail = tail.replace(b"\r", b"")
@@ -463,13 +424,3 @@ def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialec
     for series in frame.select(pl.col(pl.String)).iter_columns():
         inside += int(series.str.count_matches(dialect.delimiter, literal=True).cast(pl.Int64).sum() or 0)
     return frame, total - inside == (len(dialect.header) - 1) * (frame.height + 1)
-
-
-def chunks(source: Path | bytes) -> Iterator[bytes]:
-    """The bytes of a file, without a byte order mark, in parts of which none is empty."""
-    first = True
-    for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):
-        bare = part.removeprefix(_MARK) if first else part
-        first = False
-        if bare:
-            yield bare

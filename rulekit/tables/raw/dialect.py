@@ -11,14 +11,13 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.choice import may_mean_missing
-from rulekit.tables.kinds.dress import quoted_word, zeros_note
+from rulekit.tables.kinds.dress import may_mean_missing, quoted_word, zeros_note
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import BLANKS
 
@@ -30,7 +29,7 @@ _MOST_EQUAL = 0.85
 _USUAL, _CANDIDATES = ",;\t|", ",;\t|^~\x01\x1f"
 _RULED = "ruled"
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-_SHOWN = {BLANKS_WORD: "runs of blanks", _RULED: "bars of a ruled table"}
+UNUSUAL = {BLANKS_WORD: "runs of blanks", _RULED: "bars of a ruled table"}
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _LINES = re.compile(r"(\d+)(?:-(\d+))?", re.ASCII)
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
@@ -66,8 +65,7 @@ class Dialect:
     parted: str = ","
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     line: int
     last_line: int
     cells: list[str]
@@ -85,9 +83,8 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions) -> Dialect
         skipped, delimiter, notes = _above(lines, source, options)
     if delimiter is None:
         delimiter = _delimiter(lines, skipped, options, source)
-        shown = _SHOWN.get(
-            delimiter, f"{delimiter!r} ({_NAMES[delimiter]})" if delimiter in _NAMES else repr(delimiter)
-        )
+        named = f" ({_NAMES[delimiter]})" if delimiter in _NAMES else ""
+        shown = UNUSUAL.get(delimiter, f"{delimiter!r}{named}")
         notes += [f"{source}: delimiter is {shown}"] if delimiter != "," else []
     records = _records(lines, skipped, options, delimiter)
     if len(records) > 2 and (len(lines) == _MOST_LINES or len(sample) >= SAMPLE_BYTES):
@@ -110,14 +107,13 @@ def detect_dialect(sample: str, source: str, options: ReadingOptions) -> Dialect
         cut = len(head.cells) > width
         ends = len(head.cells) == width - 1 > 0 and not any("".join(r.cells[width - 1 :]) for r in records)
         names = names[:width] if cut else [*names, ""] if ends else names
-    asked = any((options.header, options.names, options.comment, options.quote, delimiter in _SHOWN))
+    asked = any((options.header, options.names, options.comment, options.quote, delimiter in UNUSUAL))
     copied = asked or at or skipped or len(names) != len(head.cells)
     begin = records[0].line if options.header == "none" else (last or head.last_line) + 1
     rows = [record.cells for record in below if record.line >= begin]
     sign = {BLANKS_WORD: "\t", _RULED: "|"}.get(delimiter, delimiter)
-    plain = Dialect(
-        sign, ".", (), tuple(names), 1 if copied else head.line, first_row=begin if copied else 0, parted=delimiter
-    )
+    at_line, first_row = (1, begin) if copied else (head.line, 0)
+    plain = Dialect(sign, ".", (), tuple(names), at_line, first_row=first_row, parted=delimiter)
     return _described(plain, rows, head.last_line, source, options, notes)
 
 
@@ -129,9 +125,13 @@ def _described(
     if len(header) > MOST_COLUMNS:
         what = f"{len(header)} columns; rulekit reads at most {MOST_COLUMNS}"
         raise InputError(what, where=source, fix="give fewer columns, or name the right --delimiter")
-    decimal = options.decimal or _detect_decimal(rows, plain.parted)
-    if options.decimal is None and decimal == ",":
-        notes.append(f"{source}: decimal sign is a comma")
+    decimal = options.decimal or "."
+    if options.decimal is None and plain.parted != ",":
+        found = [match for row in rows for cell in row if (match := _FRACTION.fullmatch(cell.strip()))]
+        # 1,234 alone may be a thousand and some; one cell such as 1,5 or 0,250 settles it
+        if all(match[1] == "," for match in found) and not all(_THOUSANDS.fullmatch(match[0]) for match in found):
+            decimal = ","
+            notes.append(f"{source}: decimal sign is a comma")
     like_row = options.header is None and not options.names and _row_like(header, rows)
     odd = _odd_rows(rows) if options.header is None else 0
     names = _header_names(header, source, line, notes, like_row=like_row, above=bool(odd))
@@ -139,20 +139,21 @@ def _described(
     if odd:
         shown = ", ".join(repr(cell) for cell in rows[0][:3])
         many, end = odd > 1, line + odd
-        either = [
+        out, names_there = (
             f"--header {line}-{end} leaves {'them' if many else 'it'} out",
             f"--header {end} if it holds the names",
-        ]
+        )
         prose = odd > 2 or not all(name.strip() and not _NUMBER.fullmatch(name) for name in header)
-        either = either[::-1] if prose else either
+        either = f"{names_there}, {out}" if prose else f"{out}, {names_there}"
         below = f"{odd} rows" if many else "a row"
-        notes.append(f"{source}: {below} below the header ({shown}) unlike all others; {', '.join(either)}")
-    numbers = _number_columns(rows, len(names))
+        notes.append(f"{source}: {below} below the header ({shown}) unlike all others; {either}")
+    cells = [[row[j] for row in rows if j < len(row) and row[j] != ""] for j in range(len(names))]
+    numbers = {j for j, own in enumerate(cells) if own and all(map(_PLAIN_NUMBER.fullmatch, own))}
     for j in sorted(numbers - {j for j, name in enumerate(names) if options.says(name)}):
-        notes += zeros_note(names[j], (row[j] for row in rows if j < len(row)))
+        notes += zeros_note(names[j], cells[j])
     empty = len(header) > 1 and header[-1] == "" and not any(row[len(names) - 1 :] != [""] for row in rows[:-1])
-    found = numbers if decimal == "." else frozenset()
-    return replace(plain, decimal=decimal, header=names, numbers=found, notes=tuple(notes), ends_empty=empty)
+    known = frozenset(numbers if decimal == "." else ())  # of the sample: the whole file decides in the end
+    return replace(plain, decimal=decimal, header=names, numbers=known, notes=tuple(notes), ends_empty=empty)
 
 
 def _one_column_note(name: str, rows: Sequence[Sequence[str]], source: str) -> list[str]:
@@ -207,11 +208,11 @@ def _above(lines: Sequence[str], source: str, options: ReadingOptions) -> tuple[
 def _records(lines: Sequence[str], skipped: int, options: ReadingOptions, delimiter: str) -> list[_Record]:
     """The records below `skipped` lines, without blank and comment lines."""
     kept = [(i, line) for i, line in enumerate(lines, 1) if i > skipped and not line.startswith(tuple(options.comment))]
-    if delimiter in _SHOWN:
-        return [_Record(i, i, cells) for i, line in kept if (cells := _split(line, delimiter))]
+    if delimiter in UNUSUAL:
+        return [_Record(i, i, cells) for i, line in kept if (cells := split_line(line, delimiter))]
     found: list[_Record] = []
     done = 0
-    reader = _reader((line for _, line in kept), options, delimiter)
+    reader = csv_reader((line for _, line in kept), options, delimiter)
     try:
         for cells in reader:
             if len(cells) > 1 or (cells and cells[0].strip()):
@@ -222,7 +223,7 @@ def _records(lines: Sequence[str], skipped: int, options: ReadingOptions, delimi
     return found
 
 
-def _split(line: str, delimiter: str) -> list[str]:
+def split_line(line: str, delimiter: str) -> list[str]:
     """The cells of a line that runs of blanks part, or the bars of a ruled table; none of a rule."""
     if delimiter == BLANKS_WORD:
         return [cell.strip('"') for cell in _CELL_OF_BLANKS.findall(line)]
@@ -234,7 +235,7 @@ def _split(line: str, delimiter: str) -> list[str]:
     return cells[1:-1] if line.startswith("|") else cells
 
 
-def _reader(lines: Iterable[str], options: ReadingOptions, delimiter: str) -> Any:
+def csv_reader(lines: Iterable[str], options: ReadingOptions, delimiter: str) -> Any:
     """A csv reader of the lines; the quote is that of the options."""
     plain = options.quote == "none"
     csv.field_size_limit(max(csv.field_size_limit(), 4 * SAMPLE_BYTES))
@@ -322,28 +323,6 @@ def _header_at(records: Sequence[_Record], width: int, source: str, delimiter: s
     return 0 if numbers or any(2 * _filled(record.cells) > width for record in records[:at]) else at
 
 
-def plain_lines(lines: Iterable[str], dialect: Dialect, options: ReadingOptions) -> Iterator[bytes]:
-    """The file as plain CSV: a header line with the names, then the rows."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, delimiter=dialect.delimiter, lineterminator="\n")
-    comments = tuple(options.comment)
-
-    def written(row: Sequence[str]) -> bytes:
-        sink.seek(0)
-        sink.truncate()
-        writer.writerow(row)
-        return sink.getvalue().encode("utf-8", "surrogateescape")
-
-    yield written(dialect.raw_header)
-    body = (line for line in islice(lines, dialect.first_row - 1, None) if not (comments and line.startswith(comments)))
-    if dialect.parted in _SHOWN:
-        yield from (written(cells) for line in body if (cells := _split(line, dialect.parted)))
-    elif options.quote is not None:
-        yield from (written(row) if row else b"\n" for row in _reader(body, options, dialect.delimiter))
-    else:
-        yield from (line.encode("utf-8", "surrogateescape") for line in body)
-
-
 def _row_like(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line looks like a row: numbers above numbers, or words that occur below them again."""
     header, like = header[:_MOST_LOOKED_AT], 0
@@ -375,25 +354,6 @@ def _odd_rows(rows: Sequence[Sequence[str]]) -> int:
         if all(words) if count > 2 else types or words[0]:
             return count
     return 0
-
-
-def _number_columns(rows: list[list[str]], width: int) -> frozenset[int]:
-    """Columns with a number and nothing but numbers and empty cells; the whole file decides in the end."""
-    found = set()
-    for j in range(width):
-        cells = [row[j] for row in rows if j < len(row) and row[j] != ""]
-        if cells and all(_PLAIN_NUMBER.fullmatch(cell) for cell in cells):
-            found.add(j)
-    return frozenset(found)
-
-
-def _detect_decimal(rows: list[list[str]], delimiter: str) -> str:
-    if delimiter == ",":
-        return "."
-    found = [match for row in rows for cell in row if (match := _FRACTION.fullmatch(cell.strip()))]
-    # 1,234 alone may be a thousand and some; one cell such as 1,5 or 0,250 settles it
-    point = any(match[1] == "." for match in found) or all(_THOUSANDS.fullmatch(match[0]) for match in found)
-    return "." if point else ","
 
 
 def _header_names(

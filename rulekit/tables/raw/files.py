@@ -1,4 +1,4 @@
-"""Bytes of table files: how they begin, and plain copies of what is packed, in another encoding, or a pipe.
+"""Bytes of table files: how they begin, and plain copies: of a pipe, of what is packed, of CSV that is written oddly.
 
 Files that are no table that rulekit reads are known by their first bytes and refused by their name.
 """
@@ -6,17 +6,25 @@ Files that are no table that rulekit reads are known by their first bytes and re
 from __future__ import annotations
 
 import codecs
+import contextlib
+import csv
 import gzip
+import io
 import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rulekit.errors import InputError, reason_of
 from rulekit.names import near_files
-from rulekit.tables.table import Store, append, megabytes
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.raw.columns import BLANKS, RawTable
+from rulekit.tables.raw.dialect import UNUSUAL, Dialect, csv_reader, split_line
+from rulekit.tables.table import Store, appending, megabytes
 
 CHUNK = 1 << 22
 HEAD_BYTES = 4096
@@ -63,15 +71,45 @@ _TEXTS = (
 _JSON_OBJECT = re.compile(rb'\s*\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}|$)')
 
 
+class TableFile:
+    """A file that is read as often as asked, whole or in blocks.
+
+    names: of all its columns; by_column: whether the blocks of a column come without reading the others; n_rows: None
+    while it is not known; source: its name for messages; share: how much of it the present pass has come to.
+    """
+
+    format = ""
+    by_column = False
+    names: tuple[str, ...] = ()
+    n_rows: Any = None
+    share = 0.0
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.source = file, file.name
+        self._notes: list[str] = []
+
+    def notes(self) -> list[str]:
+        """What a user should hear; known after the last block."""
+        return self._notes
+
+    def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
+        """The rows of the named columns in their order; raises ReadAgain where the next pass will do better."""
+        raise NotImplementedError
+
+
 def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The beginning of a file, unpacked; raises InputError where there is none, or of what cannot be read."""
+    fix = "check the path"
     if os.path.isdir(path):
         raise InputError("this is a folder", where=str(path), fix="give a file")
     try:
         with path.open("rb") as file:
             head = file.read(size)
     except FileNotFoundError:
-        raise InputError("no such file", where=str(path), fix=_neighbours(path) or "check the path") from None
+        with contextlib.suppress(OSError):
+            near = near_files(path.name, [entry.name for entry in path.parent.iterdir()])
+            fix = f"did you mean {' or '.join(map(repr, near))}?" if near else fix
+        raise InputError("no such file", where=str(path), fix=fix) from None
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
     if not head.startswith(_GZIP):
@@ -88,7 +126,11 @@ def plain_file(path: Path, store: Store) -> Path:
     Raises InputError where it cannot be read, is no table, or holds more than it should.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
-        path = _copied_pipe(path, store)
+        # a pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once
+        most = min(MOST_OF_A_PIPE, shutil.disk_usage(store.folder).free // 2)
+        what = f"more than {megabytes(most)} MB came"
+        parts = _bounded(_read_once(path), most, str(path), what, "write them to a file first")
+        path = copied(parts, store, path.name)
     head = first_bytes(path)
     refuse_foreign(first_bytes(path, _LONG_HEAD) if head[:1] == b"%" else head, path.name)
     with path.open("rb") as file:
@@ -111,9 +153,8 @@ def copied(parts: Iterable[bytes], store: Store, name: str) -> Path:
     folder = store.new_file()
     folder.mkdir()
     copy = folder / name
-    copy.touch()
-    for part in parts:
-        append(copy, part)
+    with appending(copy) as file:
+        file.writelines(parts)
     return copy
 
 
@@ -154,22 +195,12 @@ def _unpacked(path: Path) -> Iterator[bytes]:
         raise _damaged_gzip(path, error) from None
 
 
-def _copied_pipe(path: Path, store: Store) -> Path:
-    """A pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once: through a copy."""
-    most = min(MOST_OF_A_PIPE, shutil.disk_usage(store.folder).free // 2)
-    what = f"more than {megabytes(most)} MB came"
-    return copied(_bounded(_read_once(path), most, str(path), what, "write them to a file first"), store, path.name)
-
-
 def _read_once(path: Path) -> Iterator[bytes]:
     try:
-        with path.open("rb") as file:
-            part = file.read(CHUNK)
-            if part.count(b"\0") == len(part) > 0:
+        for number, part in enumerate(bytes_of(path)):
+            if number == 0 and part.count(b"\0") == len(part):
                 raise no_text(path.name)
-            while part:
-                yield part
-                part = file.read(CHUNK)
+            yield part
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -182,24 +213,14 @@ def _damaged_gzip(path: Path, error: Exception) -> InputError:
     return InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again")
 
 
-def _neighbours(path: Path) -> str:
-    try:
-        names = [entry.name for entry in path.parent.iterdir()]
-    except OSError:
-        return ""
-    near = near_files(path.name, names)
-    return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
-
-
 def refuse_foreign(head: bytes, name: str) -> None:
     """Raises InputError where the first bytes of a file are of another format; name: of the file."""
-    lowered = name.lower()
-    lines = lowered.endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
     head = head.removeprefix(b"\xef\xbb\xbf")
     foreign = next((what for mark, what in _MARKS if head.startswith(mark)), None)
     foreign = foreign or next((what for pattern, what in _TEXTS if pattern.match(head)), None)
     if foreign is not None:
         raise InputError(f"this is {foreign}", where=name, fix="save it as CSV, Parquet or JSON lines (.jsonl)")
+    lines = name.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"))
     if not lines and _JSON_OBJECT.match(head):
         fix = "JSON lines, one object a line, are read from a file that ends in .jsonl"
         raise InputError("this is JSON", where=name, fix=fix)
@@ -242,3 +263,82 @@ def western(parts: Iterable[bytes]) -> str:
     for part in parts:
         used |= {byte for byte in range(0x80, 0xA0) if bytes([byte]) in part}
     return "cp1252" if used and not used & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
+
+
+def plain_lines(lines: Iterable[str], dialect: Dialect, options: ReadingOptions) -> Iterator[bytes]:
+    """The file as plain CSV: a header line with the names, then the rows."""
+    written, comments = _writer(dialect.delimiter), tuple(options.comment)
+    yield written(dialect.raw_header)
+    body = (line for line in islice(lines, dialect.first_row - 1, None) if not (comments and line.startswith(comments)))
+    if dialect.parted in UNUSUAL:
+        yield from (written(cells) for line in body if (cells := split_line(line, dialect.parted)))
+    elif options.quote is not None:
+        yield from (written(row) if row else b"\n" for row in csv_reader(body, options, dialect.delimiter))
+    else:
+        yield from (line.encode("utf-8", "surrogateescape") for line in body)
+
+
+def _writer(delimiter: str) -> Callable[[Sequence[str]], bytes]:
+    sink = io.StringIO()
+    writer = csv.writer(sink, delimiter=delimiter, lineterminator="\r\n")  # so that either sign is quoted
+
+    def written(row: Sequence[str]) -> bytes:
+        sink.seek(0)
+        sink.truncate()
+        writer.writerow(row)
+        return sink.getvalue().encode("utf-8", "surrogateescape")
+
+    return written
+
+
+def checked_rows(lines: Iterable[str], dialect: Dialect, source: str, notes: list[str], trim: bool) -> Iterator[bytes]:
+    """A file as plain CSV under its names; raises InputError naming the row that is wrong.
+
+    trim: a blank before a quote is none of the cell. What a user should hear is added to `notes` at the end.
+    """
+    width, written, number, blank, empty = len(dialect.header), _writer(dialect.delimiter), 0, 0, 0
+    reader = csv.reader(_texts(lines, source), delimiter=dialect.delimiter, skipinitialspace=trim, strict=True)
+
+    def row_at(number: int) -> str:
+        line = f" (line {reader.line_num})" if not dialect.first_row else ""
+        return f"{source}, data row {number}{line}"
+
+    yield written(dialect.header)
+    try:
+        for record in islice(reader, dialect.header_lines, None):
+            number += 1
+            cells = "".join(record).strip()
+            if width > 1 and not cells and len(record) < 2:
+                blank += 1
+            elif width == 1 and not any(record):  # the last ones are no rows
+                empty += 1
+            elif len(record) != width:
+                what = f"{len(record)} cells, but the header has {width} columns"
+                raise InputError(what, where=row_at(number), fix=_fix_of_width(record, trim))
+            else:
+                yield from (written([""]) for _ in range(empty))
+                yield written(record)
+                empty = 0
+    except csv.Error as error:
+        fix = "mend its quotes, or give --quote none where they are plain text"
+        raise InputError(f"unreadable row ({error})", where=row_at(number + 1), fix=fix) from None
+    notes += [f"{source}: {blank} blank lines were left out"] if blank else []
+
+
+def _texts(lines: Iterable[str], source: str) -> Iterator[str]:
+    """The lines; raises InputError for one with zero bytes."""
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            where = f"{source}, line {number}"
+            raise InputError("zero bytes in the text", where=where, fix="save the file as plain text")
+        yield line
+
+
+def _fix_of_width(record: list[str], trim: bool) -> str:
+    if not trim and any(cell.lstrip(BLANKS)[:1] == '"' != cell[:1] for cell in record):
+        return "--trim takes off the blank before a quote"
+    if any(cell.startswith("'") and not cell.endswith("'") for cell in record):
+        return '--quote "\'" where apostrophes stand around cells'
+    begin = record[0].strip()[:12]
+    left_out = f", or leave such lines out by --comment {begin!r}" if re.match(r"[^\w\s]|[A-Za-z]", begin) else ""
+    return f"mend the row, quote cells that hold the delimiter, name the right delimiter{left_out}"

@@ -5,10 +5,11 @@ Numeric arrays are passed on without a copy; pandas is used only through the met
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -58,7 +59,13 @@ def raw_table(data: Any, source: str = "") -> RawTable:
         names = [_column_name(label) for label in data.columns]
         return _assemble(names, [pandas_column(name, data.iloc[:, j]) for j, name in enumerate(names)], source)
     if package in ("polars", "pyarrow"):
-        return _polars_table(data, source)
+        import polars as pl
+
+        data = data.collect() if isinstance(data, pl.LazyFrame) else data
+        if not isinstance(data, pl.DataFrame) and not hasattr(data, "column_names"):
+            raise InputError("Expected 2D array, got 1D array instead", where="data", fix="give a frame")
+        frame: Any = data if isinstance(data, pl.DataFrame) else pl.from_arrow(data)
+        return _assemble(frame.columns, [polars_column(s.name, s) for s in frame.iter_columns()], source, frame.height)
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         return _sparse_table(data, source)
     if isinstance(data, Mapping):
@@ -67,9 +74,8 @@ def raw_table(data: Any, source: str = "") -> RawTable:
     if isinstance(data, Sequence) and not isinstance(data, str) and data and isinstance(data[0], Mapping):
         labels = list(dict.fromkeys(label for row in data for label in row))
         lists = [[row.get(label) for row in data] for label in labels]
-        return _assemble(
-            [_column_name(label) for label in labels], [_cells(str(n), c) for n, c in zip(labels, lists, strict=True)]
-        )
+        names = [_column_name(label) for label in labels]
+        return _assemble(names, [_cells(str(n), c) for n, c in zip(labels, lists, strict=True)])
     return _array_table(data, source)
 
 
@@ -111,22 +117,24 @@ def pandas_column(name: str, series: Any) -> Column:
     """One raw column from a pandas series, by its own methods only."""
     dtype = series.dtype
     if hasattr(series, "cat"):
-        levels = raw_column(name, series.cat.categories.to_numpy())
-        return _levels(name, levels, series.cat.codes.to_numpy(), bool(series.cat.ordered))
+        levels, ordered = raw_column(name, series.cat.categories.to_numpy()), bool(series.cat.ordered)
+        keys, index = factorize(levels)
+        listed = [canonical_key(keys[i]) if isinstance(levels, NumberColumn) else keys[i] for i in index]
+        order = listed if ordered else natural_order(listed)  # without a declared order sorted as everywhere else
+        rank = {level: i for i, level in enumerate(order)}
+        lookup = np.array([*(rank[level] for level in listed), -1], dtype=np.int32)
+        return LevelColumn(name, lookup[series.cat.codes.to_numpy()], tuple(order), ordered)
     kind = getattr(dtype, "kind", "O")
     if kind == "O" and isinstance(dtype, np.dtype):
         return _cells(name, series.tolist())
     missing = series.isna().to_numpy(dtype=bool)
-    if kind in "Mm":
-        if getattr(dtype, "tz", None) is not None:
-            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return array_column(name, series.to_numpy())
-    if kind in "biuf" and isinstance(dtype, np.dtype):
+    if getattr(dtype, "tz", None) is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    if kind in "Mm" or (kind in "biuf" and isinstance(dtype, np.dtype)):
         return array_column(name, series.to_numpy())
     if kind in "biuf":  # a nullable type: zero where missing, so that integers stay integers
-        filled = series.fillna(False if kind == "b" else 0).to_numpy(
-            dtype={"b": bool, "f": np.float64}.get(kind, f"{kind}8")
-        )
+        own = {"b": bool, "f": np.float64}.get(kind, f"{kind}8")
+        filled = series.fillna(False if kind == "b" else 0).to_numpy(dtype=own)
         return NumberColumn(name, filled, missing if missing.any() else None)
     cells = series.to_numpy(dtype=object).copy()
     cells[missing] = None
@@ -142,7 +150,7 @@ def polars_column(name: str, series: Any) -> Column:
         return TextColumn(name, series.set(series == "", None) if (series == "").any() else series)
     if dtype in (pl.Categorical, pl.Enum):
         text = series.cast(pl.String)
-        levels = list(dtype.categories) if dtype == pl.Enum else sorted(text.unique().drop_nulls())
+        levels = list(dtype.categories) if dtype == pl.Enum else natural_order(text.unique().drop_nulls().to_list())
         ranks = list(range(len(levels)))
         codes = text.replace_strict(levels, ranks, default=-1, return_dtype=pl.Int32).fill_null(-1)
         return LevelColumn(name, codes.to_numpy().astype(np.int32), tuple(levels))
@@ -161,11 +169,10 @@ def polars_column(name: str, series: Any) -> Column:
     if dtype in (pl.Int128, pl.UInt128):  # as text, which inference refuses by name or keeps as levels
         return TextColumn(name, series.cast(pl.String))
     if dtype == pl.Boolean or dtype.is_numeric():
-        missing = series.is_null().to_numpy() if series.null_count() else None
-        filled = series if missing is None else series.fill_null(False if dtype == pl.Boolean else 0)
-        return (
-            array_column(name, filled.to_numpy()) if missing is None else NumberColumn(name, filled.to_numpy(), missing)
-        )
+        if not series.null_count():
+            return array_column(name, series.to_numpy())
+        filled = series.fill_null(False if dtype == pl.Boolean else 0)
+        return NumberColumn(name, filled.to_numpy(), series.is_null().to_numpy())
     if dtype == pl.Null:
         return NumberColumn(name, np.full(len(series), np.nan))
     if dtype == pl.Object:
@@ -230,24 +237,12 @@ def _sparse_table(data: Any, source: str) -> RawTable:
     sets = token_sets(row, np.asarray(rows.indices)[present], np.zeros(n_rows, dtype=bool), width)
     notes = ["values of a sparse matrix other than 0 and 1 are taken as 1; a dense array or a frame keeps them"]
     notes = notes if (values[present] != 1).any() else []
-    return RawTable((TokenColumn(WORDS, sets, word_names(width)),), n_rows, source, tuple(notes))
+    return RawTable((TokenColumn(WORDS, sets, word_names(range(width))),), n_rows, source, tuple(notes))
 
 
-def word_names(width: int) -> tuple[str, ...]:
-    """The words of features that have no names: f0, f1, and so on."""
-    return tuple(f"f{j}" for j in range(width))
-
-
-def _polars_table(data: Any, source: str) -> RawTable:
-    import polars as pl
-
-    if isinstance(data, pl.LazyFrame):
-        data = data.collect()
-    if not isinstance(data, pl.DataFrame):
-        if not hasattr(data, "column_names"):
-            raise InputError("Expected 2D array, got 1D array instead", where="data", fix="give a frame")
-        data = pl.from_arrow(data)
-    return _assemble(data.columns, [polars_column(s.name, s) for s in data.iter_columns()], source, data.height)
+def word_names(numbers: Iterable[int]) -> tuple[str, ...]:
+    """The words of features that have numbers for names: f0, f1, and so on."""
+    return tuple(f"f{number}" for number in numbers)
 
 
 def _assemble(names: list[str], columns: list[Column], source: str = "", height: int | None = None) -> RawTable:
@@ -262,17 +257,6 @@ def _assemble(names: list[str], columns: list[Column], source: str = "", height:
         if length != n_rows:
             raise InputError(f"{length} cells, but {n_rows} in the first column", where=f"column {name!r}")
     return RawTable(tuple(columns), n_rows, source)
-
-
-def _levels(name: str, levels: Column, codes: Array, ordered: bool) -> LevelColumn:
-    """A container's categories and codes; categories without a declared order are sorted as everywhere else."""
-    keys, index = factorize(levels)
-    keys = [canonical_key(key) for key in keys] if isinstance(levels, NumberColumn) else keys
-    listed = [keys[i] for i in index]
-    order = listed if ordered else natural_order(listed)
-    rank = {level: i for i, level in enumerate(order)}
-    lookup = np.array([*(rank[level] for level in listed), -1], dtype=np.int32)
-    return LevelColumn(name, lookup[codes], tuple(order), ordered)
 
 
 def _cells(name: str, cells: list[Any]) -> Column:
@@ -292,77 +276,34 @@ def _cells(name: str, cells: list[Any]) -> Column:
         row, kind = next((row, type(cell)) for row, cell in enumerate(cells) if type(cell) not in sorts)
         what, fix = f"{kind.__name__} is no text, number, truth value or date", "convert the column to text or numbers"
         what = "Complex data not supported" if issubclass(kind, complex | np.complexfloating) else what
-        raise InputError(what, where=place("", row, name), fix="decode it first" if issubclass(kind, bytes) else fix)
+        raise InputError(what, where=place("", name, row), fix="decode it first" if issubclass(kind, bytes) else fix)
     found = [None if is_missing(cell) else cell for cell in cells]
     present = {sorts[type(cell)] for cell in found if cell is not None} or {sort for sort in sorts.values() if sort}
-    if len(present) == 1 and present != {"text"}:
-        column = _alike(name, found, present.pop())
-        if column is not None:
-            return column
-    texts = [None if cell is None else _text(cell, sorts[type(cell)]) for cell in found]
-    given = [math.nan if cell is None else _value(cell, sorts[type(cell)]) for cell in found]
+    column = _alike(name, found, present.pop()) if len(present) == 1 else None
+    if column is not None:
+        return column
+    texts = [None if cell is None else _SORTS[sorts[type(cell)]][2](cell) for cell in found]
+    given = [math.nan if cell is None else _SORTS[sorts[type(cell)]][1](cell) for cell in found]
     truths, moments = (np.array([sorts.get(type(cell)) == sort for cell in found]) for sort in ("truth", "moment"))
     return TextColumn(name, pl.Series(name, texts, dtype=pl.String), given=GivenCells(np.array(given), truths, moments))
 
 
-_SORTS: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    ((bool, np.bool_), "truth"),
-    ((datetime.date, np.datetime64), "moment"),
-    ((datetime.timedelta, np.timedelta64), "span"),  # before integers, which it is to numpy
-    ((int, np.integer), "integer"),
-    ((float, np.floating), "number"),
-    (Decimal, "decimal"),
-    (str, "text"),
-)
-
-
-def sort_of(kind: type) -> str | None:
-    """What the cells of a Python type are, in a word; "" for missing ones, None for what is no cell."""
-    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
-        return ""
-    return next((sort for kinds, sort in _SORTS if issubclass(kind, kinds)), None)
-
-
 def _alike(name: str, cells: list[Any], sort: str) -> Column | None:
-    """A column of one sort as numbers; None where its integers or decimals are kept as texts."""
+    """A column of one sort as numbers; None where its cells are kept as texts."""
     absent = np.fromiter((cell is None for cell in cells), dtype=bool, count=len(cells))
     missing = absent if absent.any() else None
+    kinds = {type(cell) for cell in cells if cell is not None}
     if sort == "truth":
         return NumberColumn(name, np.array([bool(cell) for cell in cells]), missing)
     if sort == "integer":
-        try:
+        with contextlib.suppress(OverflowError):  # beyond 64 bits: inference refuses it by name or keeps it as a level
             return NumberColumn(name, np.array([0 if c is None else int(c) for c in cells], dtype=np.int64), missing)
-        except OverflowError:  # beyond 64 bits: as text, which inference refuses by name or keeps as levels
-            return None
-    if sort == "decimal":
+    if sort in ("text", "decimal", "integer") or (len(kinds) > 1 and kinds & {np.float16, np.float32}):
         return None
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds in ({np.float16}, {np.float32}):  # whose levels are their own shortest decimals
+    if kinds <= {np.float16, np.float32} and kinds:  # whose levels are their own shortest decimals
         return NumberColumn(name, np.array([math.nan if cell is None else cell for cell in cells], dtype=kinds.pop()))
-    if sort == "number" and kinds & {np.float16, np.float32}:
-        return None
-    values = np.array([math.nan if cell is None else _value(cell, sort) for cell in cells], dtype=np.float64)
+    values = np.array([math.nan if cell is None else _SORTS[sort][1](cell) for cell in cells], dtype=np.float64)
     return NumberColumn(name, values, time="seconds" if sort == "moment" else "", unit="s" if sort == "span" else "")
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a cell is None, NaN, NaT, the missing value of a data frame or the empty text."""
-    if isinstance(cell, str):
-        return not cell
-    if isinstance(cell, Decimal):
-        return cell.is_nan()
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
-
-
-def _value(cell: Any, sort: str) -> float:
-    """The number that a cell is: 1 and 0 for truth values, seconds for dates and spans; NaN where its text counts."""
-    if sort == "moment":
-        return _seconds(cell)
-    if sort == "span":
-        return float(cell / np.timedelta64(1, "s")) if isinstance(cell, np.timedelta64) else float(cell.total_seconds())
-    if sort in ("text", "decimal") or (sort == "integer" and abs(int(cell)) > LARGEST_EXACT_INTEGER):
-        return math.nan
-    return float(cell)
 
 
 def _seconds(cell: Any) -> float:
@@ -375,19 +316,46 @@ def _seconds(cell: Any) -> float:
     return (local - (cell.utcoffset() or datetime.timedelta()) - EPOCH).total_seconds()
 
 
-def _text(cell: Any, sort: str) -> str:
-    """The text that a cell is in a category or a text column."""
-    if sort == "text":
-        return str.__str__(cell)
-    if sort == "truth":
-        return "true" if cell else "false"
-    if sort == "integer":
-        return str(int(cell))
-    if sort == "decimal":
-        return str(cell)
-    if sort == "moment":
-        return moment_key(_seconds(cell))
-    return number_key(float(str(cell)) if isinstance(cell, np.float16 | np.float32) else _value(cell, sort))
+def _span(cell: Any) -> float:
+    return float(cell / np.timedelta64(1, "s")) if isinstance(cell, np.timedelta64) else float(cell.total_seconds())
+
+
+def _shortest(cell: Any) -> str:
+    return number_key(float(str(cell)) if isinstance(cell, np.float16 | np.float32) else float(cell))
+
+
+_SORTS: dict[str, tuple[tuple[type, ...], Callable[[Any], float], Callable[[Any], str]]] = {
+    "truth": ((bool, np.bool_), float, lambda cell: "true" if cell else "false"),
+    "moment": ((datetime.date, np.datetime64), _seconds, lambda cell: moment_key(_seconds(cell))),
+    # before integers, which a span is to numpy
+    "span": ((datetime.timedelta, np.timedelta64), _span, lambda cell: number_key(_span(cell))),
+    "integer": (
+        (int, np.integer),
+        lambda cell: float(cell) if abs(int(cell)) <= LARGEST_EXACT_INTEGER else math.nan,
+        lambda cell: str(int(cell)),
+    ),
+    "number": ((float, np.floating), float, _shortest),
+    "decimal": ((Decimal,), lambda _: math.nan, str),
+    "text": ((str,), lambda _: math.nan, str.__str__),
+}
+"""What the cells of a Python type are: the types, and the number and the text that such a cell is; NaN where the text
+alone counts."""
+
+
+def sort_of(kind: type) -> str | None:
+    """What the cells of a Python type are, in a word; "" for missing ones, None for what is no cell."""
+    if kind is type(None) or kind.__name__ in ("NAType", "NaTType"):
+        return ""
+    return next((sort for sort, (kinds, _, _) in _SORTS.items() if issubclass(kind, kinds)), None)
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, NaT, the missing value of a data frame or the empty text."""
+    if isinstance(cell, str):
+        return not cell
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
 def _column_name(label: Any) -> str:

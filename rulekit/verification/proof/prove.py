@@ -19,19 +19,21 @@ link function that decides, are tested and not proved (docs/numbers.md).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.cells.space import Axis, CellSpace, cell_space
+from rulekit.arrays import Array
+from rulekit.cells.axis import cuts_of
+from rulekit.cells.space import CellSpace, cell_space
 from rulekit.cells.words import words_apart
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.exactness import Span, span_of_sum, total
 from rulekit.graph.decisions import Decision
-from rulekit.graph.leaves import conditions_of_points
+from rulekit.graph.leaves import column_of, conditions_of_points, levels_of_leaf, truth_by_code
 from rulekit.graph.nodes import (
     Column,
     Compare,
@@ -49,13 +51,15 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
+from rulekit.logic.forms import Forms
 from rulekit.logic.meaning import Meaning
-from rulekit.logic.satisfying import satisfying
+from rulekit.logic.satisfying import first_shown, satisfying
+from rulekit.numbers import canonical_threshold, crossing, float32, next_float32
 from rulekit.program.nodes import ARTIFACT_LEAVES, Labels
+from rulekit.schema import UNSEEN_CODE, Feature
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 from rulekit.targets import Reading, Target
-from rulekit.verification.proof.thresholds import threshold_differences
 from rulekit.verification.report import MAX_GAP
 
 Basis = Literal["Boolean", "grid sum", "fixed order", "tested"]
@@ -91,8 +95,8 @@ def _basis_of(node: Node) -> Guarantee:
     if isinstance(node, Probability):
         return Guarantee("fixed order", "a circuit of probabilities")
     if isinstance(node, Strength):
-        sizes = [size for _, on, off in node.terms for size in (on, off)]
-        exact = all(map(math.isfinite, sizes)) and total(Span.of(on, off) for _, on, off in node.terms).fits()
+        finite = all(math.isfinite(size) for _, on, off in node.terms for size in (on, off))
+        exact = finite and total(Span.of(on, off) for _, on, off in node.terms).fits()
         return Guarantee("grid sum" if exact else "fixed order", "a sum of strengths")
     if isinstance(node, Linear | LinearThreshold):
         span = span_of_sum(node)
@@ -104,11 +108,12 @@ def _basis_of(node: Node) -> Guarantee:
 
 Method = Literal["", "cells", "normal form", "solver"]
 # Runs rows, raw and encoded, on artifact and graph, and says whether some label differs.
-Comparing = Callable[[Mapping[str, npt.NDArray[Any]], Table], bool]
+Comparing = Callable[[Mapping[str, Array], Table], bool]
 
 MOST_EXAMPLES = 32
 MOST_SHOWN = 8
 MOST_COUNTED = 10**15  # cells that are told by their number
+MOST_NAMED = 8  # thresholds and levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +173,8 @@ def prove(
     except OutOfTime as error:
         proof = Proof(reason=str(error), differences=prover.differences)
     basis = guarantee(graph)
-    return (
-        proof
-        if basis.proved or not proof.proved
-        else replace(proof, method="", reason=basis.reason, probabilities=False)
-    )
+    known = basis.proved or not proof.proved
+    return proof if known else replace(proof, method="", reason=basis.reason, probabilities=False)
 
 
 def _words_apart(graph: RuleGraph, reading: Reading, compare: Comparing) -> tuple[RuleGraph, Reading, Comparing]:
@@ -181,27 +183,24 @@ def _words_apart(graph: RuleGraph, reading: Reading, compare: Comparing) -> tupl
     if words is None:
         return graph, reading, compare
 
-    def compared(columns: Mapping[str, npt.NDArray[Any]], _: Table) -> bool:
+    def compared(columns: Mapping[str, Array], _: Table) -> bool:
         texts = words.texts(columns)
         return compare(texts, encode(texts, graph.schema, used=texts))
 
-    def leaves(known: frozenset[Node] | None) -> frozenset[Node] | None:
-        return None if known is None else leaves_below(words.nodes(known)[leaf] for leaf in known)
+    def images(roots: tuple[Node, ...]) -> tuple[Node, ...]:
+        image = words.nodes(roots)
+        return tuple(image[root] for root in roots)
 
-    decision, reported = reading.decision, reading.probabilities
+    decision, known = reading.decision, reading.probability_leaves
     if decision is not None:
-        image = words.nodes(decision.roots)
-        roots = tuple(image[root] for root in decision.roots)
+        roots = images(decision.roots)
         decision = Labels(roots) if isinstance(decision, Labels) else decision.with_roots(roots)
-    if reported is not None:
-        image = words.nodes(reported)
-        reported = tuple(image[node] for node in reported)
     apart = replace(
         reading,
         decision=decision,
-        probabilities=reported,
-        leaves=leaves(reading.leaves),
-        probability_leaves=leaves(reading.probability_leaves),
+        probabilities=None if reading.probabilities is None else images(reading.probabilities),
+        leaves=None if reading.leaves is None else leaves_below(images(tuple(reading.leaves))),
+        probability_leaves=known and leaves_below(images(tuple(known))),
     )
     return words.graph(graph), apart, compared
 
@@ -210,62 +209,51 @@ class _Prover:
     def __init__(self, graph: RuleGraph, reading: Reading, compare: Comparing, deadline: Deadline) -> None:
         self.graph, self.reading, self.compare, self.deadline = graph, reading, compare, deadline
         read_back = () if reading.decision is None else reading.decision.roots
-        deciding: list[Node] = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
-        reported = [*graph.probability, *(reading.probabilities or ())]
-        columns = columns_read(graph, reading)
-        axes: dict[Any, Axis] = {}
-        self.decided = cell_space(graph.schema, deciding, reading.texts, columns, axes)
-        self.formulas = cell_space(graph.schema, [*deciding, *reported], reading.texts, columns, axes)
+        deciding = [*graph.decision.roots, *(reading.leaves or ()), *read_back]
+        made = partial(cell_space, graph.schema, texts=reading.texts, also=columns_read(graph, reading), made={})
+        self.decided = made(deciding)
+        self.formulas = made([*deciding, *graph.probability, *(reading.probabilities or ())])
+        leaves = reading.probability_leaves
+        self.reported = None if leaves is None else made([*deciding, *graph.probability, *leaves])
         self.differences = threshold_differences(graph, reading)
-        self.reported: CellSpace | None = None
-        if reading.probability_leaves is not None:
-            self.reported = cell_space(
-                graph.schema, [*deciding, *graph.probability, *reading.probability_leaves], reading.texts, columns, axes
-            )
 
     def prove(self, few: int, many: int) -> Proof:
-        if self.reading.leaves is None and self.reading.decision is None:
+        reading = self.reading
+        if reading.leaves is None and reading.decision is None:
             return self._unread(few)
-        proof = self._by_cells(few)
-        if proof is not None:
+        if (proof := self._by_cells(few)) is not None:
             return proof
-        why = self.reading.reason
-        decision = self.reading.decision
-        if decision is not None and decision.has_default and self.reading.default is None:
+        why, decision = reading.reason, reading.decision
+        if decision is not None and decision.has_default and reading.default is None:
             decision, why = None, "its default class could not be read back"
         if decision is not None:
             proof = self._by_formula(decision)
             if proof.proved or proof.differs:
                 return proof
             why = proof.reason
-        proof = self._by_cells(many)
-        if proof is not None:
+        if (proof := self._by_cells(many)) is not None:
             return proof
-        return self._found(reason=self._too_many(why))
-
-    def _too_many(self, why: str) -> str:
-        if not self.decided.whole:
+        if self.decided.whole:
+            size = self.decided.size
+            shown = f"{size:,}" if size <= MOST_COUNTED else f"more than {MOST_COUNTED:,}"
+            open_ = f"{shown} cells are too many to run"
+        else:
             column = next(axis.feature.name for axis in self.decided.axes if not axis.whole)
-            return f"the numbers of {column!r} are added up" + (f"; {why}" if why else "")
-        return f"{_shown(self.decided.size)} cells are too many to run" + (f"; {why}" if why else "")
+            open_ = f"the numbers of {column!r} are added up"
+        return self._found(reason=f"{open_}; {why}" if why else open_)
 
     def _found(self, **known: Any) -> Proof:
         cells = self.decided.size if self.decided.whole and self.decided.size <= MOST_COUNTED else 0
         return Proof(**{"cells": cells, "differences": () if known.get("method") else self.differences, **known})
 
-    # All cells -----------------------------------------------------------------------------------------------------
-
     def _by_cells(self, most: int) -> Proof | None:
         """A row of every cell, where the leaves of the artifact are known and the cells are at most so many."""
-        if self.reading.leaves is None:
-            return None
-        for space, probabilities in ((self.reported, True), (self.decided, False)):
-            if space is None or not space.whole or space.size > most:
-                continue
-            known = {"cells": space.size, "cells_run": space.size}
-            if self._differs_on(space):
-                return self._found(reason="they differ", differs=True, **known)
-            return self._found(method="cells", probabilities=probabilities, **known)
+        for space in (self.reported, self.decided) if self.reading.leaves is not None else ():
+            if space is not None and space.whole and space.size <= most:
+                known = {"cells": space.size, "cells_run": space.size}
+                if self._differs_on(space):
+                    return self._found(reason="they differ", differs=True, **known)
+                return self._found(method="cells", probabilities=space is self.reported, **known)
         return None
 
     def _unread(self, most: int) -> Proof:
@@ -288,30 +276,24 @@ class _Prover:
             differs |= self.compare(*space.rows(turn % space.size, turn // space.size))
         return differs
 
-    # The formula ---------------------------------------------------------------------------------------------------
-
     def _by_formula(self, decision: Decision | Labels) -> Proof:
         """Equality of the decisions as formulas, or cells that show that they differ."""
-        graph = self.graph
+        graph, odd = self.graph, self.reading.texts
         default = graph.default if self.reading.default is None else self.reading.default
         try:
             meaning = Meaning(self.formulas, self.deadline)
-            if not self.reading.texts and meaning.is_same(graph.decision, graph.default, decision, default):
+            if not odd and meaning.is_same(graph.decision, graph.default, decision, default):
                 return self._found(method="normal form", probabilities=self._reports(meaning))
             expected = meaning.labels(graph.decision, graph.default, len(graph.classes))
             found = meaning.labels(decision, default, len(graph.classes))
-            if expected == found and not self.reading.texts:
+            if expected == found and not odd:
                 return self._found(method="normal form", probabilities=self._reports(meaning, expected))
-            forms = meaning.forms
-            pairs = [(a, b) for a, b in zip(expected, found, strict=True) if a != b]
-            differ = forms.disjunction([forms.choice(a, b ^ 1, b) for a, b in pairs])
+            differ = _differ(meaning.forms, expected, found)
         except OutOfTime:
             raise
         except (BudgetError, GraphError) as error:
             return self._found(reason=str(error))
-        excluded: list[tuple[int, ...]] = []
         run = 0
-        odd = self.reading.texts
         for cells in (*meaning.numbers.candidates, *self._odd_texts(meaning, expected)):
             run += 1
             if self._shows(cells):
@@ -319,20 +301,15 @@ class _Prover:
         if odd:
             column = next(iter(odd))
             return self._found(reason=f"the text {odd[column][0]!r} of {column!r} is read in another way")
-        while len(excluded) < MOST_EXAMPLES:
-            answer = satisfying(forms, differ, excluded)
-            if answer.cells is None:
-                break
-            run += 1
-            if self._shows(answer.cells):
-                return self._found(reason="they differ", cells_run=run, differs=True)
-            excluded.append(answer.cells)
-        if not excluded and not answer.reason:
+        answer, excluded = first_shown(meaning.forms, differ, self._shows, MOST_EXAMPLES)
+        run += len(excluded)
+        if answer.cells is not None:
+            return self._found(reason="they differ", cells_run=run + 1, differs=True)
+        if answer.nowhere and not excluded:
             return self._found(method="solver", probabilities=self._reports(meaning, expected))
-        if excluded and not answer.free:
-            return self._found(reason="the artifact does not compute what its operators say", cells_run=run)
         if excluded:
-            why = "numbers are worked out in other steps than the model's, whose roundings may differ"
+            apart = "numbers are worked out in other steps than the model's, whose roundings may differ"
+            why = apart if answer.free else "the artifact does not compute what its operators say"
             return self._found(reason=why, cells_run=run)
         self.deadline.check()
         return self._found(reason=f"the formula is {answer.reason}", cells_run=run)
@@ -344,9 +321,8 @@ class _Prover:
         try:
             found = [meaning.sum(node) for node in self.reading.probabilities]
             expected = meaning.reported(self.graph, labels)
-            return expected is not None and all(
-                meaning.numbers.is_close(one, other, MAX_GAP / 2) for one, other in zip(expected, found, strict=True)
-            )
+            close = partial(meaning.numbers.is_close, gap=MAX_GAP / 2)
+            return expected is not None and all(close(*pair) for pair in zip(expected, found, strict=True))
         except (BudgetError, GraphError, ValueError):
             return False
 
@@ -361,8 +337,7 @@ class _Prover:
                 here = [meaning.numbers.with_cell(edge, axis, place) for edge in labels]
                 for other in range(len(known)):
                     there = [meaning.numbers.with_cell(edge, axis, other) for edge in labels]
-                    differ = [forms.choice(a, b ^ 1, b) for a, b in zip(here, there, strict=True)]
-                    answer = satisfying(forms, forms.disjunction(differ))
+                    answer = satisfying(forms, _differ(forms, here, there))
                     if answer.cells is not None:
                         yield (*answer.cells[:axis], place, *answer.cells[axis + 1 :])
 
@@ -373,8 +348,8 @@ class _Prover:
         return self.compare(*self.formulas.rows_of(places, turn))
 
 
-def _shown(cells: int) -> str:
-    return f"{cells:,}" if cells <= MOST_COUNTED else f"more than {MOST_COUNTED:,}"
+def _differ(forms: Forms, labels: Sequence[int], others: Sequence[int]) -> int:
+    return forms.disjunction([forms.choice(a, b ^ 1, b) for a, b in zip(labels, others, strict=True) if a != b])
 
 
 def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:
@@ -404,3 +379,71 @@ def reading_of_graph(inside: RuleGraph, graph: RuleGraph) -> Reading:
         return Reading(None, reason="it has other columns or classes than the model", as_written=True)
     leaves, reported = leaves_below(inside.decision.roots), leaves_below(inside.roots)
     return Reading(leaves, inside.decision, probability_leaves=reported, default=inside.default, as_written=True)
+
+
+# Thresholds and levels that an artifact has and its graph has not, or the other way round, in words -------------------
+
+
+def threshold_differences(graph: RuleGraph, reading: Reading) -> tuple[str, ...]:
+    """What is different, one sentence for each, at most `MOST_NAMED`; () where nothing is known of the artifact."""
+    if reading.leaves is None and reading.decision is None:
+        return ()
+    roots = [*(reading.leaves or ()), *(reading.probability_leaves or ())]
+    roots += () if reading.decision is None else reading.decision.roots
+    nodes, found = topological(graph.roots), topological(roots)
+    complete = reading.probability_leaves is not None or not graph.probability
+    lines: list[str] = []
+    for feature in graph.schema:
+        ours, theirs = _leaves_of(nodes, feature), _leaves_of(found, feature)
+        if feature.kind == "numeric":
+            lines += _numbers(feature, ours, theirs, complete)
+        elif feature.kind == "categorical":
+            lines += _levels(feature, ours, theirs)
+    return tuple(lines[:MOST_NAMED])
+
+
+def _leaves_of(nodes: Iterable[Node], feature: Feature) -> list[Node]:
+    own = [node for node in nodes if column_of(node) == feature.name and not isinstance(node, Column)]
+    return [leaf for node in own for leaf in (conditions_of_points(node) if isinstance(node, LevelPoints) else [node])]
+
+
+def _numbers(feature: Feature, ours: list[Node], theirs: list[Node], complete: bool) -> Iterator[str]:
+    known, given = set(cuts_of(feature, ours)), set(cuts_of(feature, theirs))
+    lacking = sorted(known - given) if complete else []
+    for cut in sorted(given - known):
+        nearest = min(lacking, key=lambda other: abs(other - cut), default=None)
+        what = f"threshold {_threshold(feature, cut)} of {feature.name!r}"
+        if nearest is None:
+            yield f"{what} is none of the model's"
+        else:
+            lacking.remove(nearest)
+            yield f"{what} is not the model's {_threshold(feature, nearest)}"
+
+
+def _threshold(feature: Feature, cut: float) -> str:
+    """A cut as the threshold that a rule would say, or as the double that it is."""
+    if feature.precision == "float32":
+        below = float32(cut)
+        for t in (below, -next_float32(-below)) if abs(below) < 3.4e38 else ():
+            if crossing(t) == cut:
+                return repr(canonical_threshold(t, "float32"))
+    return repr(cut)
+
+
+def _levels(feature: Feature, ours: list[Node], theirs: list[Node]) -> Iterator[str]:
+    known = {(), *(_members(feature, node) for node in ours)}
+    for node in theirs:
+        levels = levels_of_leaf(node)
+        if levels and _members(feature, node) not in known:
+            shown = ", ".join(map(repr, levels[:4])) + (", ..." if len(levels) > 4 else "")
+            yield f"the set of levels {{{shown}}} of {feature.name!r} is none of the model's"
+
+
+def _members(feature: Feature, node: Node) -> tuple[bool, ...]:
+    """Truth by code, the same for a set and its complement; () for a set that is everything or nothing."""
+    truth: list[bool] = truth_by_code(node, feature).tolist()
+    if feature.unseen != "unseen":
+        del truth[UNSEEN_CODE]
+    if len(set(truth)) == 1:
+        return ()
+    return tuple(not value for value in truth) if truth[0] else tuple(truth)

@@ -80,28 +80,21 @@ def text_target(
         if b"\r" in artifact and "\\n" in print_graph(carried):
             return Reading(None, reason="its line ends were changed, and a name or level of the model may hold one")
         given = stated(text) if stated else stated_options(text, sign, options)
+        if carried.schema.features != graph.schema.features or carried.classes != graph.classes:
+            return Reading(None, reason="it has other columns or classes than the model")
         found, written = (code(without_rules(part, sign)) for part in (text, whole(carried, given, "")))
-        return respelled(carried, graph, found, written)
+        if found != written:
+            lines = zip_longest(found.split("\n"), written.split("\n"), fillvalue="")
+            pairs = ((here.strip()[:100], there.strip()[:100]) for here, there in lines if here != there)
+            differ = next((f": {here!r} stands for {there!r}" for here, there in pairs), "")
+            return Reading(None, reason=f"it is not what rulekit writes for its rules{differ}")
+        return _computed(carried)
 
     return Target(name, description, suffixes, write, runs, read, inspect, options, refuses)
 
 
-def stated_options(text: str, sign: str, options: type) -> Any:
-    """The options that the first line of an artifact states; raises FormatError where it states none."""
-    try:
-        given = json.loads(text.split("\n", 1)[0].removeprefix(f"{sign} {OPTIONS}"))
-        return parsed_options(options, given, "options")
-    except (ValueError, TypeError, AttributeError):
-        raise FormatError("the first line does not state its options", fix="export the model again") from None
-
-
-def respelled(carried: RuleGraph, graph: RuleGraph, code: str, written: str) -> Reading:
-    """What an artifact decides. carried: its rules; graph: the model; code, written: its text and the exporter's."""
-    if carried.schema.features != graph.schema.features or carried.classes != graph.classes:
-        return Reading(None, reason="it has other columns or classes than the model")
-    difference = first_difference(code, written)
-    if difference:
-        return Reading(None, reason=difference)
+def _computed(carried: RuleGraph) -> Reading:
+    """What the program computes that is spelled for some rules."""
     program = lower(carried)
     return Reading(
         leaves_below((program.label,)),
@@ -113,12 +106,10 @@ def respelled(carried: RuleGraph, graph: RuleGraph, code: str, written: str) -> 
     )
 
 
-def first_difference(found: str, written: str) -> str:
-    """Where a text is not what the exporter writes, in words; "" where it is."""
-    if found == written:
-        return ""
-    for line, expected in zip_longest(found.split("\n"), written.split("\n"), fillvalue=""):
-        if line != expected:
-            shown = [repr(text.strip()[:100]) for text in (line, expected)]
-            return f"it is not what rulekit writes for its rules: {shown[0]} stands for {shown[1]}"
-    return "it is not what rulekit writes for its rules"
+def stated_options(text: str, sign: str, options: type) -> Any:
+    """The options that the first line of an artifact states; raises FormatError where it states none."""
+    try:
+        given = json.loads(text.split("\n", 1)[0].removeprefix(f"{sign} {OPTIONS}"))
+        return parsed_options(options, given, "options")
+    except (ValueError, TypeError, AttributeError):
+        raise FormatError("the first line does not state its options", fix="export the model again") from None

@@ -15,7 +15,7 @@ from rulekit.audit.checks.checking import Checked, check_model
 from rulekit.audit.checks.kept_promises import statements, without_rule
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
-from rulekit.conformance.random_graphs import random_boolean, random_graph, random_schema
+from rulekit.conformance.models import random_boolean, random_graph, random_schema
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes

@@ -57,7 +57,7 @@ def test_a_table_on_disk_says_the_same() -> None:
     for column in columns:
         writer = store.writer(column.dtype)
         writer.add(column)
-        stored.append(writer.column())
+        stored.append(writer)
     on_disk = Table((X, C), StoredArrays(tuple(stored)), 5000)
     assert [Distributions(on_disk).of(f) for f in (X, C)] == [Distributions(held).of(f) for f in (X, C)]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from random_tables import random_table
 
 from rulekit.audit.explaining.explanations import ExplainOptions, explain
 from rulekit.audit.explaining.phrases import Phrases, conditions, relation
 from rulekit.audit.explaining.sentences import nearest_rules, override_sentences
-from rulekit.conformance.models import MODELS
-from rulekit.conformance.random_graphs import random_legal_graph, random_table
+from rulekit.conformance.models import MODELS, random_legal_graph
 from rulekit.graph.decisions import ArgMax, Median
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language.parsing import parse_condition, parse_graph
@@ -18,7 +18,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.search.moves import Wishes
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 LOANS = parse_graph(
     """rulekit rules 1

@@ -11,9 +11,9 @@ import pytest
 
 from rulekit import RulesClassifier
 from rulekit.audit.figures.metrics import measured
-from rulekit.tables.budget import Budget
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
+from rulekit.tables.table import Budget
 
 
 def flat(value: Any) -> list[Any]:

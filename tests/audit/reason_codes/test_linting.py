@@ -17,7 +17,7 @@ from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint, starter
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
-from rulekit.conformance.random_graphs import graph_of, random_graph, random_leaf, random_schema
+from rulekit.conformance.models import graph_of, random_graph, random_leaf, random_schema
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax
@@ -30,9 +30,9 @@ from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
 from rulekit.search.nearest import nearest_changes
 from rulekit.search.row_search import RowSearch
-from rulekit.search.takes_part import Counting, Nearer, places_of
+from rulekit.search.takes_part import Counting, Nearer
 from rulekit.tables.table import Table
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 MOST = 6_000
 
@@ -252,10 +252,10 @@ def holds(seed: int, monkeypatch: pytest.MonkeyPatch, few: int | None = None) ->
         brute = Brute(graph, reasons, k)
         rows = np.flatnonzero(~brute.turned.ravel())
         if len(rows) and few is None:
-            for way in (Counting(places_of(graph)), Counting(places_of(graph), few=0)):
+            for way in (Counting(graph), Counting(graph, few=0)):
                 some = rows if way._few else rows[:: max(1, len(rows) // 20)]
                 near = way.of(brute.table.take(some), k)
-                counted = {p.column: own.any(axis=1) for p, own in zip(way.places.places, near.nearer, strict=True)}
+                counted = {p.column: own.any(axis=1) for p, own in zip(way.places, near.nearer, strict=True)}
                 for axis, (feature, _) in enumerate(brute.columns):
                     mine = counted.get(feature.name, np.zeros(len(some), dtype=bool))
                     wanted = brute.counts[axis].any(axis=-1).ravel()[some]
@@ -301,7 +301,7 @@ def test_columns_of_a_proved_smallest_change_count(first: int) -> None:
         graph = random_model(seed)
         table = adversarial_rows(graph, 40, seed).table
         changes = nearest_changes(graph, table)
-        for counting in (Counting(places_of(graph)), Counting(places_of(graph), few=0), _Blind(places_of(graph))):
+        for counting in (Counting(graph), Counting(graph, few=0), _Blind(graph)):
             found = reasons_of(graph, table, (), range(len(graph.classes)), changes=changes, counting=counting)
             texts = {f"{name} contains": name for name in graph.schema.names}
             for change, row in zip(changes, found, strict=True):
@@ -317,5 +317,5 @@ class _Blind(Counting):
     """Finds nothing by itself, as where rows are too many to try."""
 
     def of(self, table: Table, class_index: int) -> Nearer:
-        nearer = tuple(np.zeros((table.n_rows, len(place.values)), dtype=bool) for place in self.places.places)
+        nearer = tuple(np.zeros((table.n_rows, len(place.values)), dtype=bool) for place in self.places)
         return Nearer(np.zeros(table.n_rows, dtype=np.int64), nearer, np.zeros(table.n_rows, dtype=bool))

@@ -22,7 +22,7 @@ from rulekit.graph.nodes import Among, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.tables.reading import read_table
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 from samples.pages import prepare
 from samples.serve.__main__ import RUNTIME, STATIC, main
 

@@ -22,7 +22,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 ONNX = find_target("onnx")
 X = Feature("x")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx_cases import assert_formulations_agree, fired_rules, forms_of
+from random_tables import random_table
 from rulekit_exporters.onnx import emit, read, run, run_reference
 
-from rulekit.conformance.random_graphs import random_graph, random_table
+from rulekit.conformance.models import random_graph
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import fired
 

@@ -40,7 +40,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.parity import verify
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 NUMBERS = Schema(tuple(Feature(f"x{j}") for j in range(12)), "y")
 LEVELS = SCHEMA["city"].levels

@@ -14,7 +14,7 @@ from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.nodes import Above, And, Column, Compare, IsTrue, Linear, LinearThreshold, Node, Not, Or, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 SCHEMA = Schema(
     (*(Feature(f"x{j}") for j in range(6)), Feature("wide", precision="float64"), Feature("flag", "boolean")), "y"

@@ -29,7 +29,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.verification.parity import verify
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 BOOLEANS, NUMBERS = 50, 30
 FLAGS = tuple(Feature(f"b{j}", "boolean") for j in range(BOOLEANS))

@@ -9,9 +9,9 @@ import pytest
 from generated import module_of, plain_columns
 from golden_graphs import income
 from numpy.testing import assert_allclose
+from random_tables import random_table
 from rulekit_exporters.python import TARGET
 
-from rulekit.conformance.random_graphs import random_table
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.nodes import (

@@ -16,7 +16,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired, rules_of
 from rulekit.names import label_text
-from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.rows import adversarial_rows, raw_columns
 
 
 def _counts(graph: RuleGraph, table: object) -> tuple[dict[str, int], dict[str, int]]:

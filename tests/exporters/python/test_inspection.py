@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from rulekit_exporters.python import TARGET
 
-from rulekit.conformance.models import NODES, SMALL
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, SMALL, random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Node, Not, Or

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from generated import module_of, plain_columns
 from golden_graphs import INCOME, MODELS, grades, income, ranks, score
+from random_tables import random_table
 from rulekit_exporters.python import TARGET
 from rulekit_exporters.python.running import run
 
-from rulekit.conformance.random_graphs import random_graph, random_table
+from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

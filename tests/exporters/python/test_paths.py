@@ -21,7 +21,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import lower
 from rulekit.schema import Feature, Schema
 from rulekit.verification.parity import verify
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 
 FLAGS = 15
 SCHEMA = Schema((*(Feature(f"b{j}", "boolean") for j in range(FLAGS)), Feature("x"), Feature("y")), "target")

@@ -12,7 +12,7 @@ import pytest
 from golden_graphs import MODELS
 from rulekit_exporters.python import TARGET
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,7 +13,7 @@ from generated import module_of
 from golden_graphs import INCOME, MODELS, income, score
 from rulekit_exporters.python import TARGET
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Constant, IsTrue, Or

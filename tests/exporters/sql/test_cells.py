@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from may_hold import may_hold
 from rulekit_exporters.sql import SERVER
 
 import rulekit
-from rulekit.conformance.cells import KINDS, NAME, cells, expected, may_hold, model_of
+from rulekit.conformance.cells import KINDS, NAME, cells, expected, model_of
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.program.naming import label_texts
 from rulekit.targets import find_target

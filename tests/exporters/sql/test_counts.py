@@ -18,7 +18,7 @@ from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
-from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
+from rulekit.verification.rows import adversarial_rows, raw_columns
 
 SQL = find_target("sql")
 FEW = sorted(NODES)[::4]

@@ -39,7 +39,7 @@ GRAPH = RuleGraph(SCHEMA, ("no", "yes"), Fires(RULES))
 @pytest.mark.parametrize("engine", ["duckdb", "postgresql"], indirect=True)
 def test_every_model_decides_alike_and_hard_cells_too(engine: str, long_runs: bool) -> None:
     """Larger models, and those for SQLite, where queries run by default, are in tests/conformance."""
-    some = {name: make for k, (name, make) in enumerate(NODES.items()) if long_runs or k % 16 == (engine == "duckdb")}
+    some = {name: make for k, (name, make) in enumerate(NODES.items()) if long_runs or k % 24 == (engine == "duckdb")}
     check_target(SQL, [{"dialect": engine}], rows=100, models=some, kinds=("category",))
 
 

@@ -8,9 +8,10 @@ import io
 import numpy as np
 import pytest
 from golden_graphs import MODELS, income, ranks, score
+from random_tables import random_table
 from rulekit_exporters.text import TARGET, show
 
-from rulekit.conformance.random_graphs import random_graph, random_table
+from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError, GraphError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

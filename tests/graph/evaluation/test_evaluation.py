@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_tables import random_table
 from table_rows import row_of
 
-from rulekit.conformance.random_graphs import random_formula, random_graph, random_schema, random_table
+from rulekit.conformance.models import random_formula, random_graph, random_schema
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation import evaluator

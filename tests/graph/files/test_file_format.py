@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError, GraphError, RulekitError
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.files.fields import DECISION_FIELDS, NODE_FIELDS

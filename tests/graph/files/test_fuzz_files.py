@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.writing import to_json

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_structures import ARITIES, OBJECTS, SCHEMA, grounded, model_of, rule_of
 
@@ -28,6 +28,7 @@ def behind(parts: list[Sentence]) -> Sentence:
     return found
 
 
+@settings(max_examples=40)
 @given(st.lists(LITERALS, min_size=1, max_size=3, unique=True).map(behind), st.booleans(), st.booleans())
 def test_what_is_shown_is_true_where_the_rule_is(formula: Sentence, contrary: bool, simpler: bool) -> None:
     node = grounded(negation(formula) if contrary else formula)

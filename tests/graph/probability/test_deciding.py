@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.conformance.models import (
-    noisy_max_decision,
-    noisy_max_probabilities,
-    noisy_min_decision,
-    noisy_min_probabilities,
-)
+from rulekit.conformance.models import noisy_max_decision, noisy_max_probabilities, noisy_min_decision
 from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability, topological
@@ -81,7 +76,7 @@ def test_ordered_classes_are_decided_by_the_median_of_their_probabilities(cuts):
     cuts = [[Hidden(f"{bit.name} {c}", bit.cause, bit.on, bit.off) for bit in cut] for c, cut in enumerate(cuts)]
     for decision, nodes in (
         (noisy_max_decision(cuts), noisy_max_probabilities(cuts)),
-        (noisy_min_decision(cuts), noisy_min_probabilities(cuts)),
+        (noisy_min_decision(cuts), noisy_max_probabilities(cuts[::-1])[::-1]),
     ):
         values = evaluate_nodes([*nodes, *decision.roots], TABLE)
         shares = np.stack([values[node] for node in nodes])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.conformance.models import noisy_max_probabilities, noisy_min_probabilities
+from rulekit.conformance.models import noisy_max_probabilities
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
@@ -59,7 +59,8 @@ def _model(form: str, size: float) -> RuleGraph:
     strong = _bits("gate", -1.0, math.log10(size) - 0.5)
     if form in ("max", "min"):
         cuts = [rare, _bits("second", -3.0, 0.0), strong]
-        found = (noisy_max_probabilities if form == "max" else noisy_min_probabilities)(cuts)
+        found = noisy_max_probabilities(cuts if form == "max" else cuts[::-1])
+        found = found if form == "max" else found[::-1]
         return RuleGraph(SCHEMA, (0, 1, 2, 3), _median(), found)
     formula = {
         "or": Or(rare),

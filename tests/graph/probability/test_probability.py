@@ -8,9 +8,10 @@ import random
 
 import numpy as np
 import pytest
+from random_tables import random_table
 from table_rows import row_of
 
-from rulekit.conformance.random_graphs import random_formula, random_schema, random_table
+from rulekit.conformance.models import random_formula, random_schema
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph.evaluation.oracle import evaluate_node, probability_by_states, run_circuit
 from rulekit.graph.nodes import (

@@ -22,11 +22,10 @@ from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import Feature
 from rulekit.tables import table as columns_on_disk
-from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.table import Store, StoredColumn
+from rulekit.tables.table import Budget, Store, StoredColumn
 
 DEFAULT: dict[str, Any] = {**TREE, "backfit": 3, "max_bins": 16, "min_rows": 5}
 N = 900
@@ -176,7 +175,7 @@ def test_reading_and_binning_are_reported_and_can_be_cancelled(rows: dict[str, A
 def stored(values: np.typing.NDArray[Any]) -> StoredColumn:
     writer = Store().writer(values.dtype)
     writer.add(values)
-    return writer.column()
+    return writer
 
 
 @settings(max_examples=40, deadline=None)

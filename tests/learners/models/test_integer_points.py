@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
 from rulekit.audit.checks.checking import check_model, unproved
 from rulekit.audit.threshold import with_threshold
-from rulekit.cells.totals import attainable_totals
+from rulekit.cells.sums import attainable_totals
 from rulekit.graph.nodes import Above, Step
 from rulekit.learners.models.integer_points import Links, Parts, by_total, calibrated, whole_points
 from rulekit.shown.score_cards import score_table, total_of

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.inference import infer_columns
+from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.reading import read_columns
 from rulekit.tables.table import Table
@@ -125,7 +125,7 @@ NOT_READ = {"zero bytes", "a short row"}  # the file itself has to be mended
 
 
 def read(path: Path, options: ReadingOptions) -> Table:
-    return infer_columns(read_columns(path, options), options)
+    return infer(read_columns(path, options), options)
 
 
 def is_right(found: Table) -> bool:

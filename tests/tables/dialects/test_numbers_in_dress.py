@@ -18,11 +18,11 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.names import wrapped
 from rulekit.schema import Schema
-from rulekit.tables.kinds.encoding import encode_columns
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, read_for_model
+from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_table
@@ -249,8 +249,8 @@ def test_only_files_are_read_in_a_form(tmp_path: Path) -> None:
     schema = Schema(table.features)
     assert (table.features[0].form, table.features[0].unit, table.array("v").tolist()) == ("550 kg", "kg", [550, 12, 7])
     with pytest.raises(InputError, match="data row 1, column 'v': '550 kg' is not a number"):
-        encode_columns(raw_table({"v": ["550 kg"]}), schema)
-    assert encode_columns(raw_table({"v": [550, 1.5]}), schema).array("v").tolist() == [550, 1.5]
+        encode(raw_table({"v": ["550 kg"]}), schema)
+    assert encode(raw_table({"v": [550, 1.5]}), schema).array("v").tolist() == [550, 1.5]
     path.write_text("v\n550 kg\n5 lb\n")
     with pytest.raises(InputError, match="data row 2, column 'v': '5 lb' is not a number written like 550 kg"):
         read_table(path, schema=schema)
@@ -372,7 +372,7 @@ def test_weights_groups_and_times_are_read_by_their_form(tmp_path: Path) -> None
         assert read is not None
         assert read[:4].tolist() == ([1.0, 2.0, 3.0, 1.0] if column == "w" else [10592.0, 10593.0, 10594.0, 10595.0])
         options = ReadingOptions("y", **asked).over(ReadingOptions(types=types))
-        again = read_for_model(path, table.schema, table.classes, options)
+        again = label_for_model(path, table.schema, table.classes, options)
         assert np.array_equal(read, again.weight if column == "w" else again.time)  # type: ignore[arg-type]
     group = read_labelled(path, ReadingOptions("y", group="g", types={"g": "numeric:No.5"})).group
     assert group is not None

@@ -20,7 +20,7 @@ import pytest
 from rulekit.errors import InputError
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.raw import dialect, files, json_lines, parquet
+from rulekit.tables.raw import dialect, files, scanned
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns, read_table
 
@@ -69,13 +69,13 @@ def test_a_parquet_file_is_read_only_up_to_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cell: float | str
 ) -> None:
     """A file of .5 MB took 2.8 GB; numbers and texts that repeat are bounded by rows, long texts by the footer."""
-    monkeypatch.setattr(parquet, "LEAST_UNPACKED", 2_000_000)
+    monkeypatch.setattr(scanned, "LEAST_UNPACKED", 2_000_000)
     path = tmp_path / "t.parquet"
     rows = 1 if isinstance(cell, str) and len(cell) > 1 else 400_000
     pl.DataFrame({"a": pl.repeat(cell, rows, eager=True), "b": pl.repeat(1, rows, eager=True)}).write_parquet(path)
     with pytest.raises(InputError, match=r"t.parquet: \d+ rows would take \d+ MB of memory; at most 2 MB"):
         read_columns(path)
-    assert sum(raw.n_rows for raw in parquet.ParquetFile(path, 1000).blocks(("b",), ())) == rows
+    assert sum(raw.n_rows for raw in scanned.ParquetFile(path, 1000).blocks(("b",), ())) == rows
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
@@ -146,7 +146,7 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path, content: str, line: 
     """Polars keeps one of the two cells without a word."""
     path = tmp_path / "t.jsonl"
     path.write_text(content)
-    from rulekit.tables.raw.json_lines import JsonLinesFile
+    from rulekit.tables.raw.scanned import JsonLinesFile
 
     with pytest.raises(InputError, match=f"t.jsonl, line {line}: the key 'a' stands twice"):
         list(JsonLinesFile(path, budget).blocks(["a", "b"], ()))
@@ -169,7 +169,7 @@ def test_colons_in_cells_are_no_keys(tmp_path: Path) -> None:
 )
 def test_work_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, why: str) -> None:
     """100,000 lines of a key each took all memory; a cell of 300 MB and 1,000,000 columns took minutes."""
-    monkeypatch.setattr(json_lines, "MOST_KEYS", 100)
+    monkeypatch.setattr(scanned, "MOST_KEYS", 100)
     monkeypatch.setattr(files, "MOST_OF_A_LINE", 2500)
     monkeypatch.setattr(dialect, "MOST_COLUMNS", 200)
     path = tmp_path / name
@@ -188,13 +188,13 @@ def test_a_footer_that_lies_about_its_rows_is_refused(tmp_path: Path, said: int,
     footer = content[-8 - size : -8].replace(_zigzag(1000), _zigzag(said), 1)  # of the file, not of its groups
     path.write_bytes(content[: -8 - size] + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with contextlib.suppress(InputError):
-        read = sum(raw.n_rows for raw in parquet.ParquetFile(path, rows).blocks(("a",), ()))
+        read = sum(raw.n_rows for raw in scanned.ParquetFile(path, rows).blocks(("a",), ()))
         assert read == said == 999
 
 
 def test_a_footer_that_lies_about_sizes_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sizes of pages are those that a reader unpacks by."""
-    monkeypatch.setattr(parquet, "LEAST_UNPACKED", 2_000_000)
+    monkeypatch.setattr(scanned, "LEAST_UNPACKED", 2_000_000)
     path = tmp_path / "t.parquet"
     pl.DataFrame({"a": ["x" * 3_000_000]}).write_parquet(path, statistics=False)
     content = path.read_bytes()

@@ -7,14 +7,13 @@ import pytest
 
 from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
-from rulekit.tables.budget import Budget
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import absent
+from rulekit.tables.table import Budget, absent
 from tests.tables.text.test_token_sets import rows_from
 
 SENTENCES = [f"the price of wheat {word} in month {word}{i} rose {i}" for i, word in enumerate("abcdefghij" * 3)]

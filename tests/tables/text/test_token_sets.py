@@ -33,7 +33,7 @@ def test_rows_are_taken_as_from_a_list(rows: list[set[int] | None], data: st.Dat
     assert rows_from(sets[mask]) == [row for row, taken in zip(rows, mask, strict=True) if taken]
     start, stop = data.draw(st.integers(0, 12)), data.draw(st.integers(0, 12))
     assert rows_from(sets[start:stop]) == rows[start:stop]
-    assert rows_from(joined([sets[:start], sets[start:]], SIZE)) == rows
+    assert rows_from(joined([sets[:start], sets[start:]])) == rows
 
 
 @given(ROWS, st.sets(st.integers(0, SIZE - 1)))

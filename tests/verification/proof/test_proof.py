@@ -12,8 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rulekit.conformance.models import NODES
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

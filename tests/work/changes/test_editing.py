@@ -27,7 +27,7 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.verification.rows.adversarial import adversarial_rows
+from rulekit.verification.rows import adversarial_rows
 from rulekit.work.changes.editing import edit, edit_of
 from rulekit.work.changes.refitting import refit, refitted_bits, refitted_to
 from rulekit.work.training import TrainingRequest, train

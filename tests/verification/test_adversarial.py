@@ -7,15 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from rulekit.conformance.models import NODES
-from rulekit.conformance.random_graphs import random_graph
+from rulekit.conformance.models import NODES, random_graph
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.nodes import And, Column, Compare, LinearThreshold
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.verification.rows.adversarial import adversarial_rows, raw_columns
-from rulekit.verification.rows.boundaries import pool_of, thresholds_of
+from rulekit.verification.rows import adversarial_rows, pool_of, raw_columns, thresholds_of
 
 
 def _equal(a, b):

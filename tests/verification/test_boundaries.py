@@ -12,13 +12,13 @@ from rulekit.graph.nodes import Above, And, Column, Compare, Linear, Step
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.schema import Feature, Schema
-from rulekit.verification.rows.boundaries import categorical_pool, numeric_pool, pool_of, thresholds_of
+from rulekit.verification.rows import categorical_pool, pool_of, thresholds_of
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -2.5, 5e-324, 1e-40, 16777217.0, 3.4028234663852886e38, 1e300, -1e300])
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_both_sides_of_a_threshold(value, precision):
-    pool = numeric_pool(Feature("x", precision=precision), (value,)).values
+    pool = pool_of(Feature("x", precision=precision), (value,)).values
     mean = float32(value) if precision == "float32" else value
     with np.errstate(over="ignore"):
         seen = pool.astype(np.float32).astype(float) if precision == "float32" else pool
@@ -33,7 +33,7 @@ def test_both_sides_of_a_threshold(value, precision):
 
 
 def test_special_numbers_are_always_there():
-    pool = numeric_pool(Feature("x"), ()).values
+    pool = pool_of(Feature("x"), ()).values
     assert np.isnan(pool).sum() == 1
     assert {math.inf, -math.inf, 5e-324, 1e300, 2.0**24 + 1, 2.0**53} <= set(pool.tolist())
     assert {math.copysign(1.0, v) for v in pool.tolist() if v == 0} == {1.0, -1.0}
