@@ -35,7 +35,7 @@ from rulekit.learners.additive.literals import (
 from rulekit.learners.contract import Watch
 from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.plain import Clause, multiples
+from rulekit.learners.models.plain import Clause, covered, multiples
 from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
@@ -396,7 +396,7 @@ class SumSearch:
         """The sum of some rules, of no weights yet."""
         problem, n = self.problem, len(self.problem.labels)
         cells, both = RowCells.of_all(problem.labels, problem.weights), np.array([False, True])
-        held = run_threads(lambda rule: mask_of(rows_of(problem.codes, n, rule.literals), n), rules, self.n_threads)
+        held = run_threads(lambda rule: covered(rule.clause, problem.codes, n), rules, self.n_threads)
         for each in held:
             cells, _ = cells.with_condition(each.view(np.uint8), both)
         return GrownSum(rules, cells, RuleWeights(0.0, np.zeros(len(rules)), np.inf)).without_rows()

@@ -74,8 +74,9 @@ def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
 def known_codes(problem: Problem) -> list[Bools]:
     """By column which codes [n_codes] some row has."""
     found = [np.zeros(column.n_codes, dtype=bool) for column in problem.columns]
-    for j, known in enumerate(found):
-        known[problem.codes[j]] = True
+    for _, codes in problem.codes.parts(len(problem.labels)):
+        for j, known in enumerate(found):
+            known[codes[j]] = True
     return found
 
 
