@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from rulekit.learners.mcmc.learner import MCMCClassifier
     from rulekit.learners.noisy_or.estimator import NoisyOrClassifier
     from rulekit.learners.rules.estimator import RulesClassifier
-    from rulekit.notebook.boundaries import plot_boundary
-    from rulekit.notebook.display import show
-    from rulekit.notebook.frames import rules_frame
-    from rulekit.notebook.pictures import plot_calibration, plot_ladder, plot_path, plot_roc, plot_rules
+    from rulekit.notebook.display import rules_frame, show
+    from rulekit.notebook.pictures import plot_boundary, plot_calibration, plot_ladder, plot_path, plot_roc, plot_rules
     from rulekit.schema import Feature, Schema
     from rulekit.simplification.passes import simplify
     from rulekit.tables.reading import read_table
@@ -40,13 +38,13 @@ _LAZY = {
     "explain": "rulekit.audit.explaining.explanations",
     "export": "rulekit.graph.files.model_files",
     "monitor": "rulekit.audit.drift.comparing",
-    "plot_boundary": "rulekit.notebook.boundaries",
+    "plot_boundary": "rulekit.notebook.pictures",
     "plot_calibration": "rulekit.notebook.pictures",
     "plot_ladder": "rulekit.notebook.pictures",
     "plot_path": "rulekit.notebook.pictures",
     "plot_roc": "rulekit.notebook.pictures",
     "plot_rules": "rulekit.notebook.pictures",
-    "rules_frame": "rulekit.notebook.frames",
+    "rules_frame": "rulekit.notebook.display",
     "show": "rulekit.notebook.display",
     "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
     "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",

@@ -13,16 +13,13 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.structures import random_structures, unpacked
 from rulekit.graph.language.sentences import sentence
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
-
-def exclusive_or(seed: int = 0) -> tuple[Floats, Labels]:
+def exclusive_or(seed: int = 0) -> tuple[Floats, Ints]:
     """3,000 points [n, 2] on [0, 2] x [0, 2] and their labels [n] (paper, section 4.1).
 
     1,000 in the lower left square and 500 in the upper right one are positive; 400 in the lower right and 1,100 in the
@@ -34,7 +31,7 @@ def exclusive_or(seed: int = 0) -> tuple[Floats, Labels]:
     return points, np.repeat([label for *_, label in squares], [n for n, *_ in squares])
 
 
-def noisy_logical(case: Literal["I", "II"] = "I", n_per_class: int = 1000, seed: int = 0) -> tuple[Floats, Labels]:
+def noisy_logical(case: Literal["I", "II"] = "I", n_per_class: int = 1000, seed: int = 0) -> tuple[Floats, Ints]:
     """Rows [2 n, 50] of 0 and 1 and labels [2 n] of the rule (H1 and H2) or (H3 and H4) (paper, section 4.1).
 
     In case I each of the first four features equals its hidden bit with probability 0.95, in case II always; the other
@@ -53,7 +50,7 @@ def noisy_logical(case: Literal["I", "II"] = "I", n_per_class: int = 1000, seed:
     return np.concatenate([hidden ^ flips, noise], axis=1).astype(np.float64), labels
 
 
-def five_bits(n: int = 1000, n_bits: int = 20, seed: int = 0, noise: float = 0.0) -> tuple[Floats, Labels]:
+def five_bits(n: int = 1000, n_bits: int = 20, seed: int = 0, noise: float = 0.0) -> tuple[Floats, Ints]:
     """Rows [n, n_bits] of coin tosses, labels [n]: 1 where at most one or at least four of the first five bits are 1.
 
     The function of M. Sahami, Learning Non-Linearly Separable Boolean Functions, "Experimental Results": no single
@@ -76,7 +73,7 @@ def threshold_blocks(
     of: int = 5,
     together: Literal["or", "xor"] = "or",
     noise: float = 0.0,
-) -> tuple[Floats, Labels]:
+) -> tuple[Floats, Ints]:
     """Rows [n, n_bits] of coin tosses, labels [n]: the or, or the exclusive or, of blocks of bits, one after another.
 
     A block is true where at least `least` of its `of` bits are 1: one threshold unit each. Blocks of one bit make, by
@@ -101,7 +98,7 @@ def structures(
     arities: Mapping[str, int] = MappingProxyType({"P0": 1, "P1": 1, "R0": 2}),
     objects: tuple[str, ...] = ("a", "b", "c"),
     p: float = 0.5,
-) -> tuple[dict[str, npt.NDArray[np.bool_]], Labels]:
+) -> tuple[dict[str, Bools], Ints]:
     """Random structures as columns [n] of atoms, `P0(a)` and `R0(a, b)`, and labels [n] of a logistic model.
 
     sentences: to the weight of each; arities: the number of places of each predicate; p: the probability of an atom.

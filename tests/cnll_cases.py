@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.learners.cnll.formula_on_cells import Formula, growth_moves
-from rulekit.learners.cnll.growth import GrownFormula, GrowthSettings, begin, grown_freer, states
-from rulekit.learners.cnll.learner import candidates_of
+from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings, growth_moves
+from rulekit.learners.cnll.learner import GrownFormula, begin, candidates_of, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
 from rulekit.learners.data.binning import MemoryCodes, bin_column
 from rulekit.learners.data.folds import Folds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rulekit.audit.guarantees.description import _types, _width
+from rulekit.audit.guarantees import _types, _width
 from rulekit.graph.decisions import DECISIONS
 from rulekit.graph.node import (
     Child,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rulekit_exporters.python import TARGET
-from rulekit_exporters.python.running import cells_of
+from rulekit_exporters.python.running import plain_columns
 
 from rulekit.graph.rule_graph import RuleGraph
 
@@ -29,6 +29,6 @@ def module_of(graph: RuleGraph, folder: Path, name: str = "model", **options: bo
     return module
 
 
-def plain_columns(table: Any) -> list[list[Any]]:
+def plain_cells(table: Any) -> list[list[Any]]:
     """The cells of an encoded table as Python values: doubles (NaN is missing), texts, None."""
-    return [cells_of(feature, array) for feature, array in zip(table.features, table.arrays, strict=True)]
+    return [column.tolist() for column in plain_columns(table).values()]

@@ -12,9 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from rulekit_exporters.onnx import OnnxOptions, emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
-from rulekit_exporters.onnx.emission import build, formulations
-from rulekit_exporters.onnx.inputs import plan_inputs
-from rulekit_exporters.onnx.metadata import properties_of, public_outputs
+from rulekit_exporters.onnx.emission import Export
+from rulekit_exporters.onnx.metadata import properties_of
 from rulekit_exporters.onnx.running import run_runtime
 
 from rulekit.graph.evaluation.evaluator import decide, probabilities
@@ -154,10 +153,8 @@ def assert_same_everywhere(graph: RuleGraph, table: Table | None = None, **optio
 def every_formulation(graph: RuleGraph, form: str | None = None, **options: Any) -> dict[str, bytes]:
     """A model of each formulation that the graph has, the tree among them, by its name."""
     parsed = OnnxOptions(**{"input": form, "text": False, "optimize": "latency", **options})
-    plan = plan_inputs(graph, parsed.input)
-    names = public_outputs(plan.names, ("label", "probabilities"))
-    found = formulations(graph, plan, parsed).emitters
-    return {name: serialize(build(graph, plan, parsed, names, write, graph)) for name, write in found.items()}
+    export = Export(graph, parsed, graph)
+    return {name: serialize(export.model(emit)) for name, emit in export.formulations.items()}
 
 
 def assert_formulations_agree(graph: RuleGraph, table: Table | None = None) -> set[str]:

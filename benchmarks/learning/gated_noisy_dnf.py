@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, covered, fit_conjunctions
 from rulekit.arrays import Floats, Ints
 from rulekit.learners.noisy_or.likelihood import Strengths
-from rulekit.learners.papers.noisy_or.gated_fit import GatedStrengths, fit_gated
+from rulekit.learners.papers.noisy_or.gated import GatedStrengths, fit_gated, log_negative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatedDNF:
-    """Conjunctions, and a gated noisy-or over the cells of the rows and, behind them, the conjunctions."""
+    """Conjunctions of the cells of rows as causes, and the cells as inhibitors; None: the cells are both."""
 
-    conjunctions: tuple[Conjunction, ...]
+    conjunctions: tuple[Conjunction, ...] | None
     gated: GatedStrengths
 
-    def cells(self, rows: csr_array) -> csr_array:
-        """The rows with the conjunctions that hold on each behind their own cells."""
-        return beside(rows, covered(rows, self.conjunctions))
+    def _sums(self, rows: csr_array) -> tuple[Floats, Floats]:
+        causes = rows if self.conjunctions is None else covered(rows, self.conjunctions)
+        return self.gated.causes.activations(causes), self.gated.inhibitors.activations(rows)
 
     def activations(self, rows: csr_array) -> Floats:
         """-log P(C = 0 | row) [n]."""
-        return self.gated.activations(self.cells(rows))
+        return np.asarray(-log_negative(*self._sums(rows)))
 
     def probabilities(self, rows: csr_array) -> Floats:
         """P(C = 1 | row) [n]."""
-        return self.gated.probabilities(self.cells(rows))
+        s, h = self._sums(rows)
+        return np.asarray(-np.expm1(-s) * np.exp(-h))
 
 
 def fit_gated_conjunctions(
@@ -55,28 +56,16 @@ def fit_gated_conjunctions(
     found = fit_conjunctions(
         rows, labels, prior=prior, depth=depth, absent=absent, weights=weights, breadth=breadth, check=check
     )
-    k, n = rows.shape[1], len(found.conjunctions)
-    cells = beside(rows, covered(rows, found.conjunctions))
-    rule = np.arange(k + n) >= k
-    start = Strengths(np.append(np.zeros(k), found.strengths.cells), found.strengths.leak)
     gated = fit_gated(
-        cells,
+        covered(rows, found.conjunctions),
+        rows,
         labels,
-        start,
+        found.strengths,
         prior=prior,
         prior_of_inhibitors=prior_of_inhibitors,
-        causes=rule,
-        inhibitors=~rule,
         weights=weights,
-        check=check,
+        check=check or (lambda: None),
     )
-    kept = np.flatnonzero(gated.causes.cells[k:] > 0.0)
-    chosen = np.concatenate([np.arange(k), k + kept])
-    own = Strengths(gated.causes.cells[chosen], gated.causes.leak)
-    other = Strengths(gated.inhibitors.cells[chosen], gated.inhibitors.leak)
-    return GatedDNF(tuple(found.conjunctions[i] for i in kept), GatedStrengths(own, other, gated.objective))
-
-
-def beside(rows: csr_array, other: csr_array) -> csr_array:
-    """The same rows with the cells of another one behind their own."""
-    return csr_array(hstack([rows, other], format="csr"))
+    kept = np.flatnonzero(gated.causes.cells > 0.0)
+    own = Strengths(gated.causes.cells[kept], gated.causes.leak)
+    return GatedDNF(tuple(found.conjunctions[i] for i in kept), replace(gated, causes=own))

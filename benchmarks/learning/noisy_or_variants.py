@@ -22,7 +22,7 @@ from benchmarks.learning.noisy_dnf import NoisyDNF, fit_conjunctions
 from benchmarks.shared.reuters import LEAST_GAIN, Documents, informative
 from benchmarks.shared.sparse_rows import rows_of_words
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent
-from rulekit.learners.papers.noisy_or.gated_fit import GatedStrengths, fit_gated
+from rulekit.learners.papers.noisy_or.gated import fit_gated
 from rulekit.learners.papers.noisy_or.learner import best_cut
 
 Array = npt.NDArray[Any]
@@ -50,10 +50,10 @@ def _noisy_or(prior: float) -> Callable[[csr_array, Array], Strengths]:
     return lambda rows, labels: coordinate_descent(Incidence.of(rows, labels), prior=prior).strengths
 
 
-def _gated(prior: float, other: float) -> Callable[[csr_array, Array], GatedStrengths]:
-    def fit(rows: csr_array, labels: Array) -> GatedStrengths:
+def _gated(prior: float, other: float) -> Callable[[csr_array, Array], GatedDNF]:
+    def fit(rows: csr_array, labels: Array) -> GatedDNF:
         start = coordinate_descent(Incidence.of(rows, labels), prior=prior).strengths
-        return fit_gated(rows, labels, start, prior=prior, prior_of_inhibitors=other)
+        return GatedDNF(None, fit_gated(rows, rows, labels, start, prior=prior, prior_of_inhibitors=other))
 
     return fit
 
@@ -170,12 +170,10 @@ def size_of(model: Any) -> str:
     """How many causes and inhibitors, or rules and literals, a model has."""
     if isinstance(model, Strengths):
         return f"{np.count_nonzero(model.cells)}"
-    if isinstance(model, GatedStrengths):
-        return f"{np.count_nonzero(model.causes.cells)} + {np.count_nonzero(model.inhibitors.cells)}"
     if isinstance(model, NoisyDNF):
         return f"{len(model.conjunctions)}"
     if isinstance(model, GatedDNF):
-        return f"{len(model.conjunctions)} + {np.count_nonzero(model.gated.inhibitors.cells)}"
+        return f"{np.count_nonzero(model.gated.causes.cells)} + {np.count_nonzero(model.gated.inhibitors.cells)}"
     return f"{model.model.coef_.size}"
 
 

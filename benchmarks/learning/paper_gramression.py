@@ -25,10 +25,9 @@ from benchmarks.shared.sections import add_options, markdown, picture, publish
 from rulekit import AdditiveRulesClassifier, GramressionClassifier, RulesClassifier
 from rulekit.graph.evaluation.structures import Structures, random_structures, unpacked
 from rulekit.graph.language.sentences import Sentence, negation, sentence
-from rulekit.learners.gramression.grammar import CHAIN, Grammar, Language
+from rulekit.learners.gramression.grammar import CHAIN, Grammar, Language, Vocabulary
 from rulekit.learners.gramression.learner import Course, Descent, descend
 from rulekit.learners.gramression.search import Counts, Search
-from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.synthetic import structures
 
 PROPERTIES = {f"P{i}": 1 for i in range(5)}
@@ -103,7 +102,7 @@ def table1_lines(seeds: int, path: Path) -> list[str]:
         best = Search(vocabulary, Counts(np.ones(drawn.n), labels), lambda: None).best(30)
         seconds.append(time.perf_counter() - start)
         names = [str(vocabulary.formulas[each]) for each in best.features]
-        errors.append(error_of(best.fitted.bias, dict(zip(names, best.fitted.weights.tolist(), strict=True))))
+        errors.append(error_of(best.bias, dict(zip(names, best.weights.tolist(), strict=True))))
         clean += set(names) <= set(CHAINED)
         exact += set(names) == set(CHAINED)
     note = f"{clean} of {len(errors)} without a wrong feature; {np.median(seconds):.2f} s"

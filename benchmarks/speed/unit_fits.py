@@ -61,14 +61,16 @@ def unit(rows: int, count: int) -> dict[str, Any]:
 
 def one_unit(X: Floats, y: npt.NDArray[np.int64]) -> Floats:
     """The unit that splits the rows best, its bias last: looked for on 20,000 rows, then polished on all."""
-    from rulekit.learners.ltu.growing import best_unit, polished
-    from rulekit.learners.ltu.loss import FitRows, TreeTraining
+    from rulekit.learners.ltu.growing import best_unit
+    from rulekit.learners.ltu.loss import FitRows, TreeTraining, fitted
+    from rulekit.learners.ltu.trees import Shape
 
     rows, training = FitRows(X, y.astype(np.float64), np.ones(len(X))), TreeTraining(1e-4, steps=100, tolerance=1e-5)
     few = rows.sampled(20_000, np.random.default_rng(0))
     found = best_unit(replace(few, inputs=few.inputs.astype(np.float32)), training, lambda: None)
     assert found is not None
-    return polished(rows, found[None], replace(training, steps=20), lambda: None)[0]
+    points, _ = fitted(rows, Shape.chain(1), found[None], replace(training, steps=20), lambda: None)
+    return np.asarray(points[0], dtype=np.float64)
 
 
 def logistic(rows: int, count: int) -> dict[str, Any]:

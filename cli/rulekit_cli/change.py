@@ -45,9 +45,8 @@ def threshold(
     from rulekit.audit.threshold import Purpose
     from rulekit.work.evaluating import move_threshold
 
-    moved = move_threshold(
-        model, data, Purpose.of(precision, recall, cost, f1, at), output, options.reading({**given, "precision": None})
-    )
+    purpose = Purpose.of(precision, recall, cost, f1, at)
+    moved = move_threshold(model, data, purpose, output, options.reading({**given, "precision": None}))
     choice = moved.choice
     notes(moved.notes)
     result(*joined([_said(choice.chosen, cost is not None), f"(on {moved.n_rows} rows of {data.name})"]))

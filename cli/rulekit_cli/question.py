@@ -58,7 +58,7 @@ def stability(
     with shown_progress(quiet, time_limit) as progress:
         stable = learned_again(request, progress)
     if json_:
-        result_json(stable.as_dict())
+        result_json(stable)
     else:
         result_words(stability_lines(stable, all_), 12, indented=10)
     if output is not None and not quiet:
@@ -156,7 +156,7 @@ def bounds(
       rulekit bounds model.json test.csv --delta 0.01
     """
     given = locals()
-    from rulekit.audit.guarantees.bounds import bound_lines
+    from rulekit.audit.guarantees import bound_lines
     from rulekit.work.evaluating import error_bounds
 
     found = error_bounds(model, data, options.reading(given), trained=training, delta=delta, epsilon=epsilon)

@@ -274,7 +274,7 @@ def compare(
       rulekit compare model.json rules.txt --json
     """
     given = locals()
-    from rulekit.audit.differences.results import difference_lines
+    from rulekit.audit.differences.compared import difference_lines
     from rulekit.names import wrapped
     from rulekit.work.comparing import ComparisonRequest
     from rulekit.work.comparing import compare as compared_files

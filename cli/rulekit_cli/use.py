@@ -178,7 +178,7 @@ def _by_time(found: Evaluation) -> list[str]:
 
 def _by_group(found: Evaluation) -> list[str]:
     """A table for each grouping: rates of each group, and how far they are from those of the reference."""
-    from rulekit.audit.figures.groups import group_lines
+    from rulekit.audit.figures.rates import group_lines
 
     return [line for each in found.groups for line in ("", *group_lines(each, width()))]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rulekit.audit.figures.baselines import Baselines
+from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.graph.language.words import counted
 from rulekit.graph.model_parts import Ladder, Rung
-from rulekit.graph.nodes import Hidden, Node, topological
+from rulekit.graph.nodes import Hidden, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
 from rulekit.graph.variants import added_rules
 from rulekit.names import printable, wrapped
-from rulekit.shown.outline import Words, conditions_of
+from rulekit.shown.rule_rows import Words, conditions_of
 
 _TAKEN, _SMALLEST = "*", "o"
 _SCREEN = 40
@@ -37,14 +37,13 @@ def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -
     before = max([len(header), *(len(model.name) for model in models)])
     lines = [f"{header:<{before}}    error %  {'macro F1  ' * scored}adds"]
     for model in models:  # what they are takes the columns of the size, which they do not have
-        error = _error(model.error, model.standard_error) + _score(model.macro_f1, scored)
+        error = _error(model, scored)
         few = f"  ({counted(model.folds, 'fold')})" if model.folds < max(each.folds for each in models) else ""
         lines.append(f"{model.name:<{before}}  {error}{few}".rstrip())
     starts = []
     for rung in ladder.rungs:
-        error = _error(rung.error, rung.standard_error) + _score(rung.macro_f1, scored)
         size = f"{_name(rung, ladder):<{first}}  {rung.rules:>5}  {rung.literals:>8}"
-        starts.append(f"{size:<{before}}  {error}  ")
+        starts.append(f"{size:<{before}}  {_error(rung, scored)}  ")
     notes = _notes(ladder, baselines, bool(known), scored, width)
     column = max(map(len, starts))
     below = width - column < _NARROW
@@ -58,21 +57,17 @@ def ladder_lines(ladder: Ladder, baselines: Baselines | None, width: int = 80) -
 
 
 def _name(rung: Rung, ladder: Ladder) -> str:
-    """The size with the marks of the row that was taken and of the smallest that is not worse."""
     marks = _TAKEN * (rung.size == ladder.chosen) + _SMALLEST * (rung.size == ladder.smallest)
     return f"{rung.size:>2} {marks}".rstrip()
 
 
-def _error(error: float | None, deviation: float | None) -> str:
-    """Nine columns: `14.9 ± 0.3`."""
-    if error is None:
-        return f"{'-':>10}"
-    return f"{100 * error:4.1f}" + (f" ± {100 * deviation:.1f}" if deviation is not None else "").ljust(6)
-
-
-def _score(score: float | None, shown: bool) -> str:
-    """Ten columns, where macro F1 is shown: `      0.86`."""
-    return ("  " + (f"{'-':>8}" if score is None else f"{score:8.2f}")) if shown else ""
+def _error(model: Rung | Baseline, scored: bool) -> str:
+    """`14.9 ± 0.3`, and `      0.86` where macro F1 is shown."""
+    error, deviation, score = model.error, model.standard_error, model.macro_f1
+    said = f"{'-':>10}"
+    if error is not None:
+        said = f"{100 * error:4.1f}" + ("" if deviation is None else f" ± {100 * deviation:.1f}").ljust(6)
+    return said + ("  " + (f"{'-':>8}" if score is None else f"{score:8.2f}")) * scored
 
 
 def _notes(ladder: Ladder, baselines: Baselines | None, measured: bool, scored: bool, width: int) -> list[str]:
@@ -111,8 +106,9 @@ def _added(ladder: Ladder, room: int) -> list[list[list[str]]]:
 
 
 def _parts(rule: Rule, graph: RuleGraph, words: Words) -> list[str]:
-    """The conditions of a rule; of several classes its class stands before the first."""
-    parts = [printable(part) for node in _conditions(rule.node) for part in conditions_of(node, words)]
+    """The conditions of a rule, or of the bits of a noisy one; of several classes its class stands before the first."""
+    bits = [each.children[0] for each in topological([rule.node]) if isinstance(each, Hidden)]
+    parts = [printable(part) for node in bits or [rule.node] for part in conditions_of(node, words)]
     return [f"{printable(str(graph.classes[rule.class_index]))}: " * (len(graph.classes) > 2) + parts[0], *parts[1:]]
 
 
@@ -151,9 +147,3 @@ def _cut(rules: Sequence[Sequence[str]], most: int, room: int) -> list[str]:
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
     text, room = " ".join(line.strip() for line in left[0]), max(room - len(more), 8)
     return [(text if len(text) <= room else f"{text[: room - 3]}...") + more]
-
-
-def _conditions(node: Node) -> list[Node]:
-    """A Boolean rule, or the conditions of the hidden bits of a noisy one."""
-    bits = [each.children[0] for each in topological([node]) if isinstance(each, Hidden)]
-    return bits or [node]

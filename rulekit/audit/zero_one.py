@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 200_000
 _MOST_DIAGRAMS = 12
 _MOST_PLACES = 2**17
+_QUANTIFIERS = ("exists", "forall")
 
 Fact = tuple[str, tuple[int, ...]]
 
@@ -87,9 +88,9 @@ def _formula(atoms: list[Sentence], table: npt.NDArray[np.bool_]) -> Sentence:
     without, beside = _formula(rest, table[0]), _formula(rest, table[1])
     if without == beside:
         return without
-    if beside == TRUE or without == TRUE:
+    if TRUE in (without, beside):
         return _joined("or", first, without) if beside == TRUE else _joined("or", negation(first), beside)
-    if beside == FALSE or without == FALSE:
+    if FALSE in (without, beside):
         return _joined("and", negation(first), without) if beside == FALSE else _joined("and", first, beside)
     return _joined("or", _joined("and", first, beside), _joined("and", negation(first), without))
 
@@ -127,7 +128,9 @@ class _Game:
                 fact = self.fact(formula.name, chosen)
                 if fact is not None:
                     yield fact
-        inside = {name: place for name, place in named.items() if not (_binds(formula) and name == formula.name)}
+        inside = {
+            name: place for name, place in named.items() if not (formula.word in _QUANTIFIERS and name == formula.name)
+        }
         for part in formula.parts:
             yield from self._asked(part, inside, objects)
 
@@ -161,10 +164,6 @@ class _Game:
             raise _Undecided
         for values in product((False, True), repeat=len(facts)):
             yield inside, n + 1, {**known, **dict(zip(facts, values, strict=True))}
-
-
-def _binds(formula: Sentence) -> bool:
-    return formula.word in ("exists", "forall")
 
 
 def frequencies(

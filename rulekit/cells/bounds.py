@@ -25,31 +25,10 @@ from rulekit.arrays import Ints
 from rulekit.cells.axis import cleaned
 from rulekit.cells.space import product
 from rulekit.exactness import span_of_sum
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Difference,
-    Family,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.probability.circuits import Bit, Complement, Fixed, Given, Mix, Product, build_circuit, inputs
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, encoded_dtype
@@ -152,15 +131,15 @@ class BoxBounds:
 
     def _add(self, node: Node, layer: _Layer) -> None:
         """Have a node bounded by its operands, of which those on one column are one."""
-        if isinstance(node, And | Or) and node.children:
+        if isinstance(node, rg.And | rg.Or) and node.children:
             others, by_column = self._parted([(1.0, child) for child in node.children])
             rows = [self.place(child)[1] for _, child in others]
             for column, own in by_column.items():
                 parts = [child for _, child in own]
                 rows.append(self.place(parts[0] if len(parts) == 1 else type(node)(parts), column)[1])
-            (layer.ands if isinstance(node, And) else layer.ors).append((self.place(node)[1], rows))
+            (layer.ands if isinstance(node, rg.And) else layer.ors).append((self.place(node)[1], rows))
             return
-        if isinstance(node, Linear | LinearThreshold):
+        if isinstance(node, rg.Linear | rg.LinearThreshold):
             step = self._sum(node)
         elif (name := column_of(node)) is not None:
             step = self._leaf(node, name)
@@ -176,7 +155,7 @@ class BoxBounds:
             (others if column is None else by_column.setdefault(column, [])).append((weight, child))
         return others, by_column
 
-    def _sum(self, node: Linear | LinearThreshold) -> _Bounding:
+    def _sum(self, node: rg.Linear | rg.LinearThreshold) -> _Bounding:
         others, by_column = self._parted(node.terms)
         parts = [(weight, self.place(child)) for weight, child in others]
         parts += [(1.0, self._new(1, column, own)) for column, own in by_column.items()]
@@ -193,7 +172,7 @@ class BoxBounds:
                     largest = abs(weight) * np.maximum(np.abs(least), np.abs(most))
                     size += np.where(np.isfinite(largest), largest, 0.0)
                 low, high = low - size * slack, high + size * slack
-            return (low, high) if isinstance(node, Linear) else (low >= 0.0, high >= 0.0)
+            return (low, high) if isinstance(node, rg.Linear) else (low >= 0.0, high >= 0.0)
 
         return bounded
 
@@ -258,9 +237,9 @@ def _at(found: Found, place: Place) -> Bounds:
 
 
 def _operands(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Probability):
+    if isinstance(node, rg.Probability):
         return build_circuit(node.formula).causes
-    return inputs(node) if isinstance(node, Strength) else node.children
+    return inputs(node) if isinstance(node, rg.Strength) else node.children
 
 
 class _Layer:
@@ -323,7 +302,7 @@ def _mixed(p: Bounds, high: Bounds, low: Bounds) -> Bounds:
     return _wider(np.minimum(*ends[0]), np.maximum(*ends[1]))
 
 
-def _probability(node: Probability, operands: Sequence[Bounds]) -> Bounds:
+def _probability(node: rg.Probability, operands: Sequence[Bounds]) -> Bounds:
     circuit = build_circuit(node.formula)
     given = dict(zip(circuit.causes, operands, strict=True))
     values: list[Any] = []
@@ -345,49 +324,49 @@ def _probability(node: Probability, operands: Sequence[Bounds]) -> Bounds:
     return np.asarray(low), np.asarray(high)
 
 
-def _strength(node: Strength, operands: Sequence[Bounds]) -> Bounds:
+def _strength(node: rg.Strength, operands: Sequence[Bounds]) -> Bounds:
     chosen = [(1.0, _chosen(truth, on, off)) for truth, (_, on, off) in zip(operands, node.terms, strict=True)]
     return sum_bounds(0.0, chosen, len(operands[0][0]) if operands else 1)
 
 
-def _rescaled(node: Rescaled, operands: Sequence[Bounds]) -> Bounds:
+def _rescaled(node: rg.Rescaled, operands: Sequence[Bounds]) -> Bounds:
     low, high = (node.odds * end / (1.0 - end + node.odds * end) for end in operands[0])
     return _wider(*_known(low, high))
 
 
-def _sided(node: Sided, operands: Sequence[Bounds]) -> Bounds:
+def _sided(node: rg.Sided, operands: Sequence[Bounds]) -> Bounds:
     (low, high), (must, can) = operands
     least = np.where(must, np.maximum(low, node.above), np.minimum(low, node.below))
     return least, np.where(can, np.maximum(high, node.above), np.minimum(high, node.below))
 
 
-def _odd(node: Odd, operands: Sequence[Bounds]) -> Bounds:
+def _odd(node: rg.Odd, operands: Sequence[Bounds]) -> Bounds:
     low, high = (np.array(ends) for ends in zip(*operands, strict=True))
     odd, open_ = low.sum(axis=0) % 2 > 0, (low < high).any(axis=0)
     return odd & ~open_, odd | open_
 
 
-def _difference(node: Difference, operands: Sequence[Bounds]) -> Bounds:
+def _difference(node: rg.Difference, operands: Sequence[Bounds]) -> Bounds:
     (low, high), (least, most) = operands
     return _known(np.maximum(low - most, 0.0), np.maximum(high - least, 0.0))
 
 
-def _at_least(node: AtLeast, operands: Sequence[Bounds]) -> Bounds:
+def _at_least(node: rg.AtLeast, operands: Sequence[Bounds]) -> Bounds:
     low, high = (sum(ends) >= node.k for ends in zip(*operands, strict=True))
     return low, high
 
 
 _RULES: dict[type[Node], Callable[[Any, Sequence[Bounds]], Bounds]] = {
-    Not: lambda node, operands: (~operands[0][1], ~operands[0][0]),
-    AtLeast: _at_least,
-    Odd: _odd,
-    Above: lambda node, operands: (operands[0][0] > node.threshold, operands[0][1] > node.threshold),
-    Probability: _probability,
-    Strength: _strength,
-    Logistic: lambda node, operands: _wider(*(1.0 / (1.0 + np.exp(-end)) for end in operands[0])),
-    Rescaled: _rescaled,
-    Difference: _difference,
-    Sided: _sided,
+    rg.Not: lambda node, operands: (~operands[0][1], ~operands[0][0]),
+    rg.AtLeast: _at_least,
+    rg.Odd: _odd,
+    rg.Above: lambda node, operands: (operands[0][0] > node.threshold, operands[0][1] > node.threshold),
+    rg.Probability: _probability,
+    rg.Strength: _strength,
+    rg.Logistic: lambda node, operands: _wider(*(1.0 / (1.0 + np.exp(-end)) for end in operands[0])),
+    rg.Rescaled: _rescaled,
+    rg.Difference: _difference,
+    rg.Sided: _sided,
 }
 
 
@@ -395,12 +374,12 @@ _RULES: dict[type[Node], Callable[[Any, Sequence[Bounds]], Bounds]] = {
 
 
 def _interval(node: Node, feature: Feature, low: Array, high: Array) -> Bounds:
-    if isinstance(node, Column):
+    if isinstance(node, rg.Column):
         return cleaned(feature, node, low), cleaned(feature, node, high)
-    if isinstance(node, Compare):
+    if isinstance(node, rg.Compare):
         cut = float(encoded_dtype(feature).type(node.value))
         return (low > cut, high > cut) if node.op == ">" else (high <= cut, low <= cut)
-    assert isinstance(node, Step)
+    assert isinstance(node, rg.Step)
     cuts = np.asarray(node.cuts).astype(encoded_dtype(feature)).astype(np.float64)
     first, last = (np.searchsorted(cuts, end, side="left") for end in (low, high))
     values = np.asarray(node.values)
@@ -411,7 +390,7 @@ def _interval(node: Node, feature: Feature, low: Array, high: Array) -> Bounds:
 def leaf_bounds(node: Node, feature: Feature, low: Array, high: Array, missing: Array) -> Bounds:
     """Of a leaf where its column is in an interval (in none where low is above high), or perhaps missing."""
     empty = low > high
-    if isinstance(node, Missing):
+    if isinstance(node, rg.Missing):
         return missing & empty, missing
     least, most = _interval(node, feature, np.where(empty, 0.0, low), np.where(empty, 0.0, high))
     there = getattr(node, "missing")  # noqa: B009 - of a node of any type

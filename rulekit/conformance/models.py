@@ -23,48 +23,22 @@ from typing import Literal
 import numpy as np
 
 from rulekit.errors import GraphError
+from rulekit.graph import nodes as rg
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.nodes import (
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Difference,
-    Family,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-)
+from rulekit.graph.nodes import TRUE, Family, Node
 from rulekit.graph.probability import deciding
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.numbers import canonical_threshold, contrary_strength, float32, strength_of
 from rulekit.schema import Feature, Schema, Unseen
 
 
-def _bits(k: int, name: str = "h", size: float = 1.0) -> list[Hidden]:
+def _bits(k: int, name: str = "h", size: float = 1.0) -> list[rg.Hidden]:
     """A bit for each column and a leak; the strengths of a tenth of the columns are about `size` together."""
     rng = Random(f"{name} 0")
     strengths = [20.0 * size / k * rng.random() for _ in range(k)]
-    bits = [Hidden(f"{name}{i}", IsTrue(f"w{i}"), s, 0.001 * s) for i, s in enumerate(strengths)]
-    return [*bits, Hidden(f"{name}_leak", TRUE, 0.01 * size)]
+    bits = [rg.Hidden(f"{name}{i}", rg.IsTrue(f"w{i}"), s, 0.001 * s) for i, s in enumerate(strengths)]
+    return [*bits, rg.Hidden(f"{name}_leak", TRUE, 0.01 * size)]
 
 
 def _model(k: int, decision: Decision, *reported: Node, classes: tuple[ClassLabel, ...] = ("no", "yes")) -> RuleGraph:
@@ -72,33 +46,33 @@ def _model(k: int, decision: Decision, *reported: Node, classes: tuple[ClassLabe
     return RuleGraph(schema, classes, decision, reported)
 
 
-def _noisy(k: int, decide: Callable[..., Node], join: Callable[..., Node], bits: Sequence[Hidden]) -> RuleGraph:
-    return _model(k, Fires(decide(bits)), Probability(join(bits)))
+def _noisy(k: int, decide: Callable[..., Node], join: Callable[..., Node], bits: Sequence[rg.Hidden]) -> RuleGraph:
+    return _model(k, Fires(decide(bits)), rg.Probability(join(bits)))
 
 
-def _nearly_sure(bits: Sequence[Hidden]) -> list[Hidden]:
+def _nearly_sure(bits: Sequence[rg.Hidden]) -> list[rg.Hidden]:
     """Bits that fire nearly surely, and less surely where their column is true."""
-    return [Hidden(bit.name, bit.cause, contrary_strength(bit.on), contrary_strength(bit.off)) for bit in bits]
+    return [rg.Hidden(bit.name, bit.cause, contrary_strength(bit.on), contrary_strength(bit.off)) for bit in bits]
 
 
 def rare_gated(k: int) -> RuleGraph:
     """Some cause fires, which is rare, and no inhibitor does; tangents of its probability decide."""
     causes, inhibitors = _bits(k, size=1e-9), _bits(k, "g", 3.0)
-    formula = And((Or(causes), Not(Or(inhibitors))))
-    return _model(k, Fires(deciding.gated_decision(causes, inhibitors, 1e-10)), Probability(formula))
+    formula = rg.And((rg.Or(causes), rg.Not(rg.Or(inhibitors))))
+    return _model(k, Fires(deciding.gated_decision(causes, inhibitors, 1e-10)), rg.Probability(formula))
 
 
-def noisy_max_decision(cuts: Sequence[Sequence[Hidden]]) -> Median:
+def noisy_max_decision(cuts: Sequence[Sequence[rg.Hidden]]) -> Median:
     """The median of a noisy-max: the number of classes c above 0 with P(class >= c) > 1/2.
 
     cuts: by class above 0 its hidden bits; the class is at most c where no bit of a class above c fires.
     """
     every = deciding.bits_on_grid([bit for bits in cuts for bit in bits])
     starts = [sum(map(len, cuts[:c])) for c in range(len(cuts))]
-    return Median(tuple(Above(Strength(Or(every[start:])), strength_of(0.5)) for start in starts))
+    return Median(tuple(rg.Above(rg.Strength(rg.Or(every[start:])), strength_of(0.5)) for start in starts))
 
 
-def noisy_min_decision(cuts: Sequence[Sequence[Hidden]]) -> Median:
+def noisy_min_decision(cuts: Sequence[Sequence[rg.Hidden]]) -> Median:
     """The median of a noisy-min: the number of classes c above 0 with P(class >= c) > 1/2.
 
     cuts: by class below the last one its hidden bits; the class is at least c where no bit of a class below c fires.
@@ -107,7 +81,7 @@ def noisy_min_decision(cuts: Sequence[Sequence[Hidden]]) -> Median:
     return Median(tuple(deciding.none_fires_decision(bits) for bits in before))
 
 
-def noisy_max_probabilities(cuts: Sequence[Sequence[Hidden]]) -> tuple[Probability, ...]:
+def noisy_max_probabilities(cuts: Sequence[Sequence[rg.Hidden]]) -> tuple[rg.Probability, ...]:
     """P(class = c) of a noisy-max, by class; cuts as for `noisy_max_decision`, or turned round for a noisy-min.
 
     A class is taken where one of its bits fires and none of a higher class: products of exponentials, not differences.
@@ -115,8 +89,8 @@ def noisy_max_probabilities(cuts: Sequence[Sequence[Hidden]]) -> tuple[Probabili
     found = []
     for c, own in enumerate(((), *cuts)):
         higher = [bit for bits in cuts[c:] for bit in bits]
-        parts = [*([Or(tuple(own))] if own else []), *([Not(Or(tuple(higher)))] if higher else [])]
-        found.append(Probability(parts[0] if len(parts) == 1 else And(parts)))
+        parts = [*([rg.Or(tuple(own))] if own else []), *([rg.Not(rg.Or(tuple(higher)))] if higher else [])]
+        found.append(rg.Probability(parts[0] if len(parts) == 1 else rg.And(parts)))
     return tuple(found)
 
 
@@ -131,27 +105,29 @@ def noisy_median(k: int, form: Literal["max", "min"]) -> RuleGraph:
 def noisy_add(k: int) -> RuleGraph:
     """How many of up to twelve bits in a count fire, as the class; of more, whether a twentieth of them does."""
     rng = Random(k)
-    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), 0.2 + 2.0 * rng.random(), 0.01 * rng.random()) for i in range(k)]
+    bits = [rg.Hidden(f"h{i}", rg.IsTrue(f"w{i}"), 0.2 + 2.0 * rng.random(), 0.01 * rng.random()) for i in range(k)]
     counts: Sequence[int] = range(1, k + 1) if k <= 12 else [k // 20]
-    chances = [Probability(AtLeast(count, bits)) for count in counts]
+    chances = [rg.Probability(rg.AtLeast(count, bits)) for count in counts]
     if len(chances) == 1:
-        return _model(k, Fires(Above(chances[0], 0.5)), chances[0])
-    return _model(k, Median(tuple(Above(chance, 0.5) for chance in chances)), classes=tuple(range(k + 1)))
+        return _model(k, Fires(rg.Above(chances[0], 0.5)), chances[0])
+    return _model(k, Median(tuple(rg.Above(chance, 0.5) for chance in chances)), classes=tuple(range(k + 1)))
 
 
 def noisy_parity(k: int, threshold: float = 0.5) -> RuleGraph:
     """Whether an odd number of bits fires; of every third column the bit does so more often than not."""
     rng = Random(f"parity {k}")
     chances = [0.5 + (0.45 if i % 3 == 0 else -0.4) * rng.random() ** (1.0 / k) for i in range(k)]
-    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), strength_of(p), 0.001) for i, p in enumerate(chances)]
-    bits.append(Hidden("h_leak", TRUE, 0.01))
-    return _model(k, Fires(deciding.parity_decision(bits, threshold)), Probability(Odd(bits)))
+    bits = [rg.Hidden(f"h{i}", rg.IsTrue(f"w{i}"), strength_of(p), 0.001) for i, p in enumerate(chances)]
+    bits.append(rg.Hidden("h_leak", TRUE, 0.01))
+    return _model(k, Fires(deciding.parity_decision(bits, threshold)), rg.Probability(rg.Odd(bits)))
 
 
 MEMBERS: dict[str, Callable[[int], RuleGraph]] = {
-    "noisy-or on a grid": lambda k: _noisy(k, deciding.noisy_or_decision, Or, _bits(k)),
-    "noisy-and by logarithms": lambda k: _noisy(k, deciding.noisy_and_decision, And, _nearly_sure(_bits(k, size=0.7))),
-    "no bit fires": lambda k: _noisy(k, deciding.none_fires_decision, lambda bits: Not(Or(bits)), _bits(k)),
+    "noisy-or on a grid": lambda k: _noisy(k, deciding.noisy_or_decision, rg.Or, _bits(k)),
+    "noisy-and by logarithms": lambda k: _noisy(
+        k, deciding.noisy_and_decision, rg.And, _nearly_sure(_bits(k, size=0.7))
+    ),
+    "no bit fires": lambda k: _noisy(k, deciding.none_fires_decision, lambda bits: rg.Not(rg.Or(bits)), _bits(k)),
     "rare gated noisy-or": rare_gated,
     "noisy-max": partial(noisy_median, form="max"),
     "noisy-min": partial(noisy_median, form="min"),
@@ -250,55 +226,55 @@ def random_threshold(rng: np.random.Generator, precision: str) -> float:
 def random_leaf(rng: np.random.Generator, schema: Schema) -> Node:
     feature = schema.features[int(rng.integers(len(schema)))]
     if rng.random() < 0.08:
-        return Missing(feature.name)
+        return rg.Missing(feature.name)
     if feature.kind == "categorical":
         count = int(rng.integers(1, len(feature.levels) + 1))
         chosen = tuple(str(v) for v in rng.permutation(feature.levels)[:count])
-        return Among(feature.name, chosen, _flag(rng), _flag(rng))
+        return rg.Among(feature.name, chosen, _flag(rng), _flag(rng))
     if feature.kind == "boolean":
-        return IsTrue(feature.name, _flag(rng))
+        return rg.IsTrue(feature.name, _flag(rng))
     above = rng.random() >= 0.5
-    return Compare(feature.name, ">" if above else "<=", random_threshold(rng, feature.precision), _flag(rng))
+    return rg.Compare(feature.name, ">" if above else "<=", random_threshold(rng, feature.precision), _flag(rng))
 
 
 def random_boolean(rng: np.random.Generator, schema: Schema, depth: int = 3) -> Node:
     """A Boolean formula of leaves, constants, logic, at-least and now and then a linear threshold."""
     draw = rng.random()
     if depth == 0 or draw < 0.25:
-        return Constant(_flag(rng, 0.5)) if rng.random() < 0.04 else random_leaf(rng, schema)
+        return rg.Constant(_flag(rng, 0.5)) if rng.random() < 0.04 else random_leaf(rng, schema)
     if draw < 0.35:
-        return Not(random_boolean(rng, schema, depth - 1))
+        return rg.Not(random_boolean(rng, schema, depth - 1))
     if draw < 0.42 and any(f.kind != "categorical" for f in schema):
-        return LinearThreshold(random_terms(rng, schema), _normal(rng))
+        return rg.LinearThreshold(random_terms(rng, schema), _normal(rng))
     if draw < 0.45:
         return random_above(rng, schema)
     children = tuple(random_boolean(rng, schema, depth - 1) for _ in range(int(rng.integers(1, 4))))
     if draw < 0.54:
-        return AtLeast(int(rng.integers(0, len(children) + 1)), children)
+        return rg.AtLeast(int(rng.integers(0, len(children) + 1)), children)
     if draw < 0.6:
-        return Odd(children)
-    return And(children) if rng.random() < 0.5 else Or(children)
+        return rg.Odd(children)
+    return rg.And(children) if rng.random() < 0.5 else rg.Or(children)
 
 
 def random_above(rng: np.random.Generator, schema: Schema) -> Node:
     """A score of any kind above a threshold."""
     scores = (
-        Linear(random_terms(rng, schema), 0.0),
-        Probability(random_formula(rng, schema, 2)),
-        Strength(Or(random_hidden(rng, schema, 2))),
+        rg.Linear(random_terms(rng, schema), 0.0),
+        rg.Probability(random_formula(rng, schema, 2)),
+        rg.Strength(rg.Or(random_hidden(rng, schema, 2))),
         random_probability(rng, schema),
     )
-    return Above(scores[int(rng.integers(len(scores)))], _of(rng, 0.5, 0.25))
+    return rg.Above(scores[int(rng.integers(len(scores)))], _of(rng, 0.5, 0.25))
 
 
 def random_probability(rng: np.random.Generator, schema: Schema) -> Node:
     """Of a formula, with other odds, or the difference of two."""
-    draw, plain = rng.random(), Probability(random_formula(rng, schema, 2))
+    draw, plain = rng.random(), rg.Probability(random_formula(rng, schema, 2))
     if draw < 0.4:
-        return Rescaled(plain, _of(rng, 0.1, 8.0, 0.37))
+        return rg.Rescaled(plain, _of(rng, 0.1, 8.0, 0.37))
     if draw < 0.55:
-        return Sided(plain, random_boolean(rng, schema, 1), 0.501, _of(rng, 0.499, 0.501, 0.0))
-    return plain if draw < 0.7 else Difference(Probability(random_formula(rng, schema, 2)), plain)
+        return rg.Sided(plain, random_boolean(rng, schema, 1), 0.501, _of(rng, 0.499, 0.501, 0.0))
+    return plain if draw < 0.7 else rg.Difference(rg.Probability(random_formula(rng, schema, 2)), plain)
 
 
 def random_terms(rng: np.random.Generator, schema: Schema) -> tuple[tuple[float, Node], ...]:
@@ -312,16 +288,16 @@ def random_real(rng: np.random.Generator, schema: Schema) -> Node:
     feature = schema.features[int(rng.integers(len(schema)))]
     if feature.kind == "categorical":
         drawn = np.round(rng.normal(size=len(feature.levels) + 2), 1).tolist()
-        return LevelPoints(feature.name, tuple(zip(feature.levels, drawn[2:], strict=True)), drawn[0], drawn[1])
+        return rg.LevelPoints(feature.name, tuple(zip(feature.levels, drawn[2:], strict=True)), drawn[0], drawn[1])
     if feature.kind == "numeric" and rng.random() < 0.5:
         cuts = sorted({random_threshold(rng, feature.precision) for _ in range(int(rng.integers(1, 4)))})
         if feature.precision == "float32":  # cuts that are one float32 are one cut
             cuts = [c for i, c in enumerate(cuts) if i == 0 or float32(c) > float32(cuts[i - 1])]
         values = tuple(_normal(rng) for _ in range(len(cuts) + 1))
-        return Step(feature.name, tuple(cuts), values, _normal(rng))
+        return rg.Step(feature.name, tuple(cuts), values, _normal(rng))
     low = _normal(rng, 1, -2, 2)
     step = _of(rng, 0.0, 0.25, 1.0, 2.0**-10)
-    return Column(feature.name, _normal(rng, 2), low, low + float(rng.integers(0, 9)), step)
+    return rg.Column(feature.name, _normal(rng, 2), low, low + float(rng.integers(0, 9)), step)
 
 
 def random_strength(rng: np.random.Generator) -> float:
@@ -335,7 +311,7 @@ def random_strength(rng: np.random.Generator) -> float:
 
 def random_hidden(rng: np.random.Generator, schema: Schema, count: int) -> tuple[Node, ...]:
     return tuple(
-        Hidden(
+        rg.Hidden(
             f"h{i + 1}",
             random_boolean(rng, schema, int(rng.integers(0, 2))),
             random_strength(rng),
@@ -356,9 +332,11 @@ def random_formula(rng: np.random.Generator, schema: Schema, bits: int = 4, shar
         count = min(len(pool), int(rng.integers(2, 4)))
         children, pool = tuple(pool[:count]), pool[count:]
         draw = rng.random()
-        node: Node = And(children) if draw < 0.45 else Or(children) if draw < 0.85 else AtLeast(min(2, count), children)
-        node = Odd(children) if draw > 0.93 else node
-        pool.append(Not(node) if rng.random() < 0.1 else node)
+        node: Node = (
+            rg.And(children) if draw < 0.45 else rg.Or(children) if draw < 0.85 else rg.AtLeast(min(2, count), children)
+        )
+        node = rg.Odd(children) if draw > 0.93 else node
+        pool.append(rg.Not(node) if rng.random() < 0.1 else node)
     return pool[0]
 
 
@@ -372,20 +350,20 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
     if draw < 0.35:
         decision = Fires(random_boolean(rng, schema))
         if rng.random() < 0.5:
-            probability = (Probability(random_formula(rng, schema, int(rng.integers(1, 5)))),)
+            probability = (rg.Probability(random_formula(rng, schema, int(rng.integers(1, 5)))),)
     elif draw < 0.55:
-        node = Probability(random_formula(rng, schema, int(rng.integers(1, 6)), shared=_flag(rng)))
-        decision, probability = Fires(Above(node, _of(rng, 0.5, 0.25, 0.7))), (node,)
+        node = rg.Probability(random_formula(rng, schema, int(rng.integers(1, 6)), shared=_flag(rng)))
+        decision, probability = Fires(rg.Above(node, _of(rng, 0.5, 0.25, 0.7))), (node,)
     elif draw < 0.65:
         children = random_hidden(rng, schema, int(rng.integers(1, 5)))
         if rng.random() < 0.3:
             children = (*children, random_leaf(rng, schema))
-        node = Probability(Or(children))
-        decision, probability = Fires(Above(Strength(node.children[0]), _of(rng, 0.5, 1.0, 0.125))), (node,)
+        node = rg.Probability(rg.Or(children))
+        decision, probability = Fires(rg.Above(rg.Strength(node.children[0]), _of(rng, 0.5, 1.0, 0.125))), (node,)
     elif draw < 0.78:
-        linear = Linear(random_terms(rng, schema), _normal(rng))
-        decision = Fires(Above(linear, _of(rng, 0.0, 0.5)))
-        probability = (Logistic(linear),) if rng.random() < 0.5 else ()
+        linear = rg.Linear(random_terms(rng, schema), _normal(rng))
+        decision = Fires(rg.Above(linear, _of(rng, 0.0, 0.5)))
+        probability = (rg.Logistic(linear),) if rng.random() < 0.5 else ()
     elif draw < 0.92:
         k = int(rng.integers(2, 5))
         if k > 2 and _flag(rng, 0.3):
@@ -399,8 +377,8 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
         cuts = []
         for _ in range(k - 1):
             plainly = rng.random() < 0.5
-            above = random_boolean(rng, schema, 2) if plainly else Probability(random_formula(rng, schema, 2))
-            cuts.append(above if plainly else Above(above, 0.5))
+            above = random_boolean(rng, schema, 2) if plainly else rg.Probability(random_formula(rng, schema, 2))
+            cuts.append(above if plainly else rg.Above(above, 0.5))
         decision = Median(tuple(cuts))
     words = ("no", "yes", 'may"be', "new\nline", "2")
     kinds = (tuple(range(k)), tuple(words[:k]), (False, True) if k == 2 else tuple(words[1 : k + 1]))
@@ -412,17 +390,17 @@ def random_graph(rng: np.random.Generator, plain: bool = False, schema: Schema |
 def _random_score(rng: np.random.Generator, schema: Schema) -> Node:
     draw = rng.random()
     if draw < 0.4:
-        return Probability(random_formula(rng, schema, 2))
-    return Linear(random_terms(rng, schema), 0.0) if draw < 0.7 else random_boolean(rng, schema, 2)
+        return rg.Probability(random_formula(rng, schema, 2))
+    return rg.Linear(random_terms(rng, schema), 0.0) if draw < 0.7 else random_boolean(rng, schema, 2)
 
 
 def _random_list(rng: np.random.Generator, schema: Schema, k: int) -> RuleGraph:
     """The first of k classes with a rule that holds is decided, and reported as the most probable one."""
     order = [int(v) for v in rng.permutation(k)][: int(rng.integers(1, k + 1))]
     decision, default = ArgMax.first_of({j: random_boolean(rng, schema, 2) for j in order}, k), int(rng.integers(k))
-    formulas = [Probability(random_formula(rng, schema, 2)) for _ in range(k)]
+    formulas = [rg.Probability(random_formula(rng, schema, 2)) for _ in range(k)]
     pairs = zip(formulas, decision.decided(default), strict=True)
-    sided = tuple(Sided(node, rule, 0.501, 0.499) for node, rule in pairs)
+    sided = tuple(rg.Sided(node, rule, 0.501, 0.499) for node, rule in pairs)
     return RuleGraph(Schema(schema.features, schema.target), tuple(range(k)), decision, sided, default=default)
 
 
@@ -430,8 +408,8 @@ def graph_of(node: Node, schema: Schema) -> RuleGraph:
     """A model of two classes that a node decides: where it is true, or above a half."""
     if node.family is Family.BOOLEAN:
         return RuleGraph(schema, ("no", "yes"), Fires(node))
-    score = Probability(node) if node.family is Family.RANDOM else node
-    return RuleGraph(schema, ("no", "yes"), Fires(Above(score, 0.5)))
+    score = rg.Probability(node) if node.family is Family.RANDOM else node
+    return RuleGraph(schema, ("no", "yes"), Fires(rg.Above(score, 0.5)))
 
 
 def random_legal_graph(seed: int) -> RuleGraph:

@@ -73,8 +73,13 @@ def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
     conditions = tuple(override.condition for override in overrides)
     beyond = beyond_all(bare, overrides) if isinstance(bare, ArgMax) else 0.0
     layers = layers_of(bare, overrides, [beyond] * len(names))
-    anything = map(_anything, bare.roots, names)
-    roots = [laid(each, root) for each, root in zip(layers, anything, strict=True)]
+
+    def anything(root: Node, column: str) -> Node:
+        if root.family is Family.REAL:
+            return Linear([(2.0 * size_of(root), IsTrue(column))], -size_of(root))
+        return IsTrue(column) if root.family is Family.BOOLEAN else Probability(IsTrue(column))
+
+    roots = [laid(each, root) for each, root in zip(layers, map(anything, bare.roots, names), strict=True)]
     columns = [Feature(name, "boolean") for name in (*names, *readers(conditions))]
     model = graph.with_(
         schema=replace(graph.schema, features=tuple(columns), constraints=FREE),
@@ -85,12 +90,6 @@ def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
         ladder=None,
     )
     return model, conditions
-
-
-def _anything(root: Node, column: str) -> Node:
-    if root.family is Family.REAL:
-        return Linear([(2.0 * size_of(root), IsTrue(column))], -size_of(root))
-    return IsTrue(column) if root.family is Family.BOOLEAN else Probability(IsTrue(column))
 
 
 RARE = 0.1

@@ -21,30 +21,9 @@ from rulekit.cells.space import CellSpace
 from rulekit.cells.sums import CellSum, add, add_all, atom, number, table
 from rulekit.errors import GraphError
 from rulekit.exactness import Span, span_of_term
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Decision
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    AtLeast,
-    Column,
-    Constant,
-    Difference,
-    Family,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.probability.circuits import Algebra, Circuit, build_circuit, fold_circuit, inputs, is_count
 from rulekit.graph.probability.exponentials import Exponentials, Tail
 from rulekit.graph.rule_graph import RuleGraph
@@ -165,12 +144,12 @@ class Meaning:
         )
         return self.numbers.total((number(bias), *products))
 
-    def by_cell(self, node: Column | Step | LevelPoints) -> CellSum:
+    def by_cell(self, node: rg.Column | rg.Step | rg.LevelPoints) -> CellSum:
         """The numbers of a node by the cells of its column."""
         axis = self._axis[node.feature]
         return table(axis, np.asarray(self.space.axes[axis].readings[node]).tolist())
 
-    def column(self, node: Column) -> CellSum:
+    def column(self, node: rg.Column) -> CellSum:
         """A table over the cells where the column takes few values, else an atom, on a grid where it is rounded."""
         if node in self.space.axes[self._axis[node.feature]].readings:
             return self.by_cell(node)
@@ -234,7 +213,7 @@ def _read(node: Node) -> tuple[Node, ...]:
     return node.tails.children if isinstance(node, Tail) else inputs(node)
 
 
-def _strength(meaning: Meaning, node: Strength) -> CellSum:
+def _strength(meaning: Meaning, node: rg.Strength) -> CellSum:
     numbers = meaning.numbers
     return numbers.total(
         numbers.choose(meaning.truth(cause), numbers.constant(on), numbers.constant(off))
@@ -242,7 +221,7 @@ def _strength(meaning: Meaning, node: Strength) -> CellSum:
     )
 
 
-def _probability(meaning: Meaning, node: Probability) -> CellSum:
+def _probability(meaning: Meaning, node: rg.Probability) -> CellSum:
     formula = node.formula
     if is_count(formula):
         parts = (meaning.circuit(build_circuit(part)) for part in formula.children)
@@ -250,18 +229,18 @@ def _probability(meaning: Meaning, node: Probability) -> CellSum:
     return meaning.circuit(build_circuit(formula))
 
 
-def _rescaled(meaning: Meaning, node: Rescaled) -> CellSum:
+def _rescaled(meaning: Meaning, node: rg.Rescaled) -> CellSum:
     numbers, p = meaning.numbers, meaning.sum(node.probability)
     part = numbers.times(numbers.constant(node.odds), p)
     return numbers.over(part, numbers.plus(numbers.minus(ONE, p), part))
 
 
-def _difference(meaning: Meaning, node: Difference) -> CellSum:
+def _difference(meaning: Meaning, node: rg.Difference) -> CellSum:
     numbers, more, less = meaning.numbers, meaning.sum(node.more), meaning.sum(node.less)
     return numbers.choose(numbers.above(more, less), numbers.minus(more, less), ZERO)
 
 
-def _sided(meaning: Meaning, node: Sided) -> CellSum:
+def _sided(meaning: Meaning, node: rg.Sided) -> CellSum:
     numbers, p = meaning.numbers, meaning.sum(node.probability)
     above, below = numbers.constant(node.above), numbers.constant(node.below)
     raised = numbers.choose(numbers.above(p, above), p, above)
@@ -279,40 +258,40 @@ def _arithmetic(meaning: Meaning, node: Arithmetic) -> CellSum:
 
 
 _TRUTHS: dict[type[Node], Callable[[Meaning, Any], int]] = {
-    Constant: lambda meaning, node: TRUE if node.value else FALSE,
-    Not: lambda meaning, node: meaning.truth(node.children[0]) ^ 1,
-    And: lambda meaning, node: meaning.forms.conjunction(meaning.edges(node.children)),
-    Or: lambda meaning, node: meaning.forms.disjunction(meaning.edges(node.children)),
-    AtLeast: lambda meaning, node: meaning.numbers.above(
+    rg.Constant: lambda meaning, node: TRUE if node.value else FALSE,
+    rg.Not: lambda meaning, node: meaning.truth(node.children[0]) ^ 1,
+    rg.And: lambda meaning, node: meaning.forms.conjunction(meaning.edges(node.children)),
+    rg.Or: lambda meaning, node: meaning.forms.disjunction(meaning.edges(node.children)),
+    rg.AtLeast: lambda meaning, node: meaning.numbers.above(
         add_all([ZERO, *map(meaning.numbers.of_truth, meaning.edges(node.children))]), number(node.k - 1)
     ),
-    Odd: lambda meaning, node: meaning.forms.odd(meaning.edges(node.children)),
-    LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
+    rg.Odd: lambda meaning, node: meaning.forms.odd(meaning.edges(node.children)),
+    rg.LinearThreshold: lambda meaning, node: meaning.numbers.at_least_zero(
         meaning.linear(node.weights, node.children, node.bias)
     ),
-    Above: lambda meaning, node: meaning.numbers.above(
+    rg.Above: lambda meaning, node: meaning.numbers.above(
         meaning.sum(node.score), meaning.numbers.constant(node.threshold)
     ),
     Greater: lambda meaning, node: meaning.numbers.above(*(meaning.sum(child) for child in node.children)),
 }
 
 _SUMS: dict[type[Node], Callable[[Meaning, Any], CellSum]] = {
-    Column: Meaning.column,
-    Step: Meaning.by_cell,
-    LevelPoints: Meaning.by_cell,
-    Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
-    Strength: _strength,
-    Probability: _probability,
-    Logistic: lambda meaning, node: atom(
+    rg.Column: Meaning.column,
+    rg.Step: Meaning.by_cell,
+    rg.LevelPoints: Meaning.by_cell,
+    rg.Linear: lambda meaning, node: meaning.linear(node.weights, node.children, node.bias),
+    rg.Strength: _strength,
+    rg.Probability: _probability,
+    rg.Logistic: lambda meaning, node: atom(
         meaning.numbers.name(("logistic", meaning.sum(node.children[0])), Fraction(1))
     ),
     Exponentials: lambda meaning, node: atom(
         meaning.numbers.name(("exponentials", *map(meaning.sum, node.children)), Fraction(1))
     ),
     Tail: lambda meaning, node: meaning.tails(tuple(map(meaning.sum, node.tails.parts)), node.k),
-    Rescaled: _rescaled,
-    Difference: _difference,
-    Sided: _sided,
+    rg.Rescaled: _rescaled,
+    rg.Difference: _difference,
+    rg.Sided: _sided,
     Number: lambda meaning, node: meaning.numbers.constant(node.value),
     Choice: lambda meaning, node: meaning.numbers.choose(
         meaning.truth(node.children[0]), meaning.sum(node.children[1]), meaning.sum(node.children[2])

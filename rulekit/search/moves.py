@@ -231,17 +231,13 @@ def moves_of(graph: RuleGraph, column: str, nodes: Iterable[Node], ranked: bool 
         return Moves(cells, known, known)
     cuts = [cut for cut in cells.cuts if math.isfinite(cut)]
     lows, highs = np.array([-math.inf, *cuts]), np.array([*cuts, math.inf])
-    return Moves(Cells(feature, tuple(cuts)), lows, highs, _width(graph, column, cuts))
-
-
-def _width(graph: RuleGraph, column: str, cuts: list[float]) -> float:
     columns = graph.statistics.get("columns")
-    known = columns.get(column) if isinstance(columns, dict) else None
-    known = known if isinstance(known, dict) else {}
-    spread, low, high = known.get("spread"), known.get("low"), known.get("high")
-    if isinstance(spread, int | float) and 0.0 < spread < math.inf:
-        return float(spread)
-    if isinstance(low, int | float) and isinstance(high, int | float) and 0.0 < high - low < math.inf:
-        return float(high - low)
-    width = cuts[-1] - cuts[0] if cuts else 0.0
-    return width if 0.0 < width < math.inf else max(1.0, abs(cuts[0]) if cuts else 1.0)
+    stated = columns.get(column) if isinstance(columns, dict) else None
+    stated = stated if isinstance(stated, dict) else {}
+    spread, low, high = (
+        value if isinstance(value := stated.get(key), int | float) else math.nan for key in ("spread", "low", "high")
+    )
+    apart = cuts[-1] - cuts[0] if cuts else 0.0
+    widths = (float(spread), float(high - low), apart, max(1.0, abs(cuts[0]) if cuts else 1.0))
+    width = next(width for width in widths if 0.0 < width < math.inf)
+    return Moves(Cells(feature, tuple(cuts)), lows, highs, width)

@@ -61,7 +61,11 @@ class CellSearch:
         far = self.pattern.far(boxes)
         many = max(1, _TOGETHER // max(2, int(self._counts.max(initial=2))))
         while len(boxes):
-            order = self._order(boxes, far.min(axis=0))[:many]
+            near = far.min(axis=0)
+            order = np.argsort(near, kind="stable")[:many]
+            if self._looked_at > self.most // 4 and not np.isfinite(self.distances).any():
+                # while none turns for long those first that have the fewest columns open
+                order = np.lexsort((near, self.pattern.open(boxes).sum(axis=1)))[:many]
             rest = np.ones(len(boxes), dtype=bool)
             rest[order] = False
             made = self._split(boxes.take(order))
@@ -86,12 +90,6 @@ class CellSearch:
                 own = slice(len(others) + place * len(rows), len(others) + (place + 1) * len(rows))
                 boxes.lows[own, q], boxes.highs[own, q] = low, high
         return boxes
-
-    def _order(self, boxes: Boxes, near: Array) -> Ints:
-        """The boxes, the nearest first; while none turns for long those first that have the fewest columns open."""
-        if self._looked_at > self.most // 4 and not np.isfinite(self.distances).any():
-            return np.lexsort((near, self.pattern.open(boxes).sum(axis=1)))
-        return np.argsort(near, kind="stable")
 
     def _better(self, boxes: Boxes, far: Array) -> Bools:
         """Which boxes [n] may hold a nearer change of some row than was found."""

@@ -32,7 +32,6 @@ from rulekit.arrays import Bools
 from rulekit.cells.axis import cells_of
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import RUN_CELLS
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
@@ -56,14 +55,6 @@ class Place:
     feature: Feature
     values: Array
     cells: tuple[int, ...] = ()
-
-
-def _ends(feature: Feature, nodes: Sequence[Node]) -> Array:
-    """Both ends of each interval of a column that is added up, where a sum is largest or smallest."""
-    dtype = encoded_dtype(feature)
-    ends = np.array([cut for cut in cells_of(feature, nodes).cuts if math.isfinite(cut)], dtype=dtype)
-    found: Array = np.unique(np.concatenate([ends, np.nextafter(ends, dtype.type(np.inf))]))
-    return found if len(found) else np.zeros(1, dtype=dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +95,11 @@ class Counting:
             values = axis.encoded[list(cells), 0]
             if feature.name in first:
                 cells, values = cells[:1], values[:1]
-            if not axis.whole:
-                cells, values = (), _ends(feature, read.get(feature.name, ()))
+            if not axis.whole:  # both ends of each interval, where a sum is largest or smallest
+                dtype, cuts = encoded_dtype(feature), cells_of(feature, read.get(feature.name, ())).cuts
+                ends = np.array([cut for cut in cuts if math.isfinite(cut)], dtype=dtype)
+                beside = np.unique(np.concatenate([ends, np.nextafter(ends, dtype.type(np.inf))]))
+                cells, values = (), beside if len(ends) else np.zeros(1, dtype=dtype)
             yield Place(column.get(feature.name, feature.name), feature, values, cells)
 
     @property
@@ -123,8 +117,12 @@ class Counting:
         rows = self.table(table)
         if self.whole and self.space.size <= self._few:
             return self._by_cells(rows, class_index)
-        goals = self._goals(class_index)
-        if goals is None:
+        decision, ranked = self.graph.decision, self.graph.decision.ranked
+        goals = None  # each of which turns the decisions of the class, where nothing but such sums decides
+        if self.whole and not any(least > -np.inf for _, _, least in ranked) and not decision.ordered:
+            above = dict.fromkeys(range(decision.n_classes), bool(ranked) or class_index == 1)
+            goals = turning_goals(decision, self.graph.default, class_index, above)
+        if goals is None or not all(goal.separable for goal in goals):
             return self._by_trying(rows, class_index)
         found = self._by_gains(rows, goals)
         unsure = np.flatnonzero(~found.exact)  # a total lies so near to its goal that rounding may decide
@@ -198,15 +196,6 @@ class Counting:
         return Nearer(np.where(own < _FAR, own, 0), tuple(nearer), np.ones(rows.n_rows, dtype=bool))
 
     # Gains of sums -------------------------------------------------------------------------------------------------
-
-    def _goals(self, class_index: int) -> list[SumGoal] | None:
-        """The goals each of which turns the decisions of a class; None where other things than such sums decide."""
-        decision, ranked = self.graph.decision, self.graph.decision.ranked
-        if not self.whole or any(least > -np.inf for _, _, least in ranked) or decision.ordered:
-            return None
-        above = dict.fromkeys(range(decision.n_classes), bool(ranked) or class_index == 1)
-        goals = turning_goals(decision, self.graph.default, class_index, above)
-        return goals if goals is not None and all(goal.separable for goal in goals) else None
 
     def _by_gains(self, rows: Table, goals: Sequence[SumGoal]) -> Nearer:
         far = len(self.places) + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,28 +26,23 @@ class Promise:
 
 def promises(graph: RuleGraph) -> tuple[Promise, ...]:
     """What a model promises, in the order: directions, columns that may not meet, missing values, decisions."""
-    return tuple(_promises(graph))
-
-
-def _promises(graph: RuleGraph) -> Iterator[Promise]:
-    schema = graph.schema
-    for feature in schema:
-        if feature.monotone:
-            yield Promise("monotone", _direction(graph, feature), feature.name)
-    constraints = schema.constraints
+    schema, constraints = graph.schema, graph.schema.constraints
+    found = [Promise("monotone", _direction(graph, feature), feature.name) for feature in schema if feature.monotone]
     if constraints.together:
         groups = listed([f"{{{', '.join(map(name, group))}}}" for group in constraints.together], "or")
-        yield Promise("together", f"a rule reads one column, or columns of {groups} only", groups=constraints.together)
+        text = f"a rule reads one column, or columns of {groups} only"
+        found.append(Promise("together", text, groups=constraints.together))
     for group in constraints.apart:
         columns = listed([name(column) for column in group])
         text = f"{columns} never stand in one rule" if len(group) < 3 else f"no two of {columns} stand in one rule"
-        yield Promise("apart", text, groups=(group,))
+        found.append(Promise("apart", text, groups=(group,)))
     if constraints.missing_never_helps:
-        yield Promise("missing", "no rule is satisfied by a missing value or a level never seen")
+        found.append(Promise("missing", "no rule is satisfied by a missing value or a level never seen"))
     for required in graph.required:
-        condition = print_node(required.condition, schema, None)
         label = quoted(graph.classes[required.class_index])
-        yield Promise("required", f"where {condition}, the decision is {label}", required=required)
+        text = f"where {print_node(required.condition, schema, None)}, the decision is {label}"
+        found.append(Promise("required", text, required=required))
+    return tuple(found)
 
 
 def _direction(graph: RuleGraph, feature: Feature) -> str:

@@ -1,5 +1,9 @@
 """The rules of a model as rows for a reader, single ones and lines of a score card, and which of them a person wrote.
 
+A nested condition is an indented outline, one line for each condition, so that it can be read from the top down. A part
+that several others use, or that lies very deep, is printed once, after the rest, under a name; so an outline grows with
+the graph and never with the number of its paths. Nothing recurses.
+
 An edit (`rulekit import --base`, `rulekit override`) is a note with author, date and reason, and the ids of the rules
 that it added and removed. The id of a rule is the beginning of a digest, as long as its model needs it: ids of which
 one begins with the other are the same rule.
@@ -7,60 +11,154 @@ one begins with the other are the same rule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.files.json_values import entries
 from rulekit.graph.language.figures import RuleFigures
+from rulekit.graph.language.sentences import sentence_of
+from rulekit.graph.language.text import print_node
 from rulekit.graph.language.wordings import ForPeople
-from rulekit.graph.language.words import chance, grouped, lone_value, name
+from rulekit.graph.language.words import MOST_LEVELS, chance, grouped, lone_value, name
 from rulekit.graph.leaves import column_of, levels_of_leaf
-from rulekit.graph.nodes import TRUE, Among, And, Compare, Contains, Family, Hidden, IsTrue, Missing, Node, Not
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, rules_of
-from rulekit.shown.outline import ALWAYS, Line, Words, conditions_of, outline
-from rulekit.shown.score_cards import UNSEEN, Card, Entry, is_unseen
+from rulekit.graph.rules import INHIBITS, OVERRIDES, Rule, literals, rules_of
+from rulekit.names import printable
+from rulekit.schema import Schema
+from rulekit.shown.score_cards import ALWAYS, UNSEEN, Card, Entry, is_unseen
+
+DEEPEST = 10
+MOST_IN_LINE = 6
 
 
-def value_words(node: Node, words: Words) -> str | None:
-    """`up to 3`, `above 3 up to 5`, `in {a, b}`, `true`, `missing`; None where only the whole condition says it."""
-    if isinstance(node, Missing):
-        return "missing"
-    if isinstance(node, Not) and isinstance(node.child, Missing):
-        return "any value"
-    if isinstance(node, Not) and isinstance(node.child, IsTrue):
-        return "false" + " or missing" * (not node.child.missing)
-    if isinstance(node, IsTrue):
-        return "true" + " or missing" * node.missing
-    if isinstance(node, Compare):
-        return interval_words(node, node, words) + " or missing" * node.missing
-    if isinstance(node, And) and all(isinstance(child, Compare) for child in node.children):
-        places = grouped(node.children, anywhere=True)
-        if len(places) == 1 and len(node.children) == 2:
-            lower, upper = (node.children[i] for i in places[0])
-            assert isinstance(lower, Compare)
-            assert isinstance(upper, Compare)
-            return interval_words(lower, upper, words) + " or missing" * (lower.missing and upper.missing)
-    if is_unseen(node):
-        return UNSEEN
-    leaf = node.child if isinstance(node, Not) else node
-    if isinstance(leaf, Among | Contains):
-        text, column = words.text(node).strip("()"), f"{name(leaf.feature)} "
-        return text.removeprefix(column) if text.startswith(column) else None
-    return None
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: `any of`, or a condition with its weight (`0.95 (else 0.24)`, or nothing) before it.
+
+    depth: levels below the top of the outline.
+    """
+
+    depth: int
+    text: str
+    weight: str = ""
 
 
-def interval_words(lower: Compare, upper: Compare, words: Words) -> str:
-    """The values above a lower and up to an upper bound, or of one bound alone, given twice."""
-    people, column = ForPeople(words.schema, words.most_levels), lower.feature
-    if lower is upper:
-        return f"{'up to' if lower.op == '<=' else 'above'} {people.amount(lower.value, column)}"
-    whole = lone_value(lower.value, upper.value, people.feature(column), rounded=True)
-    if whole is not None:
-        return people.amount(whole, column)
-    low, high = people.ends(lower.value, upper.value, column)
-    return f"above {low} up to {high}"
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How conditions are worded: under which schema, and how many levels of a set stand (None: every one)."""
+
+    schema: Schema
+    most_levels: int | None = MOST_LEVELS
+    _texts: dict[rg.Node, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, roots: Iterable[rg.Node], schema: Schema, full: bool = False) -> Words:
+        """The words for some nodes: long level sets are cut, but never so that two different ones look alike."""
+        if full:
+            return cls(schema, None)
+        sets = [node for node in rg.topological(list(roots)) if levels_of_leaf(node)]
+        columns = {name for name in map(column_of, sets) if name is not None and name in schema}
+        longest = max((len(schema[name].levels) for name in columns), default=0)
+        words = cls(schema)
+        while words.most_levels is not None and len(set(map(words.text, sets))) < len(sets):
+            words = cls(schema, 2 * words.most_levels if words.most_levels < longest else None)
+        return words
+
+    def text(self, node: rg.Node) -> str:
+        """A node on one line."""
+        if node not in self._texts:
+            self._texts[node] = printable(print_node(node, self.schema, self.most_levels))
+        return self._texts[node]
+
+    def quantified(self, node: rg.Node) -> bool:
+        """Whether one sentence with quantifiers says the same as a node."""
+        return self.most_levels is not None and sentence_of(node, self.schema) is not None
+
+
+# Outlines ------------------------------------------------------------------------------------------------------------
+
+
+def outline(node: rg.Node, words: Words) -> Iterator[Line]:
+    """The lines of a condition, the first at depth 0, then those of the parts that it calls by name, each once."""
+    order = rg.topological([node])
+    uses, ids, size = Counter(child for part in order for child in part.children), rg.short_ids(order), literals(order)
+
+    def compound(node: rg.Node) -> bool:
+        """Whether a condition takes a line of its own above lines for its parts."""
+        body = node.child if isinstance(node, rg.Not) else node
+        if not isinstance(body, rg.And | rg.Or | rg.AtLeast | rg.Odd) or not body.children:
+            return isinstance(node, rg.Not) and node.family is rg.Family.RANDOM
+        nested = any(len(child.children) > 1 for child in body.children) and size[body] > MOST_IN_LINE
+        return node.family is rg.Family.RANDOM or (nested and not words.quantified(node))
+
+    waiting = deque([(node, "")])
+    called = {node}
+    while waiting:
+        root, title = waiting.popleft()
+        stack = [(root, 0)]
+        while stack:
+            part, depth = stack.pop()
+            before = title if part is root else ""
+            body, weight = (part.cause, _weight(part)) if isinstance(part, rg.Hidden) else (part, "")
+            if not compound(body):
+                same = f" (bit {printable(part.name)})" if isinstance(part, rg.Hidden) and uses[part] > 1 else ""
+                yield Line(depth, f"{before}{' and '.join(conditions_of(body, words))}{same}", weight)
+            elif part is not root and (uses[part] > 1 or depth >= DEEPEST):
+                yield Line(depth, f"$r{ids[part]}")
+                if part not in called:
+                    called.add(part)
+                    waiting.append((part, f"$r{ids[part]}: "))
+            else:
+                above, children = _opening(body)
+                yield Line(depth, before + above, weight)
+                # What a list says itself comes before the lists in it, else it would stand far from its opening.
+                stack.extend((child, depth + 1) for child in sorted(children, key=compound)[::-1])
+
+
+def _opening(node: rg.Node) -> tuple[str, tuple[rg.Node, ...]]:
+    """The line above the parts of a compound condition, and the parts, without constants that say nothing in them."""
+    body, denied = (node.child, True) if isinstance(node, rg.Not) else (node, False)
+    if isinstance(body, rg.And | rg.Or):
+        children = [part for part, _ in _parts(body)] if isinstance(body, rg.And) else body.children
+        telling = tuple(child for child in children if child is not rg.Constant(isinstance(body, rg.And)))
+        words = ("all of", "not all of") if isinstance(body, rg.And) else ("any of", "none of")
+        return words[denied], telling or body.children
+    if denied:
+        return "not", node.children
+    return f"at least {node.k} of" if isinstance(node, rg.AtLeast) else "an odd number of", node.children
+
+
+def _weight(node: rg.Hidden) -> str:
+    """The two probabilities of a hidden bit: `0.95 (else 0.24)`, or `0.95` of a bit that needs its condition."""
+    return chance(node.on) + (f" (else {chance(node.off)})" if node.off else "")
+
+
+def conditions_of(node: rg.Node, words: Words) -> tuple[str, ...]:
+    """The literals of a conjunction, or the whole condition as one text."""
+    if node is rg.TRUE:
+        return (ALWAYS,)
+    joined = isinstance(node, rg.And) and len(node.children) > 1 and node.family is rg.Family.BOOLEAN
+    if isinstance(node, rg.And) and joined and not words.quantified(node):
+        parts = ((words.text(part), one) for part, one in _parts(node))
+        return tuple(text if one else f"({text})" for text, one in parts)
+    return (words.text(node),)
+
+
+def _parts(node: rg.And) -> Iterator[tuple[rg.Node, bool]]:
+    """What a conjunction joins, two bounds on one column as one, and whether it reads as one condition."""
+    for places in grouped(node.children, anywhere=True):
+        parts = tuple(node.children[i] for i in places)
+        yield (
+            (parts[0], not parts[0].children or isinstance(parts[0], rg.Not))
+            if len(parts) == 1
+            else (rg.And(parts), True)
+        )
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +190,25 @@ class Row:
 
 
 def rule_row(rule: Rule, words: Words, figures: tuple[RuleFigures, ...] = ()) -> Row:
-    return Row(
-        rule.id,
-        rule.class_index,
-        _sentence(rule.node, words, "inhibits" if rule.connective == INHIBITS else "fires"),
-        rule.weight if rule.connective == "sum" else None,
-        figures,
-        _outline(rule, words),
-        inhibits=rule.connective == INHIBITS,
-    )
+    node, inhibits, lines = rule.node, rule.connective == INHIBITS, tuple[Line, ...]()
+    if node.family is not rg.Family.BOOLEAN or any(child.children for child in node.children):
+        lines = tuple(outline(node, words))
+        lines = lines if len(lines) > 1 or lines[0].weight else ()
+    said = _sentence(node, words, "inhibits" if inhibits else "fires")
+    points = rule.weight if rule.connective == "sum" else None
+    return Row(rule.id, rule.class_index, said, points, figures, lines, inhibits=inhibits)
 
 
-def _outline(rule: Rule, words: Words) -> tuple[Line, ...]:
-    if rule.node.family is Family.BOOLEAN and not any(child.children for child in rule.node.children):
-        return ()
-    lines = outline(rule.node, words)
-    return lines if len(lines) > 1 or lines[0].weight else ()
-
-
-def _sentence(node: Node, words: Words, verb: str = "fires") -> tuple[str, ...]:
+def _sentence(node: rg.Node, words: Words, verb: str) -> tuple[str, ...]:
     """A rule in words: its literals, or the whole condition as one text."""
-    if isinstance(node, Hidden):
-        cause = conditions_of(node.cause, words)
-        if node.cause is TRUE:
-            return (f"{verb} with probability {chance(node.on)} on every row",)
-        beside = f" (else {chance(node.off)})" if node.off else ""
-        return (f"{verb} with probability {chance(node.on)}{beside} when {cause[0]}", *cause[1:])
+    if isinstance(node, rg.Hidden):
+        first, *others = conditions_of(node.cause, words)
+        where = "on every row" if node.cause is rg.TRUE else f"when {first}"
+        weight = chance(node.on) if node.cause is rg.TRUE else _weight(node)
+        return (f"{verb} with probability {weight} {where}", *others)
     if is_unseen(node):
         return (f"{name(str(column_of(node)))} is {UNSEEN}",)
-    if node.family is Family.REAL:
+    if node.family is rg.Family.REAL:
         return (f"times {words.text(node)}",)
     return conditions_of(node, words)
 
@@ -133,7 +221,7 @@ SEVERAL = "several columns"
 def card_rows(
     card: Card,
     k: int,
-    rules: Mapping[Node, Rule],
+    rules: Mapping[rg.Node, Rule],
     words: Words,
     figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]],
 ) -> tuple[Row, ...]:
@@ -151,10 +239,10 @@ def card_rows(
     return tuple(rows)
 
 
-def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
+def _under(entries: Sequence[Entry], words: Words) -> dict[rg.Node, str]:
     """How lines on one column read below its name; of two long sets that share all levels one is the rest."""
-    found = {entry.node: text for entry in entries if (text := value_words(entry.node, words)) is not None}
-    distinct = {entry.node for entry in entries if isinstance(entry.node, Among)}
+    found = {entry.node: text for entry in entries if (text := _value_words(entry.node, words)) is not None}
+    distinct = {entry.node for entry in entries if isinstance(entry.node, rg.Among)}
     sets = sorted(distinct, key=lambda node: (len(node.levels), node.levels))
     if len(sets) == 2 and words.most_levels is not None and len(sets[1].levels) > words.most_levels:
         shorter, longer = map(levels_of_leaf, sets)
@@ -162,6 +250,38 @@ def _under(entries: Sequence[Entry], words: Words) -> dict[Node, str]:
             markers = " or missing" * sets[1].missing + " or unseen" * sets[1].unseen
             found[sets[1]] = f"any other level{markers}"
     return found
+
+
+def _value_words(node: rg.Node, words: Words) -> str | None:
+    """`up to 3`, `above 3 up to 5`, `in {a, b}`, `true`, `missing`; None where only the whole condition says it."""
+    leaf = node.child if isinstance(node, rg.Not) else node
+    if isinstance(leaf, rg.Missing):
+        return "missing" if leaf is node else "any value"
+    if isinstance(leaf, rg.IsTrue):
+        return ("true" if leaf is node else "false") + " or missing" * (leaf.missing is (leaf is node))
+    bounds = [part for part in (node.children if isinstance(node, rg.And) else (node,)) if isinstance(part, rg.Compare)]
+    pairs = grouped(bounds, anywhere=True) if len(bounds) == max(1, len(node.children)) else []
+    if len(pairs) == 1 and len(bounds) <= 2:
+        lower, upper = bounds[pairs[0][0]], bounds[pairs[0][-1]]
+        return _interval_words(lower, upper, words) + " or missing" * (lower.missing and upper.missing)
+    if is_unseen(node):
+        return UNSEEN
+    if isinstance(leaf, rg.Among | rg.Contains):
+        text, column = words.text(node).strip("()"), f"{name(leaf.feature)} "
+        return text.removeprefix(column) if text.startswith(column) else None
+    return None
+
+
+def _interval_words(lower: rg.Compare, upper: rg.Compare, words: Words) -> str:
+    """The values above a lower and up to an upper bound, or of one bound alone, given twice."""
+    people, column = ForPeople(words.schema, words.most_levels), lower.feature
+    if lower is upper:
+        return f"{'up to' if lower.op == '<=' else 'above'} {people.amount(lower.value, column)}"
+    whole = lone_value(lower.value, upper.value, people.feature(column), rounded=True)
+    if whole is not None:
+        return people.amount(whole, column)
+    low, high = people.ends(lower.value, upper.value, column)
+    return f"above {low} up to {high}"
 
 
 # Rules that a person wrote -------------------------------------------------------------------------------------------

@@ -3,12 +3,16 @@
 A card has a line for every piece of every term: of a step function one for each interval and one for missing, of other
 terms the term itself. The total of a row is the bias and the points of all lines that hold for it. Beside the card
 stand its table, from each total that a row can have to its decision and its probability, and the points of single rows.
+
+A sum of votes stands with AdaBoost's theorem and the margins of the training rows in words, from the rounds that a
+model file says of itself. A file may have brought the note, so that what is none, or is of another model, is taken for
+none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,37 +20,20 @@ from typing import Any
 import numpy as np
 
 from rulekit.cells.sums import attainable_totals
-from rulekit.graph.decisions import Part
+from rulekit.graph import nodes as rg
+from rulekit.graph.decisions import Median, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, number, quoted
 from rulekit.graph.leaves import column_of, levels_of_leaf, readers
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    Column,
-    Compare,
-    Family,
-    LevelPoints,
-    Linear,
-    Logistic,
-    Missing,
-    Node,
-    Rescaled,
-    Sided,
-    Step,
-    Strength,
-    fold,
-    with_children,
-)
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum, rules_of, segments
 from rulekit.names import wrapped
 from rulekit.schema import Schema
-from rulekit.shown.outline import ALWAYS
 from rulekit.shown.table_figures import training_of
 from rulekit.tables.table import Table
+
+ALWAYS, UNSEEN = "always", "a level never seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +41,7 @@ class Entry:
     """A line of a card: its points, and the condition for which they count; a number counts `points` times."""
 
     points: float
-    node: Node
+    node: rg.Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +58,9 @@ class PointGroup:
 
 @dataclass(frozen=True)
 class Card:
-    """A sum by columns, those first that can move the total most.
-
-    terms: the weighted parts of the sum as the graph has them, of which the lines are made.
-    """
+    """A sum by columns, those first that can move the total most."""
 
     bias: float
-    terms: tuple[tuple[float, Node], ...]
     groups: tuple[PointGroup, ...]
 
     @cached_property
@@ -86,8 +69,7 @@ class Card:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every total is a whole number."""
-        numbers = [entry for entry in self.entries if entry.node.family is not Family.BOOLEAN]
+        numbers = [entry for entry in self.entries if entry.node.family is not rg.Family.BOOLEAN]
         return not numbers and all(v.is_integer() for v in (self.bias, *(entry.points for entry in self.entries)))
 
     def least_above(self, threshold: float) -> float | None:
@@ -95,53 +77,49 @@ class Card:
         return math.floor(threshold) + 1.0 if self.whole and math.isfinite(threshold) else None
 
 
-def card_of(score: Node, schema: Schema) -> Card | None:
+def card_of(score: rg.Node, schema: Schema) -> Card | None:
     """The card of a sum, or of the logistic of one or of some times one; None of any other score."""
-    while isinstance(score, Sided | Logistic | Rescaled):
-        score = next(inner_sum(child) if isinstance(child, Linear) else child for child in score.children)
-    if score.family is not Family.REAL or isinstance(score, Strength):
+    while isinstance(score, rg.Sided | rg.Logistic | rg.Rescaled):
+        score = next(inner_sum(child) if isinstance(child, rg.Linear) else child for child in score.children)
+    if score.family is not rg.Family.REAL or isinstance(score, rg.Strength):
         return None
-    bias = score.bias if isinstance(score, Linear) else 0.0
-    terms = score.terms if isinstance(score, Linear) else ((1.0, score),)
-    live = tuple((weight, node) for weight, node in terms if weight != 0)
-    return Card(bias, live, _groups(live, schema))
-
-
-def _groups(terms: Sequence[tuple[float, Node]], schema: Schema) -> tuple[PointGroup, ...]:
-    by_column: dict[str, list[tuple[float, Node]]] = {}
+    terms = score.terms if isinstance(score, rg.Linear) else ((1.0, score),)
+    by_column: dict[str, list[tuple[float, rg.Node]]] = {}
     for weight, node in terms:
-        columns = list(readers([node]))
-        by_column.setdefault(columns[0] if len(columns) == 1 else "", []).append((weight, node))
-    found = []
+        if weight != 0:
+            columns = list(readers([node]))
+            by_column.setdefault(columns[0] if len(columns) == 1 else "", []).append((weight, node))
+    groups = []
     for column, own in by_column.items():
         entries = [entry for weight, node in own for entry in _entries(weight, node, schema)]
-        order = sorted(entries, key=_by_value(schema, column) if column else lambda entry: -abs(entry.points))
+        entries.sort(key=_by_value(schema, column) if column else lambda entry: -abs(entry.points))
         reaches = [_reach(weight, node) for weight, node in own]
-        found.append(PointGroup(column, tuple(order), sum(reaches) if column else max(reaches)))
-    return tuple(sorted(found, key=lambda group: (not group.column, -group.reach)))
+        groups.append(PointGroup(column, tuple(entries), sum(reaches) if column else max(reaches)))
+    groups.sort(key=lambda group: (not group.column, -group.reach))
+    return Card(score.bias if isinstance(score, rg.Linear) else 0.0, tuple(groups))
 
 
-def _entries(weight: float, node: Node, schema: Schema) -> list[Entry]:
+def _entries(weight: float, node: rg.Node, schema: Schema) -> list[Entry]:
     """The lines of a term; points of what is missing or unseen only where they are some."""
-    if isinstance(node, LevelPoints):
-        lines = [Entry(weight * points, Among(node.feature, levels)) for points, levels in node.groups]
-        lines += [Entry(weight * node.missing, Missing(node.feature))] * (node.missing != 0)
-        reached = node.unseen != 0 and schema[node.feature].unseen == "unseen"
-        return lines + [Entry(weight * node.unseen, Among(node.feature, (), False, True))] * reached
-    if not isinstance(node, Step):
-        return [Entry(weight, node)]
-    lines = [Entry(weight * v, segment) for segment, v in zip(segments(node), node.values, strict=True)]
-    return lines + [Entry(weight * node.missing, Missing(node.feature))] * (node.missing != 0)
+    lines: list[tuple[float, rg.Node]] = [(1.0, node)]
+    if isinstance(node, rg.LevelPoints):
+        lines = [(points, rg.Among(node.feature, levels)) for points, levels in node.groups]
+    elif isinstance(node, rg.Step):
+        lines = list(zip(node.values, segments(node), strict=True))
+    if isinstance(node, rg.LevelPoints | rg.Step) and node.missing != 0:
+        lines.append((node.missing, rg.Missing(node.feature)))
+    if isinstance(node, rg.LevelPoints) and node.unseen != 0 and schema[node.feature].unseen == "unseen":
+        lines.append((node.unseen, rg.Among(node.feature, (), False, True)))
+    return [Entry(weight * points, part) for points, part in lines]
 
 
-def _reach(weight: float, node: Node) -> float:
-    """By how much a term can move a sum."""
+def _reach(weight: float, node: rg.Node) -> float:
     values: Sequence[float] = (0.0, 1.0)
-    if isinstance(node, Step):
+    if isinstance(node, rg.Step):
         values = (*node.values, node.missing)
-    elif isinstance(node, LevelPoints):
+    elif isinstance(node, rg.LevelPoints):
         values = (0.0, *(value for _, value in node.points), node.missing, node.unseen)
-    elif isinstance(node, Column):
+    elif isinstance(node, rg.Column):
         values = (node.low, node.high, node.missing)
     return abs(weight) * (max(values) - min(values))
 
@@ -152,10 +130,10 @@ def _by_value(schema: Schema, column: str) -> Callable[[Entry], tuple[float, flo
 
     def key(entry: Entry) -> tuple[float, float, float]:
         node = entry.node
-        if isinstance(node, Missing):
+        if isinstance(node, rg.Missing):
             return 2.0, 0.0, 0.0
-        parts = node.children if isinstance(node, And) else (node,)
-        bounds = [part for part in parts if isinstance(part, Compare)]
+        parts = node.children if isinstance(node, rg.And) else (node,)
+        bounds = [part for part in parts if isinstance(part, rg.Compare)]
         if bounds and len(bounds) == len(parts):
             low = max((bound.value for bound in bounds if bound.op == ">"), default=-math.inf)
             return 0.0, low, min((bound.value for bound in bounds if bound.op == "<="), default=math.inf)
@@ -192,46 +170,25 @@ def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
     """
     graph = graph.underlying
     total = total_of(graph)
-    if total is None or len(graph.probability) != 1:
+    totals = None if total is None or len(graph.probability) != 1 else attainable_totals(total, graph.schema)
+    if totals is None:
         return None
-    totals = attainable_totals(total, graph.schema)
-    values = None if totals is None else values_at(graph.roots, total, totals)
-    if totals is None or values is None:
-        return None
-    known = training_of(graph).totals
-    nothing = (0.0 if known else None, None)
-    return tuple(
-        ScoreRow(value, probability, bool(decided), *known.get(value, nothing))
-        for value, (decided, probability) in zip(totals, values, strict=True)
-    )
-
-
-def total_of(graph: RuleGraph) -> Linear | None:
-    """The sum by whose size two classes are decided, where no override does; None where the model decides otherwise."""
-    roots = graph.underlying.decision.roots
-    root = roots[0]
-    if len(roots) == 1 and isinstance(root, Above) and isinstance(root.score, Linear):
-        return root.score
-    return None
-
-
-def values_at(nodes: Sequence[Node], total: Linear, totals: Sequence[float]) -> list[list[float]] | None:
-    """By total the values of nodes where a sum has that total; None where they depend on more than that sum."""
-    found = []
+    known, rows = training_of(graph).totals, []
     for value in totals:
-        held = _held(nodes, total, value)
-        if readers(held):
+        given = rg.Linear((), value)
+        at = rg.fold(graph.roots, lambda node, below: given if node is total else rg.with_children(node, below))  # noqa: B023
+        roots = [at[node] for node in graph.roots]
+        if readers(roots):
             return None
-        values = evaluate_nodes(held, Table((), (), 1))
-        found.append([float(values[node][0]) for node in held])
-    return found
+        decided, probability = (float(evaluate_nodes(roots, Table((), (), 1))[node][0]) for node in roots)
+        rows.append(ScoreRow(value, probability, bool(decided), *known.get(value, (0.0 if known else None, None))))
+    return tuple(rows)
 
 
-def _held(nodes: Sequence[Node], total: Linear, value: float) -> list[Node]:
-    """The nodes where the sum has a value."""
-    given = Linear((), value)
-    at = fold(nodes, lambda node, children: given if node is total else with_children(node, children))
-    return [at[node] for node in nodes]
+def total_of(graph: RuleGraph) -> rg.Linear | None:
+    """The sum by whose size two classes are decided, where no override does; None where the model decides otherwise."""
+    root, *others = graph.underlying.decision.roots
+    return root.score if not others and isinstance(root, rg.Above) and isinstance(root.score, rg.Linear) else None
 
 
 _DIGITS = 6
@@ -263,12 +220,13 @@ def total_table(graph: RuleGraph) -> TotalTable | None:
     if not rows:
         return None
     label = quoted(graph.classes[1])
-    lines = [("total", tuple(number(row.total) for row in rows))]
-    lines.append((f"probability of {label} in %", tuple(_percent(row.probability) for row in rows)))
+    percents: dict[str, list[float | None]] = {f"probability of {label} in %": [row.probability for row in rows]}
     if any(row.share is not None for row in rows):
-        weighted = "effective_rows" in graph.statistics
-        lines.append((f"{'weight of ' * weighted}training rows in %", tuple(_percent(row.share) for row in rows)))
-        lines.append((f"{label} among them in %", tuple(_percent(row.observed) for row in rows)))
+        weighted = "weight of " * ("effective_rows" in graph.statistics)
+        percents[f"{weighted}training rows in %"] = [row.share for row in rows]
+        percents[f"{label} among them in %"] = [row.observed for row in rows]
+    lines = [("total", tuple(number(row.total) for row in rows))]
+    lines += [(name, tuple(map(_percent, shares))) for name, shares in percents.items()]
     first = next((row.total for row in rows if row.positive), None)
     decided = f"; {label} from {number(first)} on" if first is not None else ""
     return TotalTable(f"{counted(len(rows), 'total')} that a row can have{decided}", rows, tuple(lines))
@@ -312,58 +270,38 @@ def _percent(share: float | None) -> str:
 
 # Points of rows ------------------------------------------------------------------------------------------------------
 
-UNSEEN = "a level never seen"
 
-
-def is_unseen(node: Node) -> bool:
+def is_unseen(node: rg.Node) -> bool:
     """Whether a condition holds for levels that training never saw, and nothing else."""
-    return isinstance(node, Among) and not node.levels and node.unseen and not node.missing
+    return isinstance(node, rg.Among) and not node.levels and node.unseen and not node.missing
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
-    """A line that holds for a row: the id of its rule ("" of none), its condition and what it brings."""
+def row_scores(graph: RuleGraph, table: Table) -> list[list[dict[str, Any]]]:
+    """The scores of each row [n] as JSON values, one for each sum that decides; none where no sum decides.
 
-    id: str
-    text: str
-    points: float
-
-
-@dataclass(frozen=True, slots=True)
-class RowScore:
-    """The score of a row for a class (of ranks: for it or a higher one).
-
-    points: the largest first, whatever their sign. threshold: what the total must exceed; None where it is compared
-    with the totals of other classes, or a probability made of it decides.
+    class: for which (of ranks: for it or a higher one); total; threshold: what the total must exceed, None where it is
+    compared with the totals of other classes, or a probability made of it decides; points: the lines that hold, the
+    largest first, each with the id of its rule ("" of none).
     """
-
-    class_label: ClassLabel
-    total: float
-    threshold: float | None
-    points: tuple[Points, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        points = [{"id": p.id, "text": p.text, "points": p.points} for p in self.points]
-        return {"class": self.class_label, "total": self.total, "threshold": self.threshold, "points": points}
-
-
-def row_scores(graph: RuleGraph, table: Table) -> list[tuple[RowScore, ...]]:
-    """The scores of each row [n], one for each sum that decides; none where no sum decides."""
     graph = graph.underlying
     names = {(rule.class_index, rule.node): rule.id for rule in rules_of(graph)}
-    by_part = [_scores(graph, part, table, names) for part in graph.decision.parts]
-    return [tuple(score for scores in by_part if scores for score in [scores[i]]) for i in range(table.n_rows)]
+    found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
+    for part in graph.decision.parts:
+        if (card := card_of(part.score, graph.schema)) is not None:
+            for row, score in zip(found, _scores(graph, part, card, table, names), strict=True):
+                row.append(score)
+    return found
 
 
 def has_scores(graph: RuleGraph) -> bool:
     """Whether sums decide, so that a row has points and totals."""
     cards = [card_of(part.score, graph.schema) for part in graph.underlying.decision.parts]
-    return None not in cards and any(card.terms for card in cards if card)
+    return None not in cards and any(card.groups for card in cards if card)
 
 
-def sum_of(score: Node) -> Node:
+def sum_of(score: rg.Node) -> rg.Node:
     """The sum below a score that is a probability made of one."""
-    while isinstance(score, Logistic | Rescaled):
+    while isinstance(score, rg.Logistic | rg.Rescaled):
         (score,) = score.children
     return score
 
@@ -377,40 +315,94 @@ def total_names(graph: RuleGraph) -> list[str]:
 def threshold_words(graph: RuleGraph) -> str:
     """`"yes" where the total exceeds 0` for the reader of a table of totals; "" where they are compared otherwise."""
     graph = graph.underlying
-    parts = graph.decision.parts
-    card = card_of(parts[0].score, graph.schema)
-    if len(parts) > 1 or card is None or (threshold := _threshold(graph, parts[0])) is None:
+    part, *others = graph.decision.parts
+    card = card_of(part.score, graph.schema)
+    if others or card is None or (threshold := _threshold(graph, part)) is None:
         return ""
     least = card.least_above(threshold)
     test = f"exceeds {number(threshold)}" if least is None else f"is {number(least)} or more"
-    return f"{quoted(graph.classes[parts[0].class_index])} where the total {test}"
+    return f"{quoted(graph.classes[part.class_index])} where the total {test}"
 
 
 def _threshold(graph: RuleGraph, part: Part) -> float | None:
-    return part.threshold if part.score.family is Family.REAL and not graph.decision.ranked else None
+    return part.threshold if part.score.family is rg.Family.REAL and not graph.decision.ranked else None
 
 
-def _scores(graph: RuleGraph, part: Part, table: Table, names: dict[tuple[int, Node], str]) -> list[RowScore] | None:
-    card = card_of(part.score, graph.schema)
-    if card is None:
-        return None
-    score = sum_of(part.score)
-    nodes = list(dict.fromkeys([score, *(entry.node for entry in card.entries)]))
-    values = evaluate_nodes(nodes, table)
-    k, threshold = part.class_index, _threshold(graph, part)
-    weights = np.array([entry.points for entry in card.entries])
-    brought = np.column_stack([values[entry.node] for entry in card.entries]) * weights if len(weights) else None
-    known = [
-        (
-            names.get((k, node), ""),
-            f"{column_of(node)} is {UNSEEN}" if is_unseen(node) else print_node(node, graph.schema),
-        )
-        for node in (entry.node for entry in card.entries)
-    ]
-    always = [Points("", ALWAYS, card.bias)] * (card.bias != 0)
+def _scores(
+    graph: RuleGraph, part: Part, card: Card, table: Table, names: Mapping[tuple[int, rg.Node], str]
+) -> list[dict[str, Any]]:
+    score, k = sum_of(part.score), part.class_index
+    nodes = [entry.node for entry in card.entries]
+    values = evaluate_nodes(list(dict.fromkeys([score, *nodes])), table)
+    brought = np.array([entry.points * values[entry.node] for entry in card.entries]).reshape(len(nodes), table.n_rows)
+    texts = [f"{column_of(node)} is {UNSEEN}" if is_unseen(node) else print_node(node, graph.schema) for node in nodes]
+    always: list[dict[str, Any]] = [{"id": "", "text": ALWAYS, "points": card.bias}] * (card.bias != 0)
     found = []
     for i, total in enumerate(values[score].tolist()):
-        own = [] if brought is None else [Points(*known[j], float(brought[i, j])) for j in np.flatnonzero(brought[i])]
-        points = tuple(sorted([*always, *own], key=lambda line: -abs(line.points)))
-        found.append(RowScore(graph.classes[k], float(total), threshold, points))
+        own = [
+            {"id": names.get((k, nodes[j]), ""), "text": texts[j], "points": float(brought[j, i])}
+            for j in np.flatnonzero(brought[:, i])
+        ]
+        points = sorted([*always, *own], key=lambda line: -abs(line["points"]))
+        about = {"class": graph.classes[k], "total": float(total), "threshold": _threshold(graph, part)}
+        found.append(about | {"points": points})
     return found
+
+
+# Rounds of boosting --------------------------------------------------------------------------------------------------
+
+ABOUT_ROUNDS = (
+    "edge: how much better than guessing a round is; Z: by what it changes the sum of the weights; bound: the product "
+    "of all Z; edge bound: exp(-2 * the sum of all squared edges); margin: votes for a row's class less those against "
+    "it, over all votes"
+)
+_MOST_ROUNDS, _ROUNDS = 100_000, {1, 2, 5, 10, 20, 50}
+_MARGINS = ("least", "5 %", "25 %", "50 %", "75 %", "95 %", "largest")
+
+
+def rounds_tables(graph: RuleGraph, full: bool = False) -> list[tuple[TotalTable, str]]:
+    """For each question the theorem with a table of rounds, and the margins; full: of all, not a few and the last.
+
+    Empty where the provenance says nothing of this very model.
+    """
+    if graph.provenance.get("rounds_of") != graph.digest:
+        return []
+    which = " or higher" if isinstance(graph.decision, Median) else " against the rest"
+    labels = [quoted(graph.classes[part.class_index]) for part in graph.decision.parts]
+    about = [f" for {label}{which}" if len(graph.classes) > 2 else "" for label in labels]
+    try:
+        both = zip(about, graph.provenance["rounds"], graph.provenance["units"], strict=True)
+        return [_rounds(name, said, n, full) for name, said, n in both if n != 0]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+@np.errstate(all="ignore")  # what is no number of a round is refused below
+def _rounds(about: str, said: Any, n: Any, full: bool) -> tuple[TotalTable, str]:
+    """Those of one question; raises KeyError, TypeError or ValueError for what AdaBoost does not do."""
+    edge, z, error = np.array([said[name][:n] for name in ("edge", "z", "error")])
+    bound, edge_bound, found = np.cumprod(z), np.exp(-2.0 * np.cumsum(edge * edge)), np.array(said["margins"][str(n)])
+    possible = (np.abs(edge) <= 0.5) & (z >= 0.0) & (z <= 1.001) & (error >= 0.0) & (error <= bound + 1e-6)
+    shapes = edge.shape, found.shape
+    if shapes != ((min(n, _MOST_ROUNDS),), (len(_MARGINS),)) or not possible.all() or not (np.abs(found) <= 1.0).all():
+        raise ValueError("no rounds of AdaBoost")
+    kept = [t for t in range(n) if full or t + 1 in _ROUNDS or t + 1 == n]
+    lines = [("round", tuple(str(t + 1) for t in kept))]
+    lines += [(name, tuple(f"{value:.4f}" for value in each[kept])) for name, each in (("edge", edge), ("Z", z))]
+    for name, each in (("bound", bound), ("edge bound", edge_bound), ("wrong", error)):
+        percents = np.ceil(1e4 * each[kept] - 1e-6) / 100.0 + 0.0  # up: a bound stays one, 0.00 is none, and no -0
+        lines.append((f"{name} in %", tuple(f"{percent:.2f}" for percent in percents)))
+    most, wrong = lines[3][1][-1], lines[5][1][-1]
+    rows = f"{'the weight of ' if said['weighted'] is True else ''}the training rows"
+    theorem = f"AdaBoost's theorem{about}: after {counted(n, 'round')} at most {most} % of {rows} can be wrong"
+    margins = ", ".join(f"{name} {margin:.3f}" for name, margin in zip(_MARGINS, found, strict=True))
+    return TotalTable(f"{theorem}; {wrong} % are", (), tuple(lines)), f"margins: {margins}"
+
+
+def rounds_lines(graph: RuleGraph, width: int, full: bool = False) -> list[str]:
+    """The theorem in lines of so many columns; full: all rounds, of several classes too."""
+    tables, lines = rounds_tables(graph, full), list[str]()
+    for table, margins in tables:
+        lines += ["", *(table_lines(table, width) if full or len(tables) == 1 else wrapped(table.title, width, "  "))]
+        lines += wrapped(f"  {margins}", width, "    ")
+    return [*lines, *wrapped(f"  ({ABOUT_ROUNDS})", width, "   ")] if lines else []

@@ -7,44 +7,22 @@ the tables and the C5.0-like form cannot say different things.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.words import chance, counted, listed, name, quoted, share, weight
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    AtLeast,
-    Column,
-    Difference,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Strength,
-    topological,
-)
 from rulekit.graph.overrides import Override
 from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import INHIBITS, Rule, conjuncts, inner_sum, rules_of, rules_of_parts
 from rulekit.schema import Schema
-from rulekit.shown.outline import Words
-from rulekit.shown.rule_rows import HandEdit, Row, card_rows, hand_made, rule_row
+from rulekit.shown.rule_rows import HandEdit, Row, Words, card_rows, hand_made, rule_row
 from rulekit.shown.score_cards import card_of
 
 MOST_COLUMNS = 4
@@ -68,31 +46,47 @@ class Section:
 def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
     """The deciding rules, class by class; full: with every level of their sets."""
     figures, words = rule_figures(graph), Words.of(graph.written, graph.schema, full)
-    first_of_all, graph = _overrides(graph, figures, words), graph.underlying
+    found, graph = _overrides(graph, figures, words), graph.underlying
     made = hand_made(graph)
     by_class = {k: list(rules) for k, rules in groupby(rules_of(graph), key=lambda rule: rule.class_index)}
     if _is_count(graph):
         first = graph.decision.parts[0].class_index
-        rows = _marked(tuple(rule_row(rule, words) for rule in by_class.get(first, [])), made)
+        rows = tuple(rule_row(rule, words) for rule in by_class.get(first, []))
         labels = ", ".join(map(quoted, graph.classes))
         heading = f"{name(graph.schema.target)} is the median of how many of these hold, as one of {labels}"
-        return (*first_of_all, Section(heading, rows))
-    found = first_of_all
+        return (*found, Section(heading, _marked(rows, made)))
     scores = {part.class_index: part.score for part in graph.decision.parts}
     for k, heading in _headings(graph, by_class):
-        rules, card = by_class.get(k, []), card_of(scores[k], graph.schema)
+        rules, card, said = by_class.get(k, []), card_of(scores[k], graph.schema), speaks_for(graph, k)
         if card is None:
             rows = tuple(rule_row(rule, words, figures.get((k, rule.id), ())) for rule in rules)
         else:
             rows = card_rows(card, k, {rule.node: rule for rule in rules}, words, figures)
-        rows, inhibiting = [tuple(row for row in rows if row.inhibits is which) for which in (False, True)]
-        known = next((row.figures for row in rows if row.figures), ())
-        said = speaks_for(graph, k)
-        signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and rows else ""
-        found.append(Section(heading, _marked(rows, made), base_rates=base_rates(known, said), signs=signs))
-        if inhibiting:
-            found.append(Section(_INHIBITORS, _marked(inhibiting, made)))
+        acting = any(not row.inhibits for row in rows)
+        signs = f"points above 0 speak for {said}, points below 0 against it" if card is not None and acting else ""
+        rates = _rates([row for row in rows if not row.inhibits], said)
+        found += _parted(Section(heading, _marked(rows, made), base_rates=rates, signs=signs))
     return tuple(found)
+
+
+def _parted(section: Section) -> list[Section]:
+    """A section with the rules that act, and below it those that keep them from acting."""
+    acting, inhibiting = (tuple(row for row in section.rows if row.inhibits is so) for so in (False, True))
+    below = Section(_INHIBITORS, inhibiting, section.decides)
+    return [replace(section, rows=acting), *[below] * bool(inhibiting)]
+
+
+def _rates(rows: Sequence[Row], said: str) -> str:
+    return base_rates(next((row.figures for row in rows if row.figures), ()), said)
+
+
+def legend_of(parts: Iterable[Section]) -> str:
+    """What the weights before conditions mean, by the shortest example among them; "" of none."""
+    weights = [line.weight for part in parts for row in part.rows for line in row.outline if line.weight]
+    example = min(weights, key=lambda text: ("else" not in text, len(text)), default="")
+    on, _, off = example.removesuffix(")").partition(" (else ")
+    beside = f", else with {off}" if off else ""
+    return f"{example}: true with probability {on} where the condition holds{beside}." if example else ""
 
 
 def _marked(rows: tuple[Row, ...], made: Mapping[str, HandEdit]) -> tuple[Row, ...]:
@@ -104,18 +98,15 @@ def _overrides(
     graph: RuleGraph, figures: Mapping[tuple[int, str], tuple[RuleFigures, ...]], words: Words
 ) -> list[Section]:
     """The overrides in their order, those of one class that follow each other under one heading."""
-    found, target = list[Section](), name(graph.schema.target)
+    found, target, labels = list[Section](), name(graph.schema.target), list(map(quoted, graph.classes))
     rules = list(zip(rules_of(graph), graph.overrides, strict=False))
     for k, group in groupby(rules, key=lambda pair: pair[1].class_index):
-        own = list(group)
-        rows = tuple(
-            replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override))
-            for rule, override in own
-        )
+        rows = []
+        for rule, override in group:
+            rows.append(replace(rule_row(rule, words, figures.get((k, rule.id), ())), signed=signature(override)))
         order = "where none above holds" if found else "which wins over all rules below"
-        heading = f"override, {order}: {target} is {quoted(graph.classes[k])} when {_any_of([rule for rule, _ in own])}"
-        known = next((row.figures for row in rows if row.figures), ())
-        found.append(Section(heading, rows, base_rates=base_rates(known, quoted(graph.classes[k]))))
+        heading = f"override, {order}: {target} is {labels[k]} when {_any_of(rows)}"
+        found.append(Section(heading, tuple(rows), base_rates=_rates(rows, labels[k])))
     return found
 
 
@@ -127,12 +118,10 @@ def signature(override: Override) -> str:
 
 def _is_count(graph: RuleGraph) -> bool:
     """Whether the ranked classes are counts: how many of the same hidden bits fire, by the median."""
-    if not graph.decision.ordered:
-        return False
-    parts, found = graph.decision.parts, set[tuple[Node, ...]]()
-    for part in parts:
-        formula = part.score.formula if isinstance(part.score, Probability) else None
-        if not isinstance(formula, AtLeast) or part.threshold != 0.5:
+    found = set[tuple[rg.Node, ...]]()
+    for part in graph.decision.parts if graph.decision.ordered else ():
+        formula = part.score.formula if isinstance(part.score, rg.Probability) else None
+        if not isinstance(formula, rg.AtLeast) or part.threshold != 0.5:
             return False
         if str(graph.classes[part.class_index]) != str(formula.k):
             return False
@@ -146,7 +135,7 @@ def closing(graph: RuleGraph) -> str:
     if decision.ranked:
         order = ", ".join(labels[k] for k, _, _ in decision.ranked)
         if decision.rule_sets:
-            speaking = sum(rules is not FALSE for _, rules, _ in decision.ranked)
+            speaking = sum(rules is not rg.FALSE for _, rules, _ in decision.ranked)
             first = "the first of these classes with a rule that holds is decided; " * (speaking > 1)
             return f"{first}otherwise {labels[graph.default]}."
         thresholds = {threshold for _, _, threshold in decision.ranked}
@@ -159,40 +148,33 @@ def closing(graph: RuleGraph) -> str:
 
 def missing_note(graph: RuleGraph) -> str:
     """What a missing value means to the columns that the rules read."""
-    decision = graph.underlying.decision
+    decision, rules = graph.underlying.decision, rules_of(graph)
     pairs = zip(decision.roots, decision.parts, strict=True)
-    roots = [part.score if isinstance(part.score, Probability) else root for root, part in pairs]
+    roots = [part.score if isinstance(part.score, rg.Probability) else root for root, part in pairs]
     roots += [override.condition for override in graph.overrides]
-    accepting, nodes = _accepting(roots), tuple(topological(roots))
-    valued = {_feature(node) for node in nodes if node.family is Family.REAL}
+    accepting, nodes = _accepting(roots), tuple(rg.topological(roots))
+    valued = {_feature(node) for node in nodes if node.family is rg.Family.REAL}
     read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
-    never = [name(f) for f in read if f not in accepting | valued]
-    rest = [name(f) for f in read if f in accepting]
-    parts = []
-    rules = rules_of(graph)
+    never, rest = [name(f) for f in read if f not in accepting | valued], [name(f) for f in read if f in accepting]
+    every = len(never) == len(read) > MOST_COLUMNS
+    missing = f"a missing {'value' if every else listed(never, 'or')}"
     if rules and all(rule.connective == "sum" for rule in rules):
-        none = ["a missing value brings no points"] if len(never) == len(read) > MOST_COLUMNS else []
-        none = none or [f"a missing {listed(never, 'or')} brings no points"] * bool(never)
-        return f"Missing: {none[0]}." if none else ""
-    plain = all(_is_clause(rule.node) for rule in rules)
-    if len(never) == len(read) > MOST_COLUMNS:
-        parts.append("a missing value satisfies no rule" if plain else "a condition on a missing value fails")
-    elif never and plain:
-        parts.append(f"a missing {listed(never, 'or')} satisfies no rule")
-    elif never:
-        parts.append(f"a condition on {listed(never, 'or')} fails")
-    if rest:
-        parts.append(f"a missing {listed(rest, 'or')} can satisfy a rule")
-    parts += _in_sums(nodes)
+        return f"Missing: {missing} brings no points." if never else ""
+    parts = [f"{missing} satisfies no rule"] * bool(never)
+    if never and not all(_is_clause(rule.node) for rule in rules):
+        parts = [f"a condition on {'a missing value' if every else listed(never, 'or')} fails"]
+    parts += [f"a missing {listed(rest, 'or')} can satisfy a rule"] * bool(rest) + _in_sums(nodes)
     return f"Missing: {'; '.join(parts)}." if parts else ""
 
 
-def _in_sums(nodes: Sequence[Node]) -> list[str]:
+def _in_sums(nodes: Sequence[rg.Node]) -> list[str]:
     """What a missing cell, and a number that training rows did not reach, count in the sums of units."""
-    units = [node for node in nodes if isinstance(node, LinearThreshold)]
+    units = [node for node in nodes if isinstance(node, rg.LinearThreshold)]
     terms = [child for unit in units for child in unit.children]
-    levels = dict.fromkeys(name(term.feature) for term in terms if isinstance(term, LevelPoints) and not term.missing)
-    columns = {term.feature: term for term in reversed(terms) if isinstance(term, Column)}
+    levels = dict.fromkeys(
+        name(term.feature) for term in terms if isinstance(term, rg.LevelPoints) and not term.missing
+    )
+    columns = {term.feature: term for term in reversed(terms) if isinstance(term, rg.Column)}
     said = [f"a missing {listed(list(levels), 'or')} brings no points"] if 0 < len(levels) <= MOST_COLUMNS else []
     if not columns:
         return said
@@ -204,7 +186,7 @@ def _in_sums(nodes: Sequence[Node]) -> list[str]:
     return [*said, f"in a sum a missing {listed(means)}", ends]
 
 
-def _accepting(roots: Sequence[Node]) -> set[str]:
+def _accepting(roots: Sequence[rg.Node]) -> set[str]:
     """The columns with a condition that holds where they are missing, as it stands in the formula: `not` counts."""
     found: set[str] = set()
     seen = {(root, True) for root in roots}
@@ -214,70 +196,60 @@ def _accepting(roots: Sequence[Node]) -> set[str]:
         feature = _feature(node)
         if (
             feature
-            and node.family is Family.BOOLEAN
-            and (isinstance(node, Missing) or getattr(node, "missing", None) is True) is positive
+            and node.family is rg.Family.BOOLEAN
+            and (isinstance(node, rg.Missing) or getattr(node, "missing", None) is True) is positive
         ):
             found.add(feature)
-        gated = gated_parts(node.children[0] if isinstance(node, Not) else node)
+        gated = gated_parts(node.children[0] if isinstance(node, rg.Not) else node)
         if gated is not None:  # causes and inhibitors are listed as they are
-            node, positive = Or((*gated[0], *gated[1])), True
+            node, positive = rg.Or((*gated[0], *gated[1])), True
         for child in node.children:
-            below = (child, positive is not isinstance(node, Not))
+            below = (child, positive is not isinstance(node, rg.Not))
             if below not in seen:
                 seen.add(below)
                 stack.append(below)
     return found
 
 
-def _is_clause(node: Node) -> bool:
-    if isinstance(node, Hidden) and node.off == 0.0:
+def _is_clause(node: rg.Node) -> bool:
+    if isinstance(node, rg.Hidden) and node.off == 0.0:
         node = node.cause
-    return all(not p.children or (isinstance(p, Not) and not p.child.children) for p in conjuncts(node))
+    return all(not p.children or (isinstance(p, rg.Not) and not p.child.children) for p in conjuncts(node))
 
 
-def _feature(node: Node) -> str:
+def _feature(node: rg.Node) -> str:
     return str(getattr(node, "feature", ""))
 
 
 # Headings ------------------------------------------------------------------------------------------------------------
 
 
-def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> list[tuple[int, str]]:
+def _headings(graph: RuleGraph, by_class: Mapping[int, Sequence[Rule]]) -> Iterator[tuple[int, str]]:
     target, labels, decision = name(graph.schema.target), list(map(quoted, graph.classes)), graph.decision
-    if not decision.ranked:
-        tests = [_test(part, by_class.get(part.class_index, []), graph.schema) for part in decision.parts]
-        places = [part.class_index for part in decision.parts]
-        said = [f"above {labels[k - 1]}" if decision.ordered else labels[k] for k in places]
-        joined = [_word(by_class.get(k, [])) for k in places]
-        return [(k, _said(target, *each)) for k, *each in zip(places, said, tests, joined, strict=True)]
-    if decision.rule_sets:
-        spoken = [k for k, rules, _ in decision.ranked if rules is not FALSE or k != graph.default]
-        return [(k, _said(target, labels[k], _any_of(by_class.get(k, [])))) for k in spoken]
-    apart = len({threshold for _, _, threshold in decision.ranked}) > 1
-    return [
-        (
-            k,
-            f"{target} is {labels[k]} when {_measure(score, by_class.get(k, []))} is the largest"
-            + _above(threshold, ", and above ") * apart,
-        )
-        for k, score, threshold in sorted(decision.ranked, key=itemgetter(0))
-    ]
+    if decision.ranked and not decision.rule_sets:
+        apart = len({threshold for _, _, threshold in decision.ranked}) > 1
+        for k, score, threshold in sorted(decision.ranked, key=itemgetter(0)):
+            also = _above(threshold, ", and above ") * apart
+            yield k, f"{target} is {labels[k]} when {_measure(score, by_class.get(k, []))} is the largest{also}"
+        return
+    tests = []
+    for part in decision.parts if not decision.ranked else ():
+        k, label = part.class_index, f"above {labels[part.class_index - 1]}" if decision.ordered else ""
+        tests.append((k, label or labels[k], _test(part, by_class.get(k, []), graph.schema)))
+    for k, rule_set, _ in decision.ranked:
+        if rule_set is not rg.FALSE or k != graph.default:
+            tests.append((k, labels[k], _any_of(by_class.get(k, []))))
+    for k, label, test in tests:
+        against = k in by_class and by_class[k][0].connective == "against"  # causes that speak against the class
+        said = f"{target} is {label} {'unless' if against else 'when'} {test}"
+        yield k, said if test else f"{target} is never {label} (no rule)"
 
 
 def _above(threshold: float, words: str) -> str:
     return "" if threshold == float("-inf") else f"{words}{weight(threshold)}"
 
 
-def _said(target: str, label: str, test: str, word: str = "when") -> str:
-    return f"{target} is {label} {word} {test}" if test else f"{target} is never {label} (no rule)"
-
-
-def _word(rules: Sequence[Rule]) -> str:
-    """How what is tested is joined to the class: causes may speak against it."""
-    return "unless" if rules and rules[0].connective == "against" else "when"
-
-
-def _any_of(rules: Sequence[Rule]) -> str:
+def _any_of(rules: Sequence[Rule] | Sequence[Row]) -> str:
     return "any of" if len(rules) > 1 else "this holds" if rules else ""
 
 
@@ -285,35 +257,34 @@ def _test(part: Part, rules: Sequence[Rule], schema: Schema) -> str:
     if part.threshold is None:
         return _any_of(rules)
     card = card_of(part.score, schema)
-    if card is not None and part.score.family is Family.REAL:
+    if card is not None and part.score.family is rg.Family.REAL:
         least = card.least_above(part.threshold)
         test = f"more than {weight(part.threshold)}" if least is None else f"{weight(least)} or more"
         return f"the points of all lines that hold add up to {test}"
     said = weight(part.threshold)
-    if isinstance(part.score, Strength):
+    if isinstance(part.score, rg.Strength):
         said = chance(max(0.0, part.threshold))
-    elif part.score.family is Family.PROBABILITY and 0 < part.threshold < 1:
+    elif part.score.family is rg.Family.PROBABILITY and 0 < part.threshold < 1:
         said = share(part.threshold)
-    if rules and rules[0].connective == "against" and isinstance(part.score, Probability):
+    if rules and rules[0].connective == "against" and isinstance(part.score, rg.Probability):
         return f"{_measure(part.score, rules)} is {share(1.0 - part.threshold)} or more"
     return f"{_measure(part.score, rules)} exceeds {said}"
 
 
-def _measure(score: Node, rules: Sequence[Rule]) -> str:
-    """The score as words that its rules can stand under."""
-    if isinstance(score, Rescaled):
+def _measure(score: rg.Node, rules: Sequence[Rule]) -> str:
+    if isinstance(score, rg.Rescaled):
         return f"{weight(score.odds)} times the odds of {_measure(score.probability, rules)}"
-    if isinstance(score, Sided):
+    if isinstance(score, rg.Sided):
         bounds = f"at least {weight(score.above)} when decided, else at most {weight(score.below)}"
         return f"{_measure(score.probability, rules)}, {bounds}"
-    if isinstance(score, Difference):
+    if isinstance(score, rg.Difference):
         return "the difference of two probabilities"
-    if isinstance(score, Logistic):
-        total = inner_sum(score.linear) if isinstance(score.linear, Linear) else score.linear
+    if isinstance(score, rg.Logistic):
+        total = inner_sum(score.linear) if isinstance(score.linear, rg.Linear) else score.linear
         return _link(score, _measure(total, rules), (total,))
-    if score.family is Family.REAL and not isinstance(score, Strength):
+    if score.family is rg.Family.REAL and not isinstance(score, rg.Strength):
         return "the sum of these points"
-    if not isinstance(score, Probability | Strength):
+    if not isinstance(score, rg.Probability | rg.Strength):
         return f"the score (1 where {'any of these' if len(rules) > 1 else 'this'} holds, else 0)"
     if len(rules) < 2:
         return f"the probability that {'this rule' if rules else 'nothing'} holds"
@@ -333,25 +304,22 @@ _HOLD = {"or": "any of these holds", "and": "all of these hold", "odd": "an odd 
 def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
     """The weighted rules behind each reported probability that does not decide itself."""
     graph = graph.underlying
-    found, words = [], Words.of(graph.roots, graph.schema, full)
+    found, words = list[Section](), Words.of(graph.roots, graph.schema, full)
     known = {rule.node: rule for rule in rules_of(graph)}
     for k, node in _beside(graph):
         rules, card = rules_of_parts((Part(k, node, None),)), card_of(node, graph.schema)
         rows = tuple(rule_row(rule, words) for rule in rules)
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
-        causes = tuple(row for row in rows if not row.inhibits)
-        signs = _some_totals(node.probability if isinstance(node, Sided) else node)
-        found.append(Section(f"{_reports(graph, k)}: {_measure(node, rules)}", causes, decides=False, signs=signs))
-        inhibiting = tuple(row for row in rows if row.inhibits)
-        if inhibiting:
-            found.append(Section(_INHIBITORS, inhibiting, decides=False))
+        signs = _some_totals(node.probability if isinstance(node, rg.Sided) else node)
+        heading = f"{_reports(graph, k)}: {_measure(node, rules)}"
+        found += _parted(Section(heading, rows, decides=False, signs=signs))
     return tuple(found)
 
 
-def _some_totals(node: Node) -> str:
+def _some_totals(node: rg.Node) -> str:
     """The probabilities of some totals of a score card; "" of any other node, and of a scale that is not usual."""
-    linear = node.linear if isinstance(node, Logistic) else None
-    _, times, added = _scaled(linear, (inner_sum(linear),)) if isinstance(linear, Linear) else (node, 0.0, 0.0)
+    linear = node.linear if isinstance(node, rg.Logistic) else None
+    _, times, added = _scaled(linear, (inner_sum(linear),)) if isinstance(linear, rg.Linear) else (node, 0.0, 0.0)
     if not 0.01 <= abs(times) <= 10.0:
         return ""
     totals = [k * 10.0 ** round(-math.log10(abs(times))) for k in (-3, -2, -1, 0, 1, 2, 3)]
@@ -365,7 +333,7 @@ def summary(graph: RuleGraph) -> str:
     if not beside:
         return ""
     cards = [card for _, node in beside if (card := card_of(node, graph.schema)) is not None]
-    parts = len(cards) or sum(isinstance(node, Hidden) for node in topological([node for _, node in beside]))
+    parts = len(cards) or sum(isinstance(node, rg.Hidden) for node in rg.topological([node for _, node in beside]))
     what = f"from {counted(parts, 'weighted condition')}" if parts else "of its own"
     what = what if readers(node for _, node in beside) else "the same on every row"
     if cards:
@@ -379,40 +347,45 @@ def links(graph: RuleGraph) -> str:
     """How a reported probability follows from the score that decides, where it is a function of it; else ""."""
     graph = graph.underlying
     scores = _scores(graph)
-    first = len(graph.probability) == 1  # of two classes the positive one
-    found = [(k, node) for k, node in enumerate(graph.probability, first) if _follows(node, scores)]
-    if len(found) == 1:
-        k, node = found[0]
-        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
-    if any(isinstance(node, Difference) for _, node in found):
-        return "probabilities: the differences of the logistic of each sum, divided by their total"
+    found = [(k, node) for k, node in _probabilities(graph) if _follows(node, scores)]
     if not found:
         return ""
-    alike = {_link(node, "each sum", scores) for _, node in found}
-    return f"probabilities: {alike.pop() if len(alike) == 1 else 'the logistic of each sum'}, divided by their total"
+    if len(found) == 1:
+        ((k, node),) = found
+        return f"{_reports(graph, k)}: {_link(node, 'that sum' if len(scores) == 1 else 'its sum', scores)}"
+    said = "the differences of the logistic of each sum"
+    if not any(isinstance(node, rg.Difference) for _, node in found):
+        alike = {_link(node, "each sum", scores) for _, node in found}
+        said = alike.pop() if len(alike) == 1 else "the logistic of each sum"
+    return f"probabilities: {said}, divided by their total"
 
 
-def _follows(node: Node, scores: Sequence[Node]) -> bool:
+def _probabilities(graph: RuleGraph) -> Iterable[tuple[int, rg.Node]]:
+    """The reported probabilities by class, of two classes that of the positive one."""
+    return enumerate(graph.probability, start=len(graph.probability) == 1)
+
+
+def _follows(node: rg.Node, scores: Sequence[rg.Node]) -> bool:
     """Whether a reported probability is a function of the sums that decide."""
-    if isinstance(node, Rescaled | Difference):
-        certain = (isinstance(child, Probability) and child.formula is TRUE for child in node.children)
+    if isinstance(node, rg.Rescaled | rg.Difference):
+        certain = (isinstance(child, rg.Probability) and child.formula is rg.TRUE for child in node.children)
         return all(sure or _follows(child, scores) for sure, child in zip(certain, node.children, strict=True))
-    return isinstance(node, Logistic) and _scaled(node.linear, scores)[0] in scores
+    return isinstance(node, rg.Logistic) and _scaled(node.linear, scores)[0] in scores
 
 
-def _scaled(node: Node, scores: Sequence[Node]) -> tuple[Node, float, float]:
+def _scaled(node: rg.Node, scores: Sequence[rg.Node]) -> tuple[rg.Node, float, float]:
     """A sum, how often it is taken, and what is added; of one that decides the sum itself."""
-    if node not in scores and isinstance(node, Linear) and len(node.terms) == 1:
+    if node not in scores and isinstance(node, rg.Linear) and len(node.terms) == 1:
         ((times, child),) = node.terms
-        if child in scores and child.family is Family.REAL:
+        if child in scores and child.family is rg.Family.REAL:
             return child, times, node.bias
     return node, 1.0, 0.0
 
 
-def _link(node: Node, what: str, scores: Sequence[Node]) -> str:
-    if isinstance(node, Rescaled):
+def _link(node: rg.Node, what: str, scores: Sequence[rg.Node]) -> str:
+    if isinstance(node, rg.Rescaled):
         return f"{weight(node.odds)} times the odds of {_link(node.probability, what, scores)}"
-    assert isinstance(node, Logistic)
+    assert isinstance(node, rg.Logistic)
     _, times, added = _scaled(node.linear, scores)
     beside = f" {'-' if added < 0 else '+'} {weight(abs(added))}" if added else ""
     return f"the logistic of {'' if times == 1.0 else f'{weight(times)} times '}{what}{beside}"
@@ -422,24 +395,24 @@ def _reports(graph: RuleGraph, k: int) -> str:
     return f"probability of {quoted(graph.classes[k])}"
 
 
-def _beside(graph: RuleGraph) -> list[tuple[int, Node]]:
+def _beside(graph: RuleGraph) -> list[tuple[int, rg.Node]]:
     """Index and root of each reported probability that has rules of its own."""
     scores = _scores(graph)
     return [
         (k, node)
-        for k, node in enumerate(graph.probability, start=len(graph.probability) == 1)
+        for k, node in _probabilities(graph)
         if node not in scores
         and not _follows(node, scores)
-        and not (isinstance(node, Probability) and _decides_alike(node.formula, scores))
+        and not (isinstance(node, rg.Probability) and _decides_alike(node.formula, scores))
     ]
 
 
-def _decides_alike(formula: Node, scores: Sequence[Node]) -> bool:
+def _decides_alike(formula: rg.Node, scores: Sequence[rg.Node]) -> bool:
     """Whether it decides by its strengths, or on a grid."""
-    denied = isinstance(formula, Not)
-    gated = formula_on_grid(formula.child if isinstance(formula, Not) else formula)
-    return Strength(formula) in scores or Probability(Not(gated) if denied else gated) in scores
+    denied = isinstance(formula, rg.Not)
+    gated = formula_on_grid(formula.child if isinstance(formula, rg.Not) else formula)
+    return rg.Strength(formula) in scores or rg.Probability(rg.Not(gated) if denied else gated) in scores
 
 
-def _scores(graph: RuleGraph) -> list[Node]:
+def _scores(graph: RuleGraph) -> list[rg.Node]:
     return [part.score for part in graph.decision.parts]

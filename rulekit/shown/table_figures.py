@@ -34,7 +34,6 @@ class ColumnFigures:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The least and the largest number."""
         low, high = number(self.entry.get("low")), number(self.entry.get("high"))
         return None if low is None or high is None else (low, high)
 
@@ -64,7 +63,6 @@ class TableFigures:
 
     @property
     def columns(self) -> dict[str, ColumnFigures]:
-        """By name what is said of a column."""
         found = mapping(self.block.get("columns"))
         return {name: ColumnFigures(entry) for name, entry in found.items() if isinstance(entry, Mapping)}
 
@@ -169,55 +167,52 @@ class KnownTable:
 def known_of(graph: RuleGraph) -> KnownTable | None:
     """The distributions of the training rows; None where nothing is said of rows and columns."""
     block = graph.statistics
-    rows, size = count(block.get("rows")), number(block.get("effective_rows"))
-    together = number(block.get("rows_together"))
+    rows = count(block.get("rows"))
+    size, together = (number(block.get(key)) for key in ("effective_rows", "rows_together"))
     if not rows or not isinstance(block.get("columns"), Mapping):
         return None
     together = together if together is not None and 1.0 <= together <= rows else 1.0
     columns = training_of(graph).columns
     found = {name: _known(graph.schema[name], columns[name]) for name in graph.used_features if name in columns}
+    ids = {rule.id for rule in rules_of(graph)}
+    covered = {entry.get("id"): share(entry.get("coverage")) for entry in entries(block.get("rules"))}
     classes = entries(block.get("classes"))
     in_order = [entry.get("class") for entry in classes] == list(graph.classes)
+    predicted, actual = (_array([entry.get(key) for entry in classes]) for key in ("predicted", "actual"))
     return KnownTable(
         rows,
         (size if size is not None and 0.0 < size <= rows else float(rows)) / together,
         {name: column for name, column in found.items() if column is not None},
-        _coverages(graph),
-        _array(shares([entry.get("predicted") for entry in classes])) if in_order else None,
-        _array(shares([entry.get("actual") for entry in classes])) if in_order else None,
+        {key: part for key, part in covered.items() if isinstance(key, str) and key in ids and part is not None},
+        predicted if in_order else None,
+        actual if in_order else None,
         together,
     )
 
 
-def _array(values: list[float] | None) -> Floats | None:
-    return None if values is None else np.array(values, dtype=np.float64)
-
-
-def _coverages(graph: RuleGraph) -> dict[str, float]:
-    """By rule of the model the share of the rows on which it fires."""
-    ids = {rule.id for rule in rules_of(graph)}
-    found = {entry.get("id"): share(entry.get("coverage")) for entry in entries(graph.statistics.get("rules"))}
-    return {key: part for key, part in found.items() if isinstance(key, str) and key in ids and part is not None}
+def _array(values: object) -> Floats | None:
+    """Shares as an array; None where one is none."""
+    found = shares(values)
+    return None if found is None else np.array(found, dtype=np.float64)
 
 
 def _known(feature: Feature, column: ColumnFigures) -> KnownColumn | None:
-    missing = column.missing
+    missing, entry = column.missing, column.entry
     if missing is None:
         return None
     if feature.kind in ("numeric", "boolean"):
         return _known_numbers(column, missing)
-    told = mapping(column.entry.get("levels" if feature.kind == "categorical" else "words"))
-    of_levels = _array(shares([told.get(level) for level in feature.levels]))
-    if of_levels is None:
-        return None
-    if feature.kind == "categorical":
-        return KnownLevels(missing, feature.levels, of_levels / of_levels.sum()) if of_levels.sum() > 0.0 else None
-    wordless = share(column.entry.get("wordless"))
-    return None if wordless is None else KnownTexts(missing, wordless, feature.levels, of_levels)
+    told = mapping(entry.get("levels" if feature.kind == "categorical" else "words"))
+    parts, wordless = _array([told.get(level) for level in feature.levels]), share(entry.get("wordless"))
+    if parts is not None and feature.kind == "categorical" and parts.sum() > 0.0:
+        return KnownLevels(missing, feature.levels, parts / parts.sum())
+    if parts is not None and feature.kind != "categorical" and wordless is not None:
+        return KnownTexts(missing, wordless, feature.levels, parts)
+    return None
 
 
 def _known_numbers(column: ColumnFigures, missing: float) -> KnownNumbers | None:
-    cuts, parts = _array(numbers(column.entry.get("cuts"))), _array(shares(column.entry.get("shares")))
+    cuts, parts = numbers(column.entry.get("cuts")), _array(column.entry.get("shares"))
     if column.range is None or cuts is None or parts is None or len(parts) != len(cuts) + 1:
         return None
     if parts.sum() <= 0.0 or (np.diff(cuts) <= 0.0).any():
@@ -228,4 +223,4 @@ def _known_numbers(column: ColumnFigures, missing: float) -> KnownNumbers | None
             unit, part = number(float(text)), share(value)
             if part is not None and unit is not None and unit > 0.0:
                 grid[unit] = part
-    return KnownNumbers(missing, *column.range, cuts, parts / parts.sum(), grid)
+    return KnownNumbers(missing, *column.range, np.array(cuts, dtype=np.float64), parts / parts.sum(), grid)

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from rulekit.graph.language.figures import worded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable, wrapped
-from rulekit.shown.boosting_rounds import rounds_lines
-from rulekit.shown.outline import Line, legend
 from rulekit.shown.promises import promises
-from rulekit.shown.rule_rows import Row
-from rulekit.shown.score_cards import table_lines, total_table
-from rulekit.shown.sections import Section, closing, links, missing_note, reported, sections, summary
+from rulekit.shown.rule_rows import Line, Row
+from rulekit.shown.score_cards import rounds_lines, table_lines, total_table
+from rulekit.shown.sections import Section, closing, legend_of, links, missing_note, reported, sections, summary
 
 NARROWEST = 40
 MIN_ROOM = 20
@@ -33,7 +31,8 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     fits = len("   ".join(ending)) <= columns
     for text in ["   ".join(ending)] if fits else ending:
         lines += wrapped(text, columns, "  ")
-    lines += _legend(parts, columns)
+    meaning = legend_of(parts)
+    lines += wrapped(meaning, columns, "  ") * bool(meaning)
     stated = promises(graph)
     if stated:
         lines += ["", *wrapped("Promised (rulekit check proves each, or shows a row that breaks it):", columns, "  ")]
@@ -41,8 +40,8 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
     behind = reported(graph) if full else ()
     for part in behind:
         lines += ["", *_section(part, columns)]
-    if not _legend(parts, columns):
-        lines += _legend(behind, columns)
+    if not meaning and (other := legend_of(behind)):
+        lines += wrapped(other, columns, "  ")
     beside = [links(graph), "" if full else summary(graph)]
     for text in filter(None, beside):
         lines += ["", *wrapped(text, columns, "  ")]
@@ -51,11 +50,6 @@ def show(graph: RuleGraph, width: int | None = None, full: bool = False) -> str:
         lines += ["", *table_lines(totals, columns, full)]
     lines += rounds_lines(graph, columns, full)
     return "\n".join(printable(line).rstrip() for line in lines) + "\n"
-
-
-def _legend(parts: Sequence[Section], width: int) -> list[str]:
-    weights = [line.weight for part in parts for row in part.rows for line in row.outline if line.weight]
-    return wrapped(legend(weights), width, "  ") if weights else []
 
 
 def _section(section: Section, width: int) -> list[str]:
@@ -68,9 +62,12 @@ def _section(section: Section, width: int) -> list[str]:
     weights = max(map(len, points), default=0)
     indent = 2 + 2 * any(row.group for row in section.rows)
     margin = indent + ids + 2 + (weights + 2 if weights else 0)
-    bodies = _bodies(section.rows, width - margin)
+    # The weights of rules that are one line each are aligned.
+    single = max((len(row.outline[0].weight) for row in section.rows if len(row.outline) == 1), default=0)
     beside = max(MIN_ROOM, width - margin - 2)
-    notes = [[piece for note in _notes(row) for piece in wrapped(note, beside, "  ")] for row in section.rows]
+    # Of a nested rule that never fires by itself nothing is told.
+    told = [() if row.outline and not any(f.n for f in row.figures) else worded(row.figures) for row in section.rows]
+    notes = [[piece for note in each for piece in wrapped(note, beside, "  ")] for each in told]
     room = width - max((len(note) for row in notes for note in row), default=0) - 2
     lines = wrapped(section.heading, width, "    ")
     beside_heading = "; ".join(filter(None, (section.signs, section.base_rates)))
@@ -78,7 +75,9 @@ def _section(section: Section, width: int) -> list[str]:
         lines += wrapped(f"  ({beside_heading})", width, "   ")
     placed: list[tuple[int, str]] = []
     group = ""
-    for row, written, found, (body, upper_lines) in zip(section.rows, points, notes, bodies, strict=True):
+    for row, written, found in zip(section.rows, points, notes, strict=True):
+        pieces = outlined(row.outline, width - margin, single) if row.outline else [_conditions(row, width - margin)]
+        body, upper_lines = [line for piece in pieces for line in piece], len(pieces[0])
         if row.group != group:
             group = row.group
             lines += wrapped(f"  {group}", width, "    ")
@@ -91,101 +90,60 @@ def _section(section: Section, width: int) -> list[str]:
         for number, note in enumerate(found):
             lines += [" " * margin] * bool(number)
             placed.append((len(lines) - 1, note))
-        lines += [
-            *lower,
-            *(wrapped(f"{'':{margin}}{printable(row.signed)}", width, " " * (margin + 2)) if row.signed else []),
-        ]
+        lines += lower
+        if row.signed:
+            lines += wrapped(f"{'':{margin}}{printable(row.signed)}", width, " " * (margin + 2))
     column = max((len(lines[i]) for i, _ in placed), default=0) + 2
     for i, note in placed:
         lines[i] = f"{lines[i]:{column}}{note}"
     return lines
 
 
-def _bodies(rows: Sequence[Row], room: int) -> list[tuple[list[str], int]]:
-    """The lines of each rule, and beside which of them, from the first, its figures stand.
-
-    The weights of rules that are one line each are aligned.
-    """
-    single = max((len(row.outline[0].weight) for row in rows if len(row.outline) == 1), default=0)
-    bodies = []
-    for row in rows:
-        pieces = _pieces(row.outline, room, single) if row.outline else [_conditions(row, room)]
-        bodies.append(([line for piece in pieces for line in piece], len(pieces[0])))
-    return bodies
-
-
 def _conditions(row: Row, room: int) -> list[str]:
     """Conditions joined by `and`, as many on a line as there is room; a continued line begins with `and`."""
     lines: list[str] = []
-    current = ""
-    for i, condition in enumerate(row.under or row.conditions):
-        piece = condition if i == 0 else f"and {condition}"
-        if current and len(current) + 1 + len(piece) > room:
+    current, *rest = row.under or row.conditions
+    for condition in rest:
+        if len(f"{current} and {condition}") > room:
             lines += wrapped(current, room, "    ")
-            current = piece
+            current = f"and {condition}"
         else:
-            current = f"{current} {piece}" if current else piece
+            current += f" and {condition}"
     return lines + wrapped(current, room, "    ")
 
 
-def outlined(lines: Sequence[Line], room: int, least: int = 0) -> list[str]:
-    """An outline as text: two spaces deeper for each level, the weights of one list aligned, long conditions wrapped.
+def outlined(lines: Sequence[Line], room: int, least: int = 0) -> list[list[str]]:
+    """For each line of an outline its text, in several pieces where it is long.
 
-    least: columns for the weight of a line at the top.
+    Two spaces deeper for each level, the weights of one list aligned; least: columns for a weight at the top.
     """
-    return [text for pieces in _pieces(lines, room, least) for text in pieces]
-
-
-def _pieces(lines: Sequence[Line], room: int, least: int) -> list[list[str]]:
-    """For each line of an outline its text, in several pieces where it is long."""
+    last, lists, longest = dict[int, int](), list[tuple[int, int]](), dict[tuple[int, int], int]()
+    for i, line in enumerate(lines):
+        last[line.depth] = i
+        lists.append((line.depth, last.get(line.depth - 1, -1)))  # a list stands below the last line above its depth
+        longest[lists[i]] = max(longest.get(lists[i], 0 if line.depth else least), len(line.weight))
     written: list[list[str]] = []
-    for line, column in zip(lines, _weight_columns(lines, least), strict=True):
+    for line, of in zip(lines, lists, strict=True):
         indent = "  " * line.depth
-        weight = f"{line.weight:{column}}  " if line.weight else ""
+        weight = f"{line.weight:{longest[of]}}  " if line.weight else ""
         free = room - len(indent) - len(weight)
         if free >= MIN_ROOM:
-            pieces = wrapped(line.text, free, "  ")
-            blank = " " * len(weight)
-            written.append([f"{indent}{blank if number else weight}{piece}" for number, piece in enumerate(pieces)])
+            first, *rest = wrapped(line.text, free, "  ")
+            written.append([indent + weight + first, *(indent + " " * len(weight) + piece for piece in rest)])
         else:
             pieces = wrapped(f"{line.weight}  {line.text}".strip(), max(1, room - len(indent)), "  ")
             written.append([indent + piece for piece in pieces])
     return written
 
 
-def _weight_columns(lines: Sequence[Line], least: int) -> list[int]:
-    """For each line the width of the longest weight among the lines of its list."""
-    columns = [0] * len(lines)
-    lists: dict[int, list[int]] = {}
-    for i, line in enumerate([*lines, Line(-1, "")]):
-        for depth in [d for d in lists if d > line.depth]:  # a list ends where a shallower line comes
-            members = lists.pop(depth)
-            longest = max(len(lines[j].weight) for j in members)
-            for j in members:
-                columns[j] = max(longest, least) if depth == 0 else longest
-        lists.setdefault(line.depth, []).append(i)
-    return columns
-
-
 def _points(rows: Sequence[Row]) -> list[str]:
     """The weights of rows with their signs, one point below the other; "" of none."""
-    texts = ["" if row.weight is None else _signed(row.weight) for row in rows]
-    wholes, _, fractions = zip(*(text.partition(".") for text in texts), strict=True) if texts else ((), (), ())
-    before, behind = max(map(len, wholes), default=0), max(map(len, fractions), default=0)
+    parts = [("" if row.weight is None else _signed(row.weight)).partition(".") for row in rows]
+    before, behind = (max((len(part[k]) for part in parts), default=0) for k in (0, 2))
     room = behind + 1 if behind else 0
-    return [
-        f"{whole:>{before}}{('.' + fraction) * bool(fraction):{room}}" if text else ""
-        for text, whole, fraction in zip(texts, wholes, fractions, strict=True)
-    ]
+    return [f"{whole:>{before}}{point + fraction:{room}}" if whole else "" for whole, point, fraction in parts]
 
 
 def _signed(points: float) -> str:
     short = f"{points:+.4g}" if points else "0"
     return short if float(short) or not points else f"{points:+}"
-
-
-def _notes(row: Row) -> tuple[str, ...]:
-    """What tables say of a rule; of a nested one that never fires by itself nothing."""
-    if row.outline and not any(figures.n for figures in row.figures):
-        return ()
-    return worded(row.figures)

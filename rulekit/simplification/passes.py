@@ -19,29 +19,11 @@ import numpy as np
 
 from rulekit.arrays import Floats
 from rulekit.errors import BudgetError, RulekitError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax
 from rulekit.graph.leaves import push_negations
 from rulekit.graph.model_parts import on_the_side_of_the_decision, with_sides
-from rulekit.graph.nodes import (
-    LEAVES,
-    LOGIC,
-    TRUE,
-    Above,
-    And,
-    AtLeast,
-    Family,
-    Hidden,
-    Linear,
-    LinearThreshold,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Strength,
-    topological,
-    with_children,
-)
+from rulekit.graph.nodes import LEAVES, LOGIC, TRUE, Family, Node, topological, with_children
 from rulekit.graph.probability.circuits import Mix, build_circuit, inputs
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts, rules_of
@@ -126,21 +108,21 @@ def everywhere(
 
 def _negated(roots: tuple[Node, ...], order: list[Node], context: PassContext) -> tuple[Image, list[Rewriting]]:
     image = push_negations(roots, context.schema)
-    return image, [Rewriting(old, new) for old, new in image.items() if isinstance(old, Not) and new is not old]
+    return image, [Rewriting(old, new) for old, new in image.items() if isinstance(old, rg.Not) and new is not old]
 
 
 _BOOLEAN, _RANDOM = Family.BOOLEAN, Family.RANDOM
-_JOINS = (And, Or)
+_JOINS = (rg.And, rg.Or)
 _FORMULAS = (*LEAVES, *LOGIC)
-_SUMS = (Linear, LinearThreshold)
+_SUMS = (rg.Linear, rg.LinearThreshold)
 
 # fmt: off
 PASSES: tuple[Pass, ...] = (
-    Pass("negation", _negated, "not (a and b) = not a or not b; no not where a leaf says it", (Not,)),
+    Pass("negation", _negated, "not (a and b) = not a or not b; no not where a leaf says it", (rg.Not,)),
     everywhere("constants", logic.fold_constants,
                "a and true = a, a and false = false; likewise or, at least", LOGIC),
     everywhere("sure bits", logic.constant_bit,
-               "a bit that fires surely or never is its cause", (Hidden,), random="exact"),
+               "a bit that fires surely or never is its cause", (rg.Hidden,), random="exact"),
     Pass("flattening",
          lambda roots, order, context: rewrite(
              order, logic.flatten, context, _JOINS, skip=logic.nested_alike(roots, order)
@@ -153,15 +135,16 @@ PASSES: tuple[Pass, ...] = (
     everywhere("words", logic.merge_words,
                "contains a or contains b = contains any of {a, b}; likewise not a and not b", _JOINS, _BOOLEAN),
     everywhere("at least", logic.degenerate_at_least,
-               "at least 1 = or, at least all = and; a + not a = 1", (AtLeast,), _BOOLEAN),
+               "at least 1 = or, at least all = and; a + not a = 1", (rg.AtLeast,), _BOOLEAN),
     everywhere("odd", logic.degenerate_odd,
-               "odd of a = a; odd of a, odd of b, c = odd of a, b, c; a + a counts none, a + not a counts one", (Odd,)),
+               "odd of a = a; odd of a, odd of b, c = odd of a, b, c; a + a counts none, a + not a counts one",
+               (rg.Odd,)),
     everywhere("absorption", covers.absorb, "a or (a and b) = a, where a may also be implied", _JOINS, _BOOLEAN),
     everywhere("irredundant cover", covers.irredundant, "what the other parts cover falls away", _JOINS, _BOOLEAN),
     Pass("minimisation", covers.minimise_blocks, "sympy's shorter two-level form of at most 8 atoms", LOGIC),
     everywhere("dead terms", sums.dead_terms, "a term of weight 0 or over a constant adds no term", _SUMS),
     everywhere("linear thresholds", sums.threshold_logic,
-               "a unit that is constant, r of k or a short form is that", (LinearThreshold,)),
+               "a unit that is constant, r of k or a short form is that", (rg.LinearThreshold,)),
     everywhere("terms of a column", sums.join_terms,
                "terms of an exact sum over one column are one: a step function, points by level", _SUMS),
     everywhere("conditions", logic.gather_conditions,
@@ -169,8 +152,10 @@ PASSES: tuple[Pass, ...] = (
     everywhere("random flattening", logic.flatten_random,
                "a and (b and c) = a and b and c of bits", _JOINS, _RANDOM, random="rounded"),
     Pass("random at least",
-         lambda roots, order, context: rewrite(order, logic.degenerate_random(order), context, (AtLeast,), (_RANDOM,)),
-         "at least 1 = or, at least all = and of bits that are not counted elsewhere", (AtLeast,), "rounded"),
+         lambda roots, order, context: rewrite(
+             order, logic.degenerate_random(order), context, (rg.AtLeast,), (_RANDOM,)
+         ),
+         "at least 1 = or, at least all = and of bits that are not counted elsewhere", (rg.AtLeast,), "rounded"),
     Pass("merged bits",
          lambda roots, order, context: rewrite(
              order, logic.merge_bits(logic.uses(order) + Counter(context.keep)), context, _JOINS, (_RANDOM,)
@@ -398,12 +383,12 @@ def agree(graph: RuleGraph, roots: Sequence[Node], trusted: bool) -> bool:
 
 
 def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) -> bool:
-    above = old if isinstance(old, Above) else None
+    above = old if isinstance(old, rg.Above) else None
     if above is not None:
-        if not isinstance(new, Above) or new.threshold != above.threshold:
+        if not isinstance(new, rg.Above) or new.threshold != above.threshold:
             return _uncertain(new) <= _uncertain(old)
         old, new = above.score, new.score
-    if not (isinstance(old, Probability | Strength) and type(old) is type(new)):
+    if not (isinstance(old, rg.Probability | rg.Strength) and type(old) is type(new)):
         return _uncertain(new) <= _uncertain(old)  # around the same probabilities, laws of logic change no value
     try:
         before, after = _values(old, new, schema)
@@ -417,7 +402,7 @@ def _same(old: Node, new: Node, decides: bool, schema: Schema, trusted: bool) ->
 
 
 def _uncertain(root: Node) -> frozenset[Node]:
-    return frozenset(node for node in topological([root]) if isinstance(node, Probability | Strength))
+    return frozenset(node for node in topological([root]) if isinstance(node, rg.Probability | rg.Strength))
 
 
 def _values(old: Node, new: Node, schema: Schema) -> tuple[Floats, Floats]:
@@ -426,7 +411,7 @@ def _values(old: Node, new: Node, schema: Schema) -> tuple[Floats, Floats]:
         raise BudgetError("too many patterns")
 
     def of(node: Node) -> Floats:
-        if not isinstance(node, Strength):
+        if not isinstance(node, rg.Strength):
             return probability_on_patterns(build_circuit(node.children[0]), groups)
         return sum(
             (np.where(along(cause, groups), on, off) for cause, on, off in node.terms), np.zeros([1] * len(groups))

@@ -14,25 +14,9 @@ from functools import reduce
 from operator import and_, or_, xor
 
 from rulekit.cells.axis import Cells, cells_of
+from rulekit.graph import nodes as rg
 from rulekit.graph.leaves import readers, said_by_others
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Constant,
-    Family,
-    IsTrue,
-    LinearThreshold,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    topological,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Family, Node, topological
 from rulekit.graph.rules import literals_over
 from rulekit.numbers import canonical_threshold
 from rulekit.schema import Schema
@@ -72,11 +56,11 @@ class PassContext:
         return self._singles
 
     def _single(self, node: Node) -> Single | None:
-        if node.family is not Family.BOOLEAN or isinstance(node, LinearThreshold):
+        if node.family is not Family.BOOLEAN or isinstance(node, rg.LinearThreshold):
             return None
-        if isinstance(node, Constant):
+        if isinstance(node, rg.Constant):
             return None, int(node.value)
-        if not node.children and not isinstance(node, And | Or | AtLeast | Odd):
+        if not node.children and not isinstance(node, rg.And | rg.Or | rg.AtLeast | rg.Odd):
             name = getattr(node, "feature", None)
             cells = self.cells.get(name) if isinstance(name, str) else None
             mask = cells.mask(node) if cells is not None else None
@@ -109,11 +93,11 @@ def context_of(schema: Schema, roots: Iterable[Node]) -> PassContext:
 
 def combined(node: Node, masks: list[int], full: int) -> int:
     """Where a connective holds, as bits, of where its children do."""
-    if isinstance(node, Not):
+    if isinstance(node, rg.Not):
         return full & ~masks[0]
-    if isinstance(node, Odd):
+    if isinstance(node, rg.Odd):
         return reduce(xor, masks, 0)
-    if isinstance(node, AtLeast):
+    if isinstance(node, rg.AtLeast):
         if node.k <= 0 or node.k > len(masks):
             return full if node.k <= 0 else 0
         reached = [full] + [0] * node.k
@@ -121,7 +105,7 @@ def combined(node: Node, masks: list[int], full: int) -> int:
             for j in range(node.k, 0, -1):
                 reached[j] |= reached[j - 1] & mask
         return reached[node.k]
-    return reduce(and_, masks, full) if isinstance(node, And) else reduce(or_, masks, 0)
+    return reduce(and_, masks, full) if isinstance(node, rg.And) else reduce(or_, masks, 0)
 
 
 def _new_below(node: Node, known: Mapping[Node, object]) -> list[Node]:
@@ -149,13 +133,13 @@ def canonical(node: Node, context: PassContext) -> Node:
     if single is None:
         return node
     name, mask = single
-    simplest = Constant(bool(mask)) if name is None else formula(context.cells[name], mask)
+    simplest = rg.Constant(bool(mask)) if name is None else formula(context.cells[name], mask)
     return simplest if context.literals(simplest) <= context.literals(node) else node
 
 
 def merge_columns(node: Node, context: PassContext) -> Node:
     """The parts of And (or Or) that read the same column are one set of cells: (x > 1 and x > 3) is x > 3."""
-    if not isinstance(node, And | Or):
+    if not isinstance(node, rg.And | rg.Or):
         return node
     members: dict[str, dict[Node, int]] = {}
     for child in node.children:
@@ -168,7 +152,7 @@ def merge_columns(node: Node, context: PassContext) -> Node:
             continue
         cells = context.cells[name]
         merged = formula(cells, combined(node, list(parts.values()), cells.full))
-        if merged is (FALSE if isinstance(node, And) else TRUE):
+        if merged is (FALSE if isinstance(node, rg.And) else TRUE):
             return merged
         pieces = merged.children if type(merged) is type(node) else (merged,)
         if set(pieces) == set(parts) or sum(map(context.literals, pieces)) > sum(map(context.literals, parts)):
@@ -181,12 +165,12 @@ def merge_columns(node: Node, context: PassContext) -> Node:
     return joined(type(node), (piece for child in node.children for piece in replaced.get(child, (child,))))
 
 
-def joined(connective: type[And] | type[Or], children: Iterable[Node]) -> Node:
+def joined(connective: type[rg.And] | type[rg.Or], children: Iterable[Node]) -> Node:
     """The connective over different children; of one child, the child; of none, the constant."""
     parts = tuple(dict.fromkeys(children))
     if len(parts) == 1:
         return parts[0]
-    return connective(parts) if parts else Constant(connective is And)
+    return connective(parts) if parts else rg.Constant(connective is rg.And)
 
 
 def formula(cells: Cells, mask: int) -> Node:
@@ -196,15 +180,15 @@ def formula(cells: Cells, mask: int) -> Node:
     if mask in (0, cells.full):
         return TRUE if mask else FALSE
     if mask == cells.missing:
-        return Missing(name)
+        return rg.Missing(name)
     if mask == cells.full & ~cells.missing:
-        return Not(Missing(name))
+        return rg.Not(rg.Missing(name))
     if cells.feature.kind == "numeric":
         return _intervals(cells, mask)
     if cells.feature.kind == "categorical":
         return _levels(cells, mask)
     flag = bool(mask & cells.missing)
-    return IsTrue(name, flag) if mask & 2 else Not(IsTrue(name, not flag))
+    return rg.IsTrue(name, flag) if mask & 2 else rg.Not(rg.IsTrue(name, not flag))
 
 
 def size(cells: Cells, mask: int) -> int:
@@ -235,23 +219,23 @@ def _intervals(cells: Cells, mask: int) -> Node:
         changes ^= low_bit
     runs: list[Node] = []
     if mask & 1:
-        runs.append(Compare(name, "<=", values[0], flag))
+        runs.append(rg.Compare(name, "<=", values[0], flag))
         values = values[1:]
     for low, high in zip(values[::2], [*values[1::2], math.inf], strict=False):
-        above = Compare(name, ">", low, flag)
-        runs.append(above if math.isinf(high) else And((above, Compare(name, "<=", high, flag))))
-    return runs[0] if len(runs) == 1 else Or(tuple(runs))
+        above = rg.Compare(name, ">", low, flag)
+        runs.append(above if math.isinf(high) else rg.And((above, rg.Compare(name, "<=", high, flag))))
+    return runs[0] if len(runs) == 1 else rg.Or(tuple(runs))
 
 
 def _levels(cells: Cells, mask: int) -> Node:
     """A level set by its own levels, or by those outside it where that is shorter."""
     node, rest = _set(cells, mask), _set(cells, cells.full & ~mask)
-    return Not(rest) if said_by_others(len(node.levels), len(rest.levels), new=not rest.unseen) else node
+    return rg.Not(rest) if said_by_others(len(node.levels), len(rest.levels), new=not rest.unseen) else node
 
 
-def _set(cells: Cells, mask: int) -> Among:
+def _set(cells: Cells, mask: int) -> rg.Among:
     chosen = [level for i, level in enumerate(cells.levels) if mask >> i & 1]
     if mask >> len(cells.levels) & 1:
         chosen.extend(cells.others)
     unseen = bool(mask & cells.full & (cells.missing >> 1))
-    return Among(cells.feature.name, tuple(chosen), bool(mask & cells.missing), unseen)
+    return rg.Among(cells.feature.name, tuple(chosen), bool(mask & cells.missing), unseen)

@@ -20,22 +20,10 @@ from rulekit.cells.axis import Cells
 from rulekit.cells.bounds import Bounds, sum_bounds
 from rulekit.cells.space import cell_rows
 from rulekit.exactness import span_of_sum
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import by_code, has_column, leaf_of_codes, negate, reachable_codes
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Family,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Node,
-    Step,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Family, Node
 from rulekit.logic.prime_implicants import Group, along, reachable_patterns, shortest_form
 from rulekit.numbers import canonical_threshold
 from rulekit.simplification.rewriting import PassContext, formula
@@ -46,7 +34,7 @@ _MAX_CELLS = 1 << 14
 
 def dead_terms(node: Node, context: PassContext) -> Node:
     """A term of weight 0, or over a false condition, adds nothing; a true one that stands first joins the bias."""
-    if not isinstance(node, Linear | LinearThreshold):
+    if not isinstance(node, rg.Linear | rg.LinearThreshold):
         return node
     bias = node.bias
     kept: list[tuple[float, Node]] = []
@@ -58,21 +46,21 @@ def dead_terms(node: Node, context: PassContext) -> Node:
             bias = bias + weight * value
         else:
             kept.append((weight, child))
-    if isinstance(node, LinearThreshold) and not kept:
-        return Constant(bias >= 0)
+    if isinstance(node, rg.LinearThreshold) and not kept:
+        return rg.Constant(bias >= 0)
     return type(node)(kept, bias) if len(kept) < len(node.children) else node
 
 
 def _constant_value(node: Node, context: PassContext) -> float | None:
-    if isinstance(node, Constant):
+    if isinstance(node, rg.Constant):
         return float(node.value)
-    if isinstance(node, Linear):
+    if isinstance(node, rg.Linear):
         return None if node.children else node.bias
-    values = _values(node, context) if isinstance(node, LevelPoints) else set(_ends(node) or ())
+    values = _values(node, context) if isinstance(node, rg.LevelPoints) else set(_ends(node) or ())
     return values.pop() if len(values) == 1 else None
 
 
-def _values(node: LevelPoints, context: PassContext) -> set[float]:
+def _values(node: rg.LevelPoints, context: PassContext) -> set[float]:
     feature = context.schema[node.feature]
     values: list[float] = by_code(node, feature)[reachable_codes(feature)].tolist()
     return set(values)
@@ -84,7 +72,7 @@ def threshold_logic(node: Node, context: PassContext) -> Node:
     Every combination of its conditions that a row may show is enumerated with the sum from left to right; of more than
     12 conditions, only equal weights in an exact sum are known to count.
     """
-    if not isinstance(node, LinearThreshold) or not node.children:
+    if not isinstance(node, rg.LinearThreshold) or not node.children:
         return node
     conditions = [_two_valued(child, context) for child in node.children]
     if any(condition is None for condition in conditions) or len(conditions) > _MAX_TERMS:
@@ -99,7 +87,7 @@ def threshold_logic(node: Node, context: PassContext) -> Node:
         total = total + weight * np.where(along(atom, groups), high, low)
     holds: Bools = total >= 0
     if holds.all() or not holds.any():
-        return Constant(bool(holds.flat[0]))
+        return rg.Constant(bool(holds.flat[0]))
     counted = _r_of_k(node, found, groups, holds, context)
     if counted is not None:
         return counted
@@ -116,17 +104,17 @@ def _two_valued(child: Node, context: PassContext) -> tuple[Node, float, float] 
     """A condition with the child's values where it is false and true; None where there are more values."""
     if child.family is Family.BOOLEAN:
         return child, 0.0, 1.0
-    if isinstance(child, Step) and len(child.cuts) == 1 and child.missing in child.values:
+    if isinstance(child, rg.Step) and len(child.cuts) == 1 and child.missing in child.values:
         low, high = child.values
-        return Compare(child.feature, ">", child.cuts[0], low != high and child.missing == high), low, high
-    if isinstance(child, LevelPoints) and len(values := _values(child, context)) == 2:
+        return rg.Compare(child.feature, ">", child.cuts[0], low != high and child.missing == high), low, high
+    if isinstance(child, rg.LevelPoints) and len(values := _values(child, context)) == 2:
         feature, (low, high) = context.schema[child.feature], sorted(values)
         return leaf_of_codes(feature, (by_code(child, feature) == high).tolist()), low, high
     return None
 
 
 def _r_of_k(
-    node: LinearThreshold,
+    node: rg.LinearThreshold,
     conditions: list[tuple[Node, float, float]],
     groups: list[Group],
     holds: Bools,
@@ -143,11 +131,11 @@ def _r_of_k(
     needed = int(count[holds].min())
     if (count[~holds] >= needed).any():
         return None
-    result = AtLeast(needed, [atom if sign else negate(atom, context.schema) for atom, sign in oriented])
+    result = rg.AtLeast(needed, [atom if sign else negate(atom, context.schema) for atom, sign in oriented])
     return result if context.literals(result) <= context.literals(node) else None
 
 
-def _equal_weights(node: LinearThreshold, context: PassContext) -> Node | None:
+def _equal_weights(node: rg.LinearThreshold, context: PassContext) -> Node | None:
     """AtLeast(r, oriented conditions) of any number of conditions whose weights are equal but for their signs, or None.
 
     The sum must be exact, so that it hangs on the number of conditions alone.
@@ -158,11 +146,11 @@ def _equal_weights(node: LinearThreshold, context: PassContext) -> Node | None:
         return None
     against = sum(weight < 0 for weight in node.weights)
     needed = math.ceil(against - Fraction(node.bias) / size)
-    result = AtLeast(needed, [child if w > 0 else negate(child, context.schema) for w, child in node.terms])
+    result = rg.AtLeast(needed, [child if w > 0 else negate(child, context.schema) for w, child in node.terms])
     return result if context.literals(result) <= context.literals(node) else None
 
 
-def _constant_on_cells(node: LinearThreshold, context: PassContext) -> Node:
+def _constant_on_cells(node: rg.LinearThreshold, context: PassContext) -> Node:
     """True or false where the sum is so in every cell; of numbers, at the ends of each child (rounding keeps order)."""
     if not has_column(node):
         table = cell_rows((node,), context.schema, _MAX_CELLS)
@@ -182,11 +170,11 @@ def _constant_on_cells(node: LinearThreshold, context: PassContext) -> Node:
 def _ends(child: Node) -> tuple[float, ...] | None:
     if child.family is Family.BOOLEAN:
         return 0.0, 1.0
-    if isinstance(child, Step):
+    if isinstance(child, rg.Step):
         return (*child.values, child.missing)
-    if isinstance(child, LevelPoints):
+    if isinstance(child, rg.LevelPoints):
         return (0.0, *(points for _, points in child.points), child.missing, child.unseen)
-    if isinstance(child, Column):
+    if isinstance(child, rg.Column):
         ends = (child.low, child.high)
         rounded = tuple(float(np.rint(v / child.step) * child.step) for v in ends) if child.step else ends
         return (*rounded, child.missing)
@@ -198,7 +186,7 @@ Term = tuple[float, Node]
 
 def join_terms(node: Node, context: PassContext) -> Node:
     """An exact sum whose terms over one column are joined where that has no more literals."""
-    if not isinstance(node, Linear | LinearThreshold) or len(node.terms) < 2:
+    if not isinstance(node, rg.Linear | rg.LinearThreshold) or len(node.terms) < 2:
         return node
     readings: dict[str, list[tuple[int, Floats]]] = {}
     for place, (weight, child) in enumerate(node.terms):
@@ -226,7 +214,7 @@ def _literals(term: Term, context: PassContext) -> int:
 
 
 def _reading(child: Node, context: PassContext) -> tuple[str, Floats] | None:
-    if isinstance(child, Step | LevelPoints):
+    if isinstance(child, rg.Step | rg.LevelPoints):
         return child.feature, np.asarray(context.cells[child.feature].reading(child), dtype=np.float64)
     name, mask = context.single(child) or (None, 0)
     if name is None:
@@ -251,14 +239,16 @@ def _term(cells: Cells, values: Floats, context: PassContext) -> tuple[Term, ...
     return (min(found, key=lambda term: _literals(term, context)),) if found else None
 
 
-def _step(cells: Cells, values: Sequence[float]) -> Step:
+def _step(cells: Cells, values: Sequence[float]) -> rg.Step:
     *known, missing = values
     jumps = [place for place, (low, high) in enumerate(pairwise(known)) if low != high]
     cuts = tuple(canonical_threshold(cells.cuts[place], cells.feature.precision) for place in jumps)
-    return Step(cells.feature.name, cuts, tuple(known[place] for place in (0, *(jump + 1 for jump in jumps))), missing)
+    return rg.Step(
+        cells.feature.name, cuts, tuple(known[place] for place in (0, *(jump + 1 for jump in jumps))), missing
+    )
 
 
-def _points(cells: Cells, values: Sequence[float]) -> LevelPoints:
+def _points(cells: Cells, values: Sequence[float]) -> rg.LevelPoints:
     *named, other, unseen, missing = values
     points = [*zip(cells.levels, named, strict=True), *((level, other) for level in cells.others)]
-    return LevelPoints(cells.feature.name, tuple(points), missing, unseen)
+    return rg.LevelPoints(cells.feature.name, tuple(points), missing, unseen)

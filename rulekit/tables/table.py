@@ -201,7 +201,7 @@ class Store:
         """Raises InputError where the disk has no room for so many bytes."""
         free = shutil.disk_usage(self.folder).free
         if free < n_bytes:
-            what = f"the columns need {megabytes(n_bytes)} MB of disk, {megabytes(free)} MB are free"
+            what = f"the columns need {n_bytes / 1e6:.0f} MB of disk, {free / 1e6:.0f} MB are free"
             raise InputError(what, where=str(self.folder.parent), fix=_MORE_ROOM)
 
     def writer(self, dtype: npt.DTypeLike) -> StoredColumn:
@@ -361,11 +361,6 @@ def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
         yield from few
 
 
-def megabytes(n_bytes: float) -> str:
-    """Bytes in millions, as a message shows them."""
-    return f"{n_bytes / 1e6:.0f}"
-
-
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -423,5 +418,5 @@ class Budget:
         """Raises InputError where n rows of so many bytes in memory each do not fit."""
         needed = _PROCESS + n_rows * bytes_a_row
         if needed > self.total:
-            what = f"{n_rows} rows need {megabytes(needed)} MB of memory, {megabytes(self.total)} MB are allowed"
+            what = f"{n_rows} rows need {needed / 1e6:.0f} MB of memory, {self.total / 1e6:.0f} MB are allowed"
             raise InputError(what, where=where, fix=f"allow {math.ceil(needed * 1.05 / 1e6)}MB")

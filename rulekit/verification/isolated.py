@@ -57,9 +57,20 @@ def run_bounded(
         raise FormatError(f"{what} cannot be started: {command[0]} is not installed", fix="install it")
     environment = {key: os.environ[key] for key in KEPT if key in os.environ}
     environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # a pool of threads takes address space
+    limits = {
+        "RLIMIT_AS": memory,
+        "RLIMIT_FSIZE": FILE_SIZE,
+        "RLIMIT_NPROC": MAX_PROCESSES,
+        "RLIMIT_NOFILE": MAX_FILES,
+        "RLIMIT_CPU": int(seconds) + 1,
+        "RLIMIT_CORE": 0,
+    }
+    limited = [sys.executable, "-I", "-S", "-c", _LIMITED, json.dumps(limits), *command]
+    if importlib.util.find_spec("resource") is None:  # on Windows, where `exec` would end the process at once
+        limited = list(command)
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
-            [*_limits(seconds, memory), *command],
+            limited,
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -79,21 +90,6 @@ def run_bounded(
             process.wait()
         if status != 0:
             raise FormatError(f"{what} failed: {_reason(messages.fileno())}", fix="export the model again")
-
-
-def _limits(seconds: float, memory: int) -> list[str]:
-    """What stands before a command to limit it: nothing on Windows, where `exec` would end the process at once."""
-    if importlib.util.find_spec("resource") is None:
-        return []
-    limits = {
-        "RLIMIT_AS": memory,
-        "RLIMIT_FSIZE": FILE_SIZE,
-        "RLIMIT_NPROC": MAX_PROCESSES,
-        "RLIMIT_NOFILE": MAX_FILES,
-        "RLIMIT_CPU": int(seconds) + 1,
-        "RLIMIT_CORE": 0,
-    }
-    return [sys.executable, "-I", "-S", "-c", _LIMITED, json.dumps(limits)]
 
 
 def read_answer(path: Path, most: int) -> bytes:

@@ -22,28 +22,10 @@ import numpy as np
 
 from rulekit.arrays import Array, Bools, Places
 from rulekit.cells.axis import cuts_of, texts_of_codes
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import cuts_of_leaf, readers
-from rulekit.graph.nodes import (
-    LEAVES,
-    Above,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Contains,
-    Family,
-    Hidden,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Step,
-)
+from rulekit.graph.nodes import LEAVES, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import double_crossing, float32, next_float32
 from rulekit.program.nodes import RawCompare
@@ -85,9 +67,9 @@ def adversarial_rows(graph: RuleGraph, n_rows: int, seed: int = 0, aims: Collect
     nodes = graph.nodes() if aims else []
     further: dict[str, tuple[float, ...]] = {}
     for feature in graph.schema:
-        theirs = [node for node in aims if isinstance(node, Compare | RawCompare) and node.feature == feature.name]
+        theirs = [node for node in aims if isinstance(node, rg.Compare | RawCompare) and node.feature == feature.name]
         if theirs and feature.kind == "numeric":
-            ours = [node for node in nodes if isinstance(node, Compare | Step) and node.feature == feature.name]
+            ours = [node for node in nodes if isinstance(node, rg.Compare | rg.Step) and node.feature == feature.name]
             known = set(cuts_of(feature, ours))
             cuts = tuple(cut for cut in cuts_of(feature, theirs) if cut not in known and math.isfinite(cut))
             further |= {feature.name: cuts} if cuts else {}
@@ -214,20 +196,20 @@ def _subgoals(node: Node, wanted: bool, rng: np.random.Generator) -> list[tuple[
     children = node.children
     if not children:
         return []
-    if isinstance(node, Not):
+    if isinstance(node, rg.Not):
         return [(children[0], not wanted)]
-    if isinstance(node, Linear | LinearThreshold):
+    if isinstance(node, rg.Linear | rg.LinearThreshold):
         pairs = zip(node.weights, children, strict=True)
         return [(child, (weight > 0) == wanted) for weight, child in pairs if rng.random() < 0.7]
-    if isinstance(node, Hidden | Probability | Logistic):
+    if isinstance(node, rg.Hidden | rg.Probability | rg.Logistic):
         return [(children[0], wanted)]
-    if isinstance(node, Odd):
+    if isinstance(node, rg.Odd):
         truths = rng.random(len(children)) < 0.5
         truths[0] ^= bool(truths.sum() % 2) != wanted
         return list(zip(children, truths.tolist(), strict=True))
-    if isinstance(node, And | Or | AtLeast):
+    if isinstance(node, rg.And | rg.Or | rg.AtLeast):
         n = len(children)
-        k = node.k if isinstance(node, AtLeast) else n if isinstance(node, And) else 1
+        k = node.k if isinstance(node, rg.AtLeast) else n if isinstance(node, rg.And) else 1
         needed = k if wanted else n - k + 1
         chosen = rng.permutation(len(children))[: max(0, min(needed, len(children)))]
         return [(children[i], wanted) for i in chosen.tolist()]
@@ -240,9 +222,11 @@ def move_to_ties(graph: RuleGraph, columns: Columns, rng: np.random.Generator) -
     columns: raw values by name, changed in place.
     """
     nodes = graph.nodes()
-    units: list[tuple[Linear | LinearThreshold, float]] = [(n, 0.0) for n in nodes if isinstance(n, LinearThreshold)]
-    scores = [(n.score, n.threshold) for n in nodes if isinstance(n, Above) and isinstance(n.score, Linear)]
-    sums = [pair for pair in (*units, *scores) if any(isinstance(child, Column) for child in pair[0].children)]
+    units: list[tuple[rg.Linear | rg.LinearThreshold, float]] = [
+        (n, 0.0) for n in nodes if isinstance(n, rg.LinearThreshold)
+    ]
+    scores = [(n.score, n.threshold) for n in nodes if isinstance(n, rg.Above) and isinstance(n.score, rg.Linear)]
+    sums = [pair for pair in (*units, *scores) if any(isinstance(child, rg.Column) for child in pair[0].children)]
     sums = sums[:MAX_NODES]
     n_rows = len(next(iter(columns.values()))) if columns else 0
     rows = np.arange(0, n_rows, 16)
@@ -253,12 +237,12 @@ def move_to_ties(graph: RuleGraph, columns: Columns, rng: np.random.Generator) -
     direction = rng.choice(np.array([-math.inf, math.inf, math.nan]), size=len(rows))
     values = evaluate_nodes([child for node, _ in sums for child in node.children], table)
     for i, (node, threshold) in enumerate(sums):
-        terms = [j for j, child in enumerate(node.children) if isinstance(child, Column)]
+        terms = [j for j, child in enumerate(node.children) if isinstance(child, rg.Column)]
         if not terms:
             continue
         moved = terms[int(rng.integers(len(terms)))]
         weight, column = node.terms[moved]
-        if not isinstance(column, Column) or weight == 0.0 or graph.schema[column.feature].kind != "numeric":
+        if not isinstance(column, rg.Column) or weight == 0.0 or graph.schema[column.feature].kind != "numeric":
             continue  # a Boolean cell is 0, 1 or missing
         rest = np.full(len(rows), node.bias - threshold)
         for j, (factor, child) in enumerate(node.terms):
@@ -322,7 +306,7 @@ def thresholds_of(graph: RuleGraph) -> dict[str, tuple[float, ...]]:
 
 
 def _half_steps(column: Node) -> tuple[float, ...]:
-    if not isinstance(column, Column) or column.step == 0.0 or column.high - column.low < column.step:
+    if not isinstance(column, rg.Column) or column.step == 0.0 or column.high - column.low < column.step:
         return ()
     first, last = math.floor(column.low / column.step), math.floor(column.high / column.step)
     count = min(64, last - first + 1)
@@ -385,11 +369,11 @@ def words_met(graph: RuleGraph) -> dict[str, list[frozenset[str]]]:
     """By text the words that stand together in some conjunction, one of each of its conditions, by the text's name."""
     found: dict[str, dict[frozenset[str], None]] = {}
     for node in graph.nodes():
-        if isinstance(node, And | AtLeast | Odd | Linear | LinearThreshold):
+        if isinstance(node, rg.And | rg.AtLeast | rg.Odd | rg.Linear | rg.LinearThreshold):
             met: dict[str, set[str]] = {}
             for child in node.children:
                 for leaf in (child, *child.children):
-                    if isinstance(leaf, Contains) and leaf.tokens:
+                    if isinstance(leaf, rg.Contains) and leaf.tokens:
                         met.setdefault(leaf.feature, set()).add(leaf.tokens[0])
             for name, words in met.items():
                 found.setdefault(name, {})[frozenset(words)] = None

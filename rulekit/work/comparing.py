@@ -17,7 +17,7 @@ from rulekit.targets import find_target_for
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.audit.differences.results import Compared
+    from rulekit.audit.differences.compared import Compared
     from rulekit.tables.raw.columns import RawTable
     from rulekit.verification.against import Repetition
     from rulekit.verification.report import Report

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.audit.checks.kept_promises import Searches, verdicts
 from rulekit.audit.drift.findings import Drift
-from rulekit.audit.figures.groups import Grouping, Parity, grouping_of, parity
-from rulekit.audit.figures.metrics import Figures, TimeBlock, class_indices, measured, time_blocks
-from rulekit.audit.guarantees.bounds import ErrorBounds, bounds_of
+from rulekit.audit.figures.metrics import Figures, TimeBlock, measured, time_blocks
+from rulekit.audit.figures.rates import Grouping, Parity, grouping_of, parities
+from rulekit.audit.guarantees import ErrorBounds, bounds_of
 from rulekit.audit.report.subject import MeasuredRows
 from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold
 from rulekit.errors import InputError
@@ -102,7 +101,8 @@ def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS,
     graph = load(model)
     found = labelled_rows(graph, data, reading, known_columns(graph, by))
     rows, notes = found.rows, (*found.notes, *expired_notes(graph.overrides))
-    groups = parities(graph, rows, groupings(graph, rows, by, data, reading)) if by else ()
+    asked = groupings(graph, rows, by, data, reading)
+    groups = parities(asked, graph.classes, rows.y, decide(graph, rows.table), rows.weight) if by else ()
     new = levels_of_file(graph, rows.table, data, reading)
     drift = glance(graph, rows.table, y=rows.y, weight=rows.weight, new=new)
     blocks = () if rows.time is None else time_blocks(graph, rows)
@@ -238,18 +238,3 @@ def _further(data: Path, reading: ReadingOptions, names: Sequence[str], n_rows: 
             fix="leave the rows without a label out of the file",
         )
     return infer(raw, options)
-
-
-def parities(graph: RuleGraph, rows: LabelledTable, groups: Sequence[Grouping]) -> tuple[Parity, ...]:
-    """The figures of every grouping for the positive class, or of more classes for each."""
-    y, decided = class_indices(graph, rows), decide(graph, rows.table)
-    return tuple(
-        parity(grouping, graph.classes[k], y == k, decided == k, rows.weight)
-        for grouping in groups
-        for k in asked_classes(graph)
-    )
-
-
-def asked_classes(graph: RuleGraph) -> npt.NDArray[np.int64]:
-    """The classes that are asked about by themselves: of two the positive one, else all."""
-    return np.array([1]) if len(graph.classes) == 2 else np.arange(len(graph.classes))

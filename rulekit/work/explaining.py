@@ -95,7 +95,7 @@ def explain(request: ExplanationRequest, deadline: Deadline = NO_LIMIT) -> Expla
     """
     from rulekit.audit.explaining.explanations import ExplainOptions
     from rulekit.audit.explaining.explanations import explain as explained
-    from rulekit.audit.reason_codes.catalogue import class_of
+    from rulekit.audit.reason_codes.reasons import class_of
 
     check_outputs([request.output], request.model, request.data, request.catalogue)
     graph = load(request.model)

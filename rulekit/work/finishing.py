@@ -19,8 +19,7 @@ from rulekit.errors import InputError
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.shown.distributions import Distributions
-from rulekit.shown.statistics import rule_statistics
+from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.changes.hand_edits import with_edits_of

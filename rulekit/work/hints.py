@@ -22,8 +22,8 @@ from rulekit.graph.rules import no_rule_notes, rules_of
 from rulekit.graph.variants import RARE
 from rulekit.learners.data.binning import BinnedColumn, bin_table
 from rulekit.learners.models.plain import Clause, clause_node
-from rulekit.shown.outline import Words
 from rulekit.shown.promises import promises
+from rulekit.shown.rule_rows import Words
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.drift.comparing import compare, compare_counts
+from rulekit.audit.drift.comparing import compare, compare_counts, read_counts
 from rulekit.audit.drift.findings import Drift, drift_line
-from rulekit.audit.drift.observed import NewLevels, new_levels, read_counts
+from rulekit.audit.drift.observed import NewLevels, new_levels
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import write_atomically

@@ -17,8 +17,8 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.catalogue import Catalogue, ResolvedReason
     from rulekit.audit.reason_codes.linting import Lint
+    from rulekit.audit.reason_codes.reasons import Catalogue, Reason
     from rulekit.graph.rule_graph import RuleGraph
 
 _MOST_ROWS = 5
@@ -96,7 +96,7 @@ class Linted:
 
 def read_catalogue(path: Path) -> Catalogue:
     """The catalogue of a file; raises InputError where it cannot be read or is none."""
-    from rulekit.audit.reason_codes.catalogue import parse_catalogue
+    from rulekit.audit.reason_codes.reasons import parse_catalogue
 
     try:
         content = path.read_bytes()
@@ -105,11 +105,9 @@ def read_catalogue(path: Path) -> Catalogue:
     return parse_catalogue(content, printable(path))
 
 
-def catalogue_for(
-    graph: RuleGraph, path: Path, adverse: Sequence[str]
-) -> tuple[tuple[ResolvedReason, ...], tuple[int, ...]]:
+def catalogue_for(graph: RuleGraph, path: Path, adverse: Sequence[str]) -> tuple[tuple[Reason, ...], tuple[int, ...]]:
     """The reasons of a file for a model, and its adverse classes; raises InputError where the file has a fault."""
-    from rulekit.audit.reason_codes.catalogue import adverse_classes, required
+    from rulekit.audit.reason_codes.reasons import adverse_classes, required
 
     found = read_catalogue(path)
     return required(found, graph), adverse_classes(graph, found, adverse)
@@ -123,8 +121,8 @@ def without_catalogue(adverse: Sequence[str]) -> None:
 
 def start_catalogue(model: Path, output: Path, adverse: Sequence[str] = (), deadline: Deadline = NO_LIMIT) -> Catalogue:
     """Write a catalogue for the adverse classes of a model: a reason for each column not shown to never count."""
-    from rulekit.audit.reason_codes.catalogue import adverse_classes
     from rulekit.audit.reason_codes.linting import starter
+    from rulekit.audit.reason_codes.reasons import adverse_classes
 
     check_outputs([output], model)
     graph = load(model)
@@ -149,8 +147,8 @@ def lint_catalogue(
 
     What is not settled by the deadline is open.
     """
-    from rulekit.audit.reason_codes.catalogue import adverse_classes
     from rulekit.audit.reason_codes.linting import lint
+    from rulekit.audit.reason_codes.reasons import adverse_classes
 
     graph, found = load(model), read_catalogue(catalogue)
     classes = adverse_classes(graph, found, adverse)
@@ -170,8 +168,7 @@ def _row_figures(
     reading: ReadingOptions,
     deadline: Deadline,
 ) -> RowFigures:
-    from rulekit.audit.reason_codes.catalogue import meant
-    from rulekit.audit.reason_codes.giving import reasons_of
+    from rulekit.audit.reason_codes.reasons import meant, reasons_of
     from rulekit.tables.reading import read_table
 
     table = read_table(data, reading, schema=graph.schema, used=graph.used_features)

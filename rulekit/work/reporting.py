@@ -75,8 +75,7 @@ def report(request: ReportRequest, deadline: Deadline = NO_LIMIT) -> WrittenRepo
     attached = {kind: _attached(getattr(request, kind), kind) for kind in ("stability", "comparison", "drift")}
     written, verified = _verifications(request, deadline)
     files = {kind: found for kind, found in attached.items() if found}
-    subject = Subject(graph, said, rows, written | verified, files, frozenset(verified))
-    made = document(subject, __version__, deadline)
+    made = document(Subject(graph, said, rows, written | verified, files, frozenset(verified), __version__, deadline))
     for path in request.outputs:
         write_atomically(path, content(made, path).encode())
     return WrittenReport(made, () if rows is None else rows.notes)

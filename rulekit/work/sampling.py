@@ -15,7 +15,7 @@ import numpy as np
 from rulekit.arrays import Floats
 from rulekit.audit.figures.curves import PICTURES, picture_bytes, require_matplotlib
 from rulekit.audit.figures.metrics import class_indices
-from rulekit.audit.reason_codes.catalogue import class_of
+from rulekit.audit.reason_codes.reasons import class_of
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.files.model_files import load

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Finishing, Learning, Noticed, Progress, Resample, unseen
-
-if TYPE_CHECKING:
-    from rulekit.audit.stability import Stability
 
 RESAMPLES = 20
 _NOT_REPEATED = {
@@ -58,10 +55,11 @@ class StabilityRequest:
     output: Path | None = None
 
 
-def stability(request: StabilityRequest, progress: Progress = unseen) -> Stability:
-    """What comes back; raises InputError where the model does not say how it was learned, or cannot be learned again.
+def stability(request: StabilityRequest, progress: Progress = unseen) -> dict[str, Any]:
+    """What comes back, as JSON values.
 
-    An interruption and the end of the time keep what is done, where that is two models or more.
+    Raises InputError where the model does not say how it was learned, or cannot be learned again. An interruption and
+    the end of the time keep what is done, where that is two models or more.
     """
     from rulekit.audit.stability import stability_of
 
@@ -75,10 +73,9 @@ def stability(request: StabilityRequest, progress: Progress = unseen) -> Stabili
         wanted=request.resamples,
         seed=request.seed,
         stopped=stopped,
-        notes=rows.notes,
     )
     if request.output is not None:
-        content = json.dumps(stable.as_dict(), indent=2, ensure_ascii=False) + "\n"
+        content = json.dumps(stable, indent=2, ensure_ascii=False) + "\n"
         write_atomically(request.output, content.encode())
     return stable
 

@@ -16,7 +16,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.graph.variants import added_rules
 from rulekit.schema import Feature, Schema
-from rulekit.shown.outline import Words, conditions_of
+from rulekit.shown.rule_rows import Words, conditions_of
 
 
 @pytest.fixture(scope="module", params=[2, 3])

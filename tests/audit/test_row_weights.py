@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.shown.distributions import ExactWeights, rounded
+from rulekit.shown.statistics import ExactWeights, rounded
 
 WEIGHTS = st.lists(st.floats(0, 1e300) | st.sampled_from([0.1, 1.0, 5e-324, 1e16]), min_size=1, max_size=40)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import Array, cells_of, drawn
 
-from benchmarks.learning.gated_noisy_dnf import beside, fit_gated_conjunctions
+from benchmarks.learning.gated_noisy_dnf import fit_gated_conjunctions
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, _Search, covered, fit_conjunctions
 from rulekit.learners.noisy_or.likelihood import Strengths
 
@@ -86,10 +86,3 @@ def test_conjunctions_with_inhibitors() -> None:
     assert {(0, 1), (2, 3)} <= held
     assert found.gated.inhibitors.cells[:8].argmax() == 7
     assert ((found.probabilities(cells_of(words)) > 0.5) == labels).mean() > 0.98
-
-
-def test_cells_stand_behind_those_of_the_rows() -> None:
-    words, _ = drawn(2, n=30, k=4)
-    further, _ = drawn(3, n=30, k=3)
-    both = beside(cells_of(words), cells_of(further))
-    assert np.array_equal(both.indices, cells_of(np.hstack([words, further])).indices)

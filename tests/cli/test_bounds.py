@@ -11,7 +11,7 @@ from command_line import Run, assert_refused
 from report_models import LOANS, loans
 
 import rulekit
-from rulekit.audit.guarantees.bounds import WEIGHTED, BoundedError, ErrorBounds, bounds_of
+from rulekit.audit.guarantees import WEIGHTED, BoundedError, ErrorBounds, bounds_of
 from rulekit.audit.report.layouts import markdown
 from rulekit.work.evaluating import error_bounds
 from rulekit.work.reporting import ReportRequest, report

@@ -22,7 +22,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.learners.data.inputs import Array
 from rulekit.names import printable
-from rulekit.notebook.html import error_text
+from rulekit.notebook.display import error_text
 from rulekit.shown.statistics import rule_statistics
 from rulekit.verification.parity import verify
 

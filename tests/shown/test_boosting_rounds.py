@@ -20,7 +20,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.variants import resized
 from rulekit.learners.papers.boosted import BoostedClassifier
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier
-from rulekit.shown.boosting_rounds import rounds_tables
+from rulekit.shown.score_cards import rounds_tables
 from rulekit.shown.view import show
 from rulekit.work.reporting import ReportRequest, report
 

@@ -30,7 +30,8 @@ from rulekit.graph.rules import rules_of
 from rulekit.names import printable
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
-from rulekit.shown.outline import Words, legend, outline
+from rulekit.shown.rule_rows import Line, Row, Words, outline
+from rulekit.shown.sections import Section, legend_of
 
 SCHEMA = Schema(
     (
@@ -41,6 +42,10 @@ SCHEMA = Schema(
     ),
     target="colour",
 )
+
+
+def lines_of(node: Node, words: Words) -> list[Line]:
+    return list(outline(node, words))
 
 
 def bit(called: str, cause: Node, on: float, off: float = 0.0) -> Hidden:
@@ -87,7 +92,7 @@ def test_conditions_that_must_all_hold_cover_no_rows() -> None:
 
 
 def test_conditions_stand_before_the_lists_beside_them() -> None:
-    lines = outline(And((Or((GAIN, LOSS)), PAIR)), Words(SCHEMA))
+    lines = lines_of(And((Or((GAIN, LOSS)), PAIR)), Words(SCHEMA))
     assert [(line.depth, line.text.split()[0]) for line in lines] == [
         (0, "all"),
         (1, "relationship"),
@@ -98,7 +103,7 @@ def test_conditions_stand_before_the_lists_beside_them() -> None:
 
 
 def test_every_connective_has_words() -> None:
-    texts = [line.text for line in outline(AtLeast(2, (Not(GAIN), Or((LOSS, IsTrue("home"))), PAIR)), Words(SCHEMA))]
+    texts = [line.text for line in lines_of(AtLeast(2, (Not(GAIN), Or((LOSS, IsTrue("home"))), PAIR)), Words(SCHEMA))]
     assert texts == [
         "at least 2 of",
         "relationship in {Husband, Wife}",
@@ -113,24 +118,24 @@ def test_every_connective_has_words() -> None:
 def test_a_bit_with_a_long_cause_opens_a_list_of_its_own() -> None:
     """The bit of a default class, which fires where no other rule does, was one line as long as all rules."""
     rules = [And((Compare("gain", ">", float(k)), IsTrue("home"))) for k in range(4)]
-    lines = outline(bit("rest", Not(Or(rules)), 0.51), Words(SCHEMA))
+    lines = lines_of(bit("rest", Not(Or(rules)), 0.51), Words(SCHEMA))
 
     assert [(line.depth, line.weight, line.text) for line in lines] == [
         (0, "0.51", "none of"),
         *((1, "", f"gain > {k} and home") for k in range(4)),
     ]
-    assert outline(Not(And((GAIN, LOSS))), Words(SCHEMA))[0].text == "not all of"
+    assert lines_of(Not(And((GAIN, LOSS))), Words(SCHEMA))[0].text == "not all of"
 
 
 def test_constants_that_say_nothing_are_left_out() -> None:
-    assert outline(Or((GAIN, FALSE)), Words(SCHEMA)) == outline(Or((GAIN,)), Words(SCHEMA))
-    assert outline(And((GAIN, TRUE)), Words(SCHEMA)) == outline(And((GAIN,)), Words(SCHEMA))
-    assert "always" in [line.text for line in outline(Or((GAIN, TRUE)), Words(SCHEMA))]
+    assert lines_of(Or((GAIN, FALSE)), Words(SCHEMA)) == lines_of(Or((GAIN,)), Words(SCHEMA))
+    assert lines_of(And((GAIN, TRUE)), Words(SCHEMA)) == lines_of(And((GAIN,)), Words(SCHEMA))
+    assert "always" in [line.text for line in lines_of(Or((GAIN, TRUE)), Words(SCHEMA))]
 
 
 def test_a_shared_part_is_said_once_and_a_shared_bit_by_name() -> None:
     shared = Or((GAIN, LOSS))
-    texts = [line.text for line in outline(Or((And((shared, PAIR)), And((shared, Not(PAIR))))), Words(SCHEMA))]
+    texts = [line.text for line in lines_of(Or((And((shared, PAIR)), And((shared, Not(PAIR))))), Words(SCHEMA))]
     called = f"$r{shared.digest.hex()[:6]}"
 
     assert texts.count(called) == 2
@@ -144,7 +149,7 @@ def test_an_outline_grows_with_the_graph_and_not_with_its_paths() -> None:
     for _ in range(60):
         node = Or((And((node, PAIR)), And((PAIR, node))))
 
-    assert len(outline(node, Words(SCHEMA))) < 1000
+    assert len(lines_of(node, Words(SCHEMA))) < 1000
 
 
 def test_a_very_deep_graph_keeps_to_the_page() -> None:
@@ -164,7 +169,7 @@ def test_outlines_of_random_graphs_name_every_column_and_keep_to_the_width(seed:
     for line in text.splitlines():
         assert len(line) <= width or len(line.split()) <= 3
     for rule in rules_of(graph):
-        words = " ".join(line.text for line in outline(rule.node, Words(graph.schema)))
+        words = " ".join(line.text for line in lines_of(rule.node, Words(graph.schema)))
         features = {getattr(node, "feature", "") for node in topological([rule.node])} - {""}
         assert all(printable(name(feature)) in words for feature in features)
 
@@ -196,6 +201,10 @@ def test_a_long_nested_boolean_rule_is_an_outline_and_a_short_one_a_line() -> No
 
 
 def test_the_legend_takes_the_shortest_example() -> None:
-    assert legend([]) == ""
-    assert legend(["0.5", "0.999 (else 0.0072)", "0.95 (else 0.3)"]).startswith("0.95 (else 0.3): ")
-    assert legend(["0.5"]) == "0.5: true with probability 0.5 where the condition holds."
+    for weights, said in (
+        ((), ""),
+        (("0.5", "0.999 (else 0.0072)", "0.95 (else 0.3)"), "0.95 (else 0.3): true with probability 0.95"),
+        (("0.5",), "0.5: true with probability 0.5 where the condition holds."),
+    ):
+        row = Row("", 0, (), outline=tuple(Line(0, "", weight) for weight in weights))
+        assert legend_of([Section("", (row,))])[: len(said) or None] == said

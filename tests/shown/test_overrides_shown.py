@@ -11,7 +11,7 @@ from rulekit.audit.explaining.explanations import explain, explanation_columns, 
 from rulekit.audit.threshold import settled_chances
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.rules import counts, rules_of
-from rulekit.notebook.html import graph_html
+from rulekit.notebook.display import graph_html
 from rulekit.shown.rule_rows import HandEdit, hand_made
 from rulekit.shown.sections import sections
 from rulekit.shown.statistics import rule_statistics

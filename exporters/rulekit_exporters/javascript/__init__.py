@@ -24,39 +24,17 @@ from rulekit.graph.nodes import Column, Logistic, Node
 from rulekit.graph.probability.exponentials import Exponentials
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32, next_float32
-from rulekit.program.nodes import RawCompare
-from rulekit.program.spelling import Rule
+from rulekit.program.body import Body
+from rulekit.program.lower import alike, firing_steps, lower
+from rulekit.program.naming import Names, context_of, label_texts, reached
+from rulekit.program.nodes import RawCompare, elementary
+from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Expression, Rule, Spelling, atom
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
-from rulekit.target_kit import (
-    CHOICE,
-    LOW,
-    MIDDLE,
-    PRODUCT,
-    Answer,
-    Body,
-    Expression,
-    Feed,
-    Names,
-    Outcome,
-    Runtime,
-    Spelling,
-    alike,
-    atom,
-    context_of,
-    elementary,
-    firing_steps,
-    label_texts,
-    lower,
-    raw_columns,
-    raw_rows,
-    reached,
-    read_answer,
-    rows_by_name,
-    run_bounded,
-    text_target,
-)
-from rulekit.targets import BY_ROW, Columns
+from rulekit.targets import BY_ROW, Answer, Columns, Feed, Outcome, Runtime, raw_rows, rows_by_name
+from rulekit.verification.isolated import read_answer, run_bounded
+from rulekit.verification.proof.respelling import text_target
+from rulekit.verification.rows import raw_columns
 
 MAX_INLINE = 8
 
@@ -189,7 +167,6 @@ def _readings(graph: RuleGraph, columns: Mapping[str, str]) -> Iterator[str]:
 
 
 def _column(feature: Feature) -> str:
-    """How the cells of a column are read."""
     given = [list(feature.missing_tokens)]
     if feature.kind == "categorical":
         reader = "strict" if feature.unseen == "error" else "level"

@@ -10,8 +10,9 @@ A truth value or a number that does not depend on the row is kept as a Python co
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,32 +29,26 @@ ML_DOMAIN = "ai.onnx.ml"
 class OperatorForm:
     """An operator: the element types of its operands, the attributes that it has, and those that it may have.
 
-    many: any number of operands of one of the types; version: of the operator set of its domain, where that is not the
-    default one; outputs: how many.
+    operands: as "bool f4 f4 | bool f8 f8"; many: any number of operands of one of the types; version: of the operator
+    set of its domain, where that is not the default one; outputs: how many.
     """
 
-    operands: frozenset[tuple[str, ...]]
-    attributes: frozenset[str] = frozenset()
-    optional: frozenset[str] = frozenset()
+    operands: str
+    attributes: str = ""
+    optional: str = ""
     many: bool = False
     version: int = 0
     outputs: int = 1
 
     def takes(self, types: Sequence[str]) -> bool:
         """Whether operands of these types stand in the form."""
-        return ((types[0],) in self.operands and len(set(types)) == 1) if self.many else tuple(types) in self.operands
+        known = [signature.split() for signature in self.operands.split("|")]
+        return ([types[0]] in known and len(set(types)) == 1) if self.many else list(types) in known
 
     def has(self, attributes: Collection[str]) -> bool:
         """Whether the attributes are those of the form."""
-        return self.attributes <= set(attributes) <= self.attributes | self.optional
-
-
-def _form(
-    operands: str, attributes: str = "", optional: str = "", many: bool = False, version: int = 0, outputs: int = 1
-) -> OperatorForm:
-    """Operands as "bool f4 f4 | bool f8 f8"."""
-    types = frozenset(tuple(signature.split()) for signature in operands.split("|"))
-    return OperatorForm(types, frozenset(attributes.split()), frozenset(optional.split()), many, version, outputs)
+        needed = set(self.attributes.split())
+        return needed <= set(attributes) <= needed.union(self.optional.split())
 
 
 _LEAVES = "nodes_treeids nodes_nodeids nodes_featureids nodes_modes nodes_values nodes_truenodeids nodes_falsenodeids"
@@ -63,58 +58,46 @@ _TREE = f"{_LEAVES} nodes_missing_value_tracks_true class_treeids class_nodeids 
 FORMS: dict[tuple[str, str], tuple[OperatorForm, ...]] = {
     ("", kind): (form,)
     for kind, form in {
-        **dict.fromkeys(("And", "Or", "Xor"), _form("bool bool")),
-        **dict.fromkeys(("Add", "Mul", "Greater", "GreaterOrEqual", "Less"), _form("f4 f4 | f8 f8")),
-        **dict.fromkeys(("Sub", "Div", "Equal"), _form("f8 f8")),
-        **dict.fromkeys(("Min", "Max"), _form("f4 f4 | f8 f8")),
-        **dict.fromkeys(("Neg", "Exp", "Tanh"), _form("f8")),
-        **dict.fromkeys(("Round", "IsNaN"), _form("f4 | f8")),
-        "Not": _form("bool"),
-        "Where": _form("bool f4 f4 | bool f8 f8"),
-        "Clip": _form("f4 f4 f4 | f8 f8 f8 | i8 i8 i8"),
-        "Cast": _form("bool | f4 | f8 | i8", "to"),
-        "MatMul": _form("f4 f4 | f8 f8"),
-        "Gemm": _form("f4 f4 f4 | f8 f8 f8", optional="transA"),
-        "ArgMax": _form("f4 | f8", "axis keepdims"),
-        "Softmax": _form("f8", "axis"),
-        "Gather": _form("bool i8 | f4 i8 | f8 i8 | i8 i8 | text i8", "axis"),
-        "Concat": _form("bool | f4 | f8 | i8", "axis", many=True),
-        "Flatten": _form("f4 | f8 | i8", "axis"),
-        "Transpose": _form("bool | f4 | f8 | i8", "perm"),
-        "ScatterElements": _form("bool i8 bool", "axis"),
-        "Reshape": _form("bool i8 | f4 i8 | f8 i8"),
-        "Shape": _form("bool | f4 | f8 | i8 | text"),
-        "Expand": _form("bool i8 | f8 i8"),
-        "Pad": _form("f4 i8 f4 | f8 i8 f8"),
-        "Identity": _form("bool | f4 | f8 | i8 | text"),
+        **dict.fromkeys(("And", "Or", "Xor"), OperatorForm("bool bool")),
+        **dict.fromkeys(("Add", "Mul", "Greater", "GreaterOrEqual", "Less"), OperatorForm("f4 f4 | f8 f8")),
+        **dict.fromkeys(("Sub", "Div", "Equal"), OperatorForm("f8 f8")),
+        **dict.fromkeys(("Min", "Max"), OperatorForm("f4 f4")),
+        **dict.fromkeys(("Neg", "Exp", "Tanh"), OperatorForm("f8")),
+        **dict.fromkeys(("Round", "IsNaN"), OperatorForm("f4 | f8")),
+        "Not": OperatorForm("bool"),
+        "Where": OperatorForm("bool f4 f4 | bool f8 f8"),
+        "Clip": OperatorForm("f4 f4 f4 | f8 f8 f8 | i8 i8 i8"),
+        "Cast": OperatorForm("bool | f4 | f8 | i8", "to"),
+        "MatMul": OperatorForm("f4 f4 | f8 f8"),
+        "Gemm": OperatorForm("f4 f4 f4 | f8 f8 f8", optional="transA"),
+        "ArgMax": OperatorForm("f4 | f8", "axis keepdims"),
+        "Gather": OperatorForm("bool i8 | f4 i8 | f8 i8 | i8 i8 | text i8", "axis"),
+        "Concat": OperatorForm("bool | f4 | f8 | i8", "axis", many=True),
+        "Flatten": OperatorForm("f4 | f8 | i8", "axis"),
+        "Transpose": OperatorForm("bool | f4 | f8 | i8", "perm"),
+        "ScatterElements": OperatorForm("bool i8 bool", "axis"),
+        "Reshape": OperatorForm("bool i8 | f4 i8 | f8 i8"),
+        "Shape": OperatorForm("bool | f4 | f8 | i8 | text"),
+        "Expand": OperatorForm("bool i8 | f8 i8"),
+        "Pad": OperatorForm("f4 i8 f4 | f8 i8 f8"),
+        "Identity": OperatorForm("bool | f4 | f8 | i8 | text"),
     }.items()
 } | {
     (ML_DOMAIN, "LabelEncoder"): (
-        _form("text", "keys_strings values_int64s default_int64", version=2),
-        _form("text", "keys_strings values_floats default_float", version=2),
+        OperatorForm("text", "keys_strings values_int64s default_int64", version=2),
+        OperatorForm("text", "keys_strings values_floats default_float", version=2),
     ),
     (ML_DOMAIN, "TreeEnsembleClassifier"): (
-        _form("f4 | f8", f"{_TREE} classlabels_int64s", version=1, outputs=2),
-        _form("f4 | f8", f"{_TREE} classlabels_strings", version=1, outputs=2),
+        OperatorForm("f4 | f8", f"{_TREE} classlabels_int64s", version=1, outputs=2),
+        OperatorForm("f4 | f8", f"{_TREE} classlabels_strings", version=1, outputs=2),
     ),
 }
 CASTS = {
-    ("bool", "f4"),
-    ("bool", "f8"),
-    ("f4", "f8"),
-    ("f4", "i8"),
-    ("f8", "f4"),
-    ("f8", "i8"),
-    ("i8", "f4"),
-    ("i8", "f8"),
+    *(("bool", width) for width in ("f4", "f8")),
+    *((one, other) for one in ("f4", "f8", "i8") for other in ("f4", "f8", "i8") if one != other),
 }
 # Operators that infinite constants may be given to.
 INFINITE = frozenset(("Greater", "GreaterOrEqual", "Less", "Where", "Pad", "Expand"))
-
-
-def form_of(domain: str, kind: str, attributes: Collection[str]) -> OperatorForm | None:
-    """The form of an operator with these attributes; None where it is written in no such form."""
-    return next((form for form in FORMS.get((domain, kind), ()) if form.has(attributes)), None)
 
 
 GRAPH_NAME = "rulekit"
@@ -133,16 +116,14 @@ class Operation:
     attributes: dict[str, Any]
 
     def __post_init__(self) -> None:
-        form = form_of(self.domain, self.kind, self.attributes)
-        if form is None or len(self.outputs) != form.outputs:
+        if self.form is None or len(self.outputs) != self.form.outputs:
             name = f"{self.domain}.{self.kind}" if self.domain else self.kind
             raise ValueError(f"the operator {name} in another form than rulekit writes")
 
     @property
-    def version(self) -> int:
-        """The version of the operator set of its domain that has this form; 0 for the default domain."""
-        form = form_of(self.domain, self.kind, self.attributes)
-        return form.version if form else 0
+    def form(self) -> OperatorForm | None:
+        """The form that it is in; None where it is written in no such form."""
+        return next((form for form in FORMS.get((self.domain, self.kind), ()) if form.has(self.attributes)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,26 +142,19 @@ def port_of(port: Any) -> Port:
     return Port(port.name, kind.elem_type, tuple(shape))
 
 
-@dataclass(slots=True)
 class OperatorBuilder:
     """Collects operations; equal operations on equal inputs are emitted once.
 
     reserved: the public names.
     """
 
-    reserved: frozenset[str]
-    operations: list[Operation] = field(default_factory=list)
-    constants: dict[str, Array] = field(default_factory=dict)
-    _known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
-    _known_operations: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
-    _count: int = 0
-
-    def _fresh(self) -> str:
-        while True:
-            name = f"t{self._count}"
-            self._count += 1
-            if name not in self.reserved:
-                return name
+    def __init__(self, reserved: Iterable[str]) -> None:
+        self.operations: list[Operation] = []
+        self.constants: dict[str, Array] = {}
+        self._known_constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._known_operations: dict[tuple[Any, ...], tuple[str, ...]] = {}
+        taken = frozenset(reserved)
+        self._names = (name for name in map("t{}".format, itertools.count()) if name not in taken)
 
     def constant(self, value: Any, dtype: Any = None) -> str:
         """The name of a constant tensor of that content."""
@@ -188,7 +162,7 @@ class OperatorBuilder:
         content = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
         key = (array.dtype.str, array.shape, content)
         if key not in self._known_constants:
-            self._known_constants[key] = self._fresh()
+            self._known_constants[key] = next(self._names)
             self.constants[self._known_constants[key]] = array
         return self._known_constants[key]
 
@@ -197,21 +171,16 @@ class OperatorBuilder:
         return self.constant(value, np.float64)
 
     def operate(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        """The name of the output of one operation."""
-        return self._operate(1, kind, inputs, domain, attributes)[0]
+        """The name of the output of one operation, of the first where it has two."""
+        return self.outputs(kind, *inputs, domain=domain, **attributes)[0]
 
-    def operate_twice(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> tuple[str, str]:
-        """The names of the outputs of one operation that has two."""
-        first, second = self._operate(2, kind, inputs, domain, attributes)
-        return first, second
-
-    def _operate(
-        self, count: int, kind: str, inputs: tuple[str, ...], domain: str, attributes: dict[str, Any]
-    ) -> tuple[str, ...]:
+    def outputs(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> tuple[str, ...]:
+        """The names of the outputs of one operation."""
         key = (kind, inputs, domain, repr(sorted(attributes.items())))
         if key not in self._known_operations:
-            outputs = self._known_operations[key] = tuple(self._fresh() for _ in range(count))
-            self.operations.append(Operation(kind, inputs, outputs, domain, attributes))
+            count = FORMS[domain, kind][0].outputs
+            names = self._known_operations[key] = tuple(itertools.islice(self._names, count))
+            self.operations.append(Operation(kind, inputs, names, domain, attributes))
         return self._known_operations[key]
 
     def joined(self, parts: Sequence[str], axis: int = 0) -> str:
@@ -224,19 +193,6 @@ class OperatorBuilder:
             return tensor
         return self.operate("Gather", tensor, self.constant(list(rows), np.int64), axis=0)
 
-    def halved(self, operator: str, rows: str, height: int) -> str:
-        """[1, N]: all rows [height, N] combined element by element, half of them with the other, again and again.
-
-        So k rows take log k steps, in the order in which `rulekit.graph.probability.circuits` multiplies. What is
-        left over of an odd number is the last row of the next step.
-        """
-        while height > 1:
-            half = height // 2
-            one, other = (self.picked(rows, range(start, start + half), height) for start in (0, half))
-            last = [self.picked(rows, [height - 1], height)] if height % 2 else []
-            rows, height = self.joined([self.operate(operator, one, other), *last]), half + len(last)
-        return rows
-
     def cast(self, tensor: str, dtype: Any) -> str:
         return self.operate("Cast", tensor, to=element_type(dtype))
 
@@ -248,37 +204,32 @@ class OperatorBuilder:
     # Double arithmetic, one rounding per operation; what is constant is folded with the same IEEE operations ----------
 
     def add(self, a: Number, b: Number) -> Number:
-        if not isinstance(a, str) and not isinstance(b, str):
-            return a + b
-        if a == 0.0 or b == 0.0:  # exact but for the sign of zero, which no comparison sees
-            return b if a == 0.0 else a
+        """Exact but for the sign of zero, which no comparison sees."""
         return self._arithmetic("Add", a, b, 0.0)
+
+    def multiply(self, a: Number, b: Number) -> Number:
+        return self._arithmetic("Mul", a, b, 1.0)
 
     def subtract(self, a: Number, b: Number) -> Number:
         if not isinstance(a, str) and not isinstance(b, str):
             return a - b
-        return self.operate("Sub", self.number(a), self.number(b))
+        return self.operate("Sub", self.tensor(a), self.tensor(b))
 
-    def multiply(self, a: Number, b: Number) -> Number:
-        if not isinstance(a, str) and not isinstance(b, str):
-            return a * b
-        if a == 1.0 or b == 1.0:
-            return b if a == 1.0 else a
-        return self._arithmetic("Mul", a, b, 1.0)
-
-    def _arithmetic(self, kind: str, a: Number, b: Number, neutral: float) -> str:
+    def _arithmetic(self, kind: str, a: Number, b: Number, neutral: float) -> Number:
         """A + b or a * b, safe from a fault of onnxruntime (seen in 1.31, core/optimizer/noop_elimination).
 
         It drops the operation where a constant operand, rounded to float32, is neutral: 1 + 2^-30 in a product,
         2^-200 in a sum. A constant that it must not judge is spread over the rows.
         """
-        constant = next((value for value in (a, b) if not isinstance(value, str)), None)
-        if constant is None or float32(constant) != neutral:
-            return self.operate(kind, self.number(a), self.number(b))
-        row = b if isinstance(b, str) else a
-        assert isinstance(row, str)
-        spread = self.operate("Expand", self.double(constant), self.operate("Shape", row))
-        return self.operate(kind, *((spread, row) if row is b else (row, spread)))
+        if not isinstance(a, str) and not isinstance(b, str):
+            return a + b if kind == "Add" else a * b
+        if neutral in (a, b):
+            return b if a == neutral else a
+        fixed, row = (b, a) if isinstance(a, str) else (a, b)
+        if isinstance(fixed, str) or float32(fixed) != neutral:
+            return self.operate(kind, self.tensor(a), self.tensor(b))
+        spread = self.operate("Expand", self.double(fixed), self.operate("Shape", str(row)))
+        return self.operate(kind, *((spread, str(row)) if row is b else (str(row), spread)))
 
     def choose(self, condition: Truth, then: Number, otherwise: Number) -> Number:
         """Then where the condition holds, else otherwise."""
@@ -286,13 +237,13 @@ class OperatorBuilder:
             return then if condition else otherwise
         if then == otherwise:
             return then
-        return self.operate("Where", condition, self.number(then), self.number(otherwise))
+        return self.operate("Where", condition, self.tensor(then), self.tensor(otherwise))
 
     def above(self, a: Number, threshold: float) -> Truth:
         """A > threshold, strictly."""
         return self.operate("Greater", a, self.double(threshold)) if isinstance(a, str) else a > threshold
 
-    def number(self, value: Number) -> str:
+    def tensor(self, value: Number) -> str:
         """A tensor that broadcasts: the value itself or a scalar constant."""
         return value if isinstance(value, str) else self.double(value)
 
@@ -334,18 +285,11 @@ class OperatorBuilder:
         for operation in reversed(self.operations):
             if not alive.isdisjoint(operation.outputs):
                 alive.update(operation.inputs)
-                kept.append(operation)
-        written = [
-            replace(
-                operation,
-                inputs=tuple(public.get(name, name) for name in operation.inputs),
-                outputs=tuple(public.get(name, name) for name in operation.outputs),
-            )
-            for operation in reversed(kept)
-        ]
+                own, made = (tuple(public.get(n, n) for n in side) for side in (operation.inputs, operation.outputs))
+                kept.append(replace(operation, inputs=own, outputs=made))
         constants = {name: array for name, array in self.constants.items() if name in alive}
         ports = [port for _, port in outputs]
-        return Contents(written, constants, inputs, ports, opset, metadata, producer).model()
+        return Contents(kept[::-1], constants, inputs, ports, opset, metadata, producer).model()
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +317,7 @@ class Contents:
         constants = [numpy_helper.from_array(array, name) for name, array in self.constants.items()]
         graph = helper.make_graph(nodes, GRAPH_NAME, *ports, constants)
         opsets = [helper.make_opsetid("", self.opset)]
-        versions = [operation.version for operation in self.operations if operation.domain == ML_DOMAIN]
+        versions = [op.form.version for op in self.operations if op.domain == ML_DOMAIN and op.form]
         if versions:
             opsets.append(helper.make_opsetid(ML_DOMAIN, max(versions)))
         ir_version = max(7, helper.find_min_ir_version_for(opsets))

@@ -1,66 +1,64 @@
-"""RuleGraph -> ONNX model: plan the inputs, build each formulation, take the cheapest, check, load and run.
+"""RuleGraph -> ONNX model: plan the inputs, build each formulation, take that of fewest operators, check, load and run.
 
 The formulations of a whole graph:
 
 * operators: the literal block, matrix products, slots, fixed-order circuits of `operators.nodes`;
-* few rules and the sum that reports beside them as products of one comparison (`tables`);
-* a table over the cells of the columns (`tables`), where more than Boolean logic decides or is reported;
+* a table over the cells of the columns, where more than Boolean logic decides or is reported: the mixed-radix index of
+  a row, and what stands there;
 * the whole graph as one tree operator (`trees`), only on request, because not every runtime has it.
 
-The cheapest is that of least time, in microseconds of a call, by its operators and their widths. Measured with
-onnxruntime 1.31, one thread, as the difference between models of twelve and of two equal operators; the figures are
-those of one slow core, and only their ratios count. A call costs the same for every formulation, so it is left out.
+Fewer operators are less time on the models of all learners and seven tables, since a call costs more than a row.
+
+Of a table m thresholds of a column give m + 1 levels and missing, the memberships of a category as many as tell its
+levels apart. The label and the probabilities of every combination are computed here, by the graph's own evaluator; so
+the decision is the same by construction, and the probability is the same float32 everywhere. Most models of `rules`,
+`cnll` and `noisy-or` need it, and `additive` on few columns: as operators one row takes 1.2 to 5.5 times as long.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, get_args
 
 import numpy as np
-import onnx
 
+from rulekit.arrays import Array
 from rulekit.cells.axis import cells_of
+from rulekit.cells.space import product
 from rulekit.cells.words import WordsApart, taken_apart
 from rulekit.errors import RulekitError, Unsupported
 from rulekit.graph.check import check
-from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Probability, topological
+from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.leaves import by_code, readers
+from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Node, Probability, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, rules_of
-from rulekit.tables.table import Table
+from rulekit.schema import Feature
+from rulekit.tables.table import Table, encoded_dtype
 from rulekit.targets import Artifact
 from rulekit_exporters.onnx import InputForm, OnnxOptions, Optimize
-from rulekit_exporters.onnx.builder import Contents, OperatorBuilder, Port, Truth, serialize
-from rulekit_exporters.onnx.conditions import NotOfBitsError, is_logical
-from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, ModelInputs, plan_inputs, plan_of_form
-from rulekit_exporters.onnx.metadata import (
-    PRODUCER,
-    describe,
-    integer_labels,
-    is_by_class,
-    kinds_of_outputs,
-    label_texts,
-    missing_numbers,
-    public_outputs,
-    roles_of,
-)
+from rulekit_exporters.onnx import conditions as cond
+from rulekit_exporters.onnx import metadata as meta
+from rulekit_exporters.onnx.builder import Contents, Port, Truth, serialize
+from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_inputs, plan_of_form
 from rulekit_exporters.onnx.operators.emitter import Emitter
 from rulekit_exporters.onnx.operators.nodes import LOGIC, NUMBERS, emit_outputs
 from rulekit_exporters.onnx.running import run_apart, runtime_session
-from rulekit_exporters.onnx.tables import cell_table, counted_rules, emit_counted_rules, emit_table
-from rulekit_exporters.onnx.trees import emit_tree, tree_for
+from rulekit_exporters.onnx.trees import decision_tree, emit_tree
 from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
-# Times the size of a sum, and of rules with a sum beside them, that a table in their place may have.
-MOST_OF_SUM, MOST_OF_RULES = 4, 1.25
-FALLEN_BACK = "it is the portable graph of least time for one row"
+MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
+MOST_BYTES = 100_000  # of a table
+MOST_CELLS = 1 << 16
+
+
+# The tensors of the label, as the model gives it, and of the probabilities.
+Emit = Callable[[Emitter], tuple[str, str]]
 
 
 def emit_model(graph: RuleGraph, parsed: OnnxOptions) -> Artifact:
@@ -70,17 +68,18 @@ def emit_model(graph: RuleGraph, parsed: OnnxOptions) -> Artifact:
     """
     check(graph)
     apart, words = taken_apart(graph)
-    model, cheapest, plan, names, candidates = cheapest_model(apart, parsed, graph)
+    export = Export(apart, parsed, graph)
+    model, cheapest = export.cheapest()
     artifact = serialize(model)
     check_artifact(artifact, apart, words)
+    plan, names = export.plan, export.names
     summary = f"opset {parsed.opset}, input {plan.form}: {_listed(plan.names)}, outputs {_listed([*names.values()])}"
     if cheapest == "tree":
-        summary += f", a tree of {candidates.leaves} leaves"
+        summary += f", a tree of {export.leaves} leaves"
     warnings = warnings_of(apart, plan, names)
-    if candidates.no_tree:
-        warnings += (
-            f"optimize=latency: this model cannot be one tree operator, because {candidates.no_tree}; {FALLEN_BACK}",
-        )
+    if export.no_tree:
+        why = f"this model cannot be one tree operator, because {export.no_tree}"
+        warnings += (f"optimize=latency: {why}; it is the portable graph of least time for one row",)
     return Artifact({"": artifact}, graph.digest, warnings, summary)
 
 
@@ -88,32 +87,74 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_SHOWN]) + (", ..." if len(names) > MAX_SHOWN else "")
 
 
-def cheapest_model(
-    graph: RuleGraph, options: OnnxOptions, carried: RuleGraph
-) -> tuple[Any, str, InputPlan, dict[str, str], Formulations]:
-    """The ModelProto that is written, the name of its formulation, its inputs and outputs, and what there was.
+class Export:
+    """A graph under some options: the plan of its inputs, by role the names of its outputs, and what could be written.
 
-    carried: the model that the metadata hold, of which `graph` is the form without texts.
+    carried: the model that the metadata hold, of which `graph` is the form without texts. formulations: by name; where
+    a tree was asked for, no_tree says why there is none, leaves how many it has.
     """
-    plan = plan_inputs(graph, options.input, taken_apart(carried)[1], options.frame)
-    names = public_outputs(plan.names, roles_of(graph, plan.frame, options.fired))
-    candidates = formulations(graph, plan, options)
-    models = {name: build(graph, plan, options, names, emit, carried) for name, emit in candidates.emitters.items()}
-    if _is_outweighed(models, graph):
-        del models["table"]
-    cheapest = min(models, key=lambda name: cost(models[name], options.optimize)) if len(models) > 1 else "operators"
-    return models[cheapest], cheapest, plan, names, candidates
 
+    def __init__(self, graph: RuleGraph, options: OnnxOptions, carried: RuleGraph) -> None:
+        self.graph, self.options, self.carried = graph, options, carried
+        self.plan = plan_inputs(graph, options.input, taken_apart(carried)[1], options.frame)
+        self.names = meta.public_outputs(self.plan.names, meta.roles_of(graph, self.plan.frame, options.fired))
+        self.no_tree, self.leaves = "", 0
+        self.formulations: dict[str, Emit] = {"operators": lambda emitter: _labelled(emitter, *emit_outputs(emitter))}
+        below = topological([*graph.decision.roots, *graph.reported])
+        if not all(cond.is_logical(node) for node in below):
+            with suppress(cond.NotOfBitsError):
+                table = cell_table(graph)
+                self.formulations["table"] = lambda emitter: _labelled(emitter, *emit_table(emitter, table))
+        if options.optimize == "latency":
+            self._add_tree()
 
-def _is_outweighed(models: dict[str, Any], graph: RuleGraph) -> bool:
-    """Whether a table over cells is far larger than what it is a table of, which is about as fast."""
-    roots = graph.decision.roots
-    score = roots[0].score if isinstance(roots[0], Above) else roots[0]
-    name, most = ("rules", MOST_OF_RULES) if "rules" in models else ("operators", MOST_OF_SUM)
-    summed = len(roots) == 1 and isinstance(score, Linear | LinearThreshold)
-    if "table" not in models or not (summed or name == "rules"):
-        return False
-    return bool(models["table"].ByteSize() > most * models[name].ByteSize())
+    def _add_tree(self) -> None:
+        try:
+            if self.options.fired:
+                raise cond.NotOfBitsError("the output of fired rules needs the operators of all rules")
+            tree = decision_tree(self.graph, self.plan)
+            self.leaves = tree.leaves
+            self.formulations["tree"] = lambda emitter: emit_tree(emitter, tree)
+        except cond.NotOfBitsError as error:
+            self.no_tree = str(error)
+
+    def cheapest(self) -> tuple[Any, str]:
+        """The ModelProto that is written, and the name of its formulation: that of fewest operators.
+
+        A table that would be as fast as the sum that it is a table of must not be far larger; and where no latency is
+        asked for a model is also sent, loaded and held in the cache.
+        """
+        models = {name: self.model(emit) for name, emit in self.formulations.items()}
+        root = self.graph.decision.roots[0]
+        score = root.score if isinstance(root, Above) else root
+        most: float = MOST_BYTES if self.options.optimize == "throughput" else math.inf
+        if len(self.graph.decision.roots) == 1 and isinstance(score, Linear | LinearThreshold):
+            most = min(most, MOST_OF_SUM * models["operators"].ByteSize())
+        if "table" in models and models["table"].ByteSize() > most:
+            del models["table"]
+        name = min(models, key=lambda name: len(models[name].graph.node))
+        return models[name], name
+
+    def model(self, emit: Emit) -> Any:
+        """The ModelProto of one formulation."""
+        graph, plan, names = self.graph, self.plan, self.names
+        emitter = Emitter(graph, plan, {**LOGIC, **NUMBERS}, names.values())
+        label, probabilities = emit(emitter)
+        ports = [
+            Port(name, *kind) for name, kind in zip(names.values(), meta.kinds_of_outputs(graph, names), strict=True)
+        ]
+        tensors = [label, probabilities]
+        if plan.frame:
+            places = (emitter.constant(k, np.int64) for k in range(len(graph.classes)))
+            tensors[1:] = [emitter.operate("Gather", probabilities, place, axis=1) for place in places]
+        metadata = meta.describe(self.carried, plan, self.options, names)
+        if self.options.fired:
+            tensors.append(emit_fired(emitter))
+        outputs = list(zip(tensors, ports, strict=True))
+        try:
+            return emitter.model(emitter.ports(), outputs, self.options.opset, metadata, meta.PRODUCER)
+        except (UnicodeError, ValueError) as error:
+            raise Unsupported("a name that is no valid Unicode", "onnx", "rename the column or level") from error
 
 
 def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool:
@@ -125,43 +166,17 @@ def is_written(contents: Contents, graph: RuleGraph, carried: RuleGraph) -> bool
     if any(map(takes_ids, contents.inputs)):
         forms = ("ids",)
     found = replace(contents, metadata={}, producer="").model()
-    frame = is_by_class(contents.outputs)
+    frame = meta.is_by_class(contents.outputs)
     fired = len(contents.outputs) > 2 and not frame
-    for form, optimize in product(forms, get_args(Optimize)):
-        options = OnnxOptions(form, contents.opset, fired, False, optimize, frame)
-        try:
-            model = cheapest_model(graph, options, carried)[0]
-        except RulekitError:
-            continue
-        model.ClearField("metadata_props")
-        model.producer_name = ""
-        if model == found:
-            return True
+    for form, optimize in itertools.product(forms, get_args(Optimize)):
+        with suppress(RulekitError):
+            options = OnnxOptions(form, contents.opset, fired, False, optimize, frame)
+            model = Export(graph, options, carried).cheapest()[0]
+            model.ClearField("metadata_props")
+            model.producer_name = ""
+            if model == found:
+                return True
     return False
-
-
-def build(
-    graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str], emit: Emit, carried: RuleGraph
-) -> Any:
-    """The ModelProto of one formulation."""
-    builder = OperatorBuilder(frozenset((*plan.names, *names.values())))
-    inputs = ModelInputs(plan, graph.schema, builder)
-    emitter = Emitter(graph, plan, builder, inputs, {**LOGIC, **NUMBERS})
-    emitter.prepare()
-    label, probabilities = emit(emitter)
-    ports = [Port(name, *kind) for name, kind in zip(names.values(), kinds_of_outputs(graph, names), strict=True)]
-    shares = [probabilities]
-    if plan.frame:
-        places = (builder.constant(k, np.int64) for k in range(len(graph.classes)))
-        shares = [builder.operate("Gather", probabilities, place, axis=1) for place in places]
-    metadata = describe(carried, plan, options, names)
-    if options.fired:
-        shares.append(emit_fired(emitter))
-    outputs = list(zip((label, *shares), ports, strict=True))
-    try:
-        return builder.model(inputs.ports(), outputs, options.opset, metadata, PRODUCER)
-    except (UnicodeError, ValueError) as error:
-        raise Unsupported("a name that is no valid Unicode", "onnx", "rename the column or level") from error
 
 
 def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tuple[str, ...]:
@@ -179,7 +194,7 @@ def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tup
         hidden = [level for level in feature.levels if level == "" or level in feature.missing_tokens]
         if hidden:
             warnings.append(f"column {feature.name!r}: the level {hidden[0]!r} is read as missing in a string input")
-    for column, numbers in missing_numbers(graph).items():
+    for column, numbers in meta.missing_numbers(graph).items():
         listed = ", ".join(f"{number:g}" for number in numbers)
         warnings.append(
             f"column {column!r}: {listed} means missing; ONNX takes it for a number, so feed NaN in its place"
@@ -189,28 +204,26 @@ def warnings_of(graph: RuleGraph, plan: InputPlan, names: dict[str, str]) -> tup
 
 def emit_fired(emitter: Emitter) -> str:
     """The tensor [N, rules] bool of the rules that fired."""
-    builder = emitter.builder
     rules = rules_of(emitter.graph)
     if not rules:
-        rows = builder.operate("Transpose", emitter.inputs.fill(False), perm=[1, 0])
-        nothing = builder.constant([], np.int64)
-        return builder.operate("Gather", rows, nothing, axis=1)
+        rows = emitter.operate("Transpose", emitter.fill(False), perm=[1, 0])
+        nothing = emitter.constant([], np.int64)
+        return emitter.operate("Gather", rows, nothing, axis=1)
     values = [truth_of(emitter, rule) for rule in rules]
-    stacked = builder.operate("Concat", *map(emitter.row, values), axis=0)
-    return builder.operate("Transpose", stacked, perm=[1, 0])
+    stacked = emitter.operate("Concat", *map(emitter.row, values), axis=0)
+    return emitter.operate("Transpose", stacked, perm=[1, 0])
 
 
 def truth_of(emitter: Emitter, rule: Rule) -> Truth:
     """A Boolean rule where it is true, a random one where its probability is above 1/2, a number where it is not 0."""
-    builder = emitter.builder
     if rule.nested:
-        return builder.above(emitter.number(Probability(rule.node)), 0.5)
+        return emitter.above(emitter.number(Probability(rule.node)), 0.5)
     if rule.node.family is Family.BOOLEAN:
         return emitter.truth(rule.node)
     number = emitter.number(rule.node)
     if not isinstance(number, str):
         return number != 0.0
-    return builder.operate("Not", builder.operate("Equal", number, builder.double(0.0)))
+    return emitter.operate("Not", emitter.operate("Equal", number, emitter.double(0.0)))
 
 
 def check_artifact(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) -> None:
@@ -235,142 +248,130 @@ def sample(graph: RuleGraph, n_rows: int) -> Table:
     return Table(tuple(features), tuple(arrays), n_rows)
 
 
-# The tensors of the label, as the model gives it, and of the probabilities.
-Emit = Callable[[Emitter], tuple[str, str]]
+def _labelled(emitter: Emitter, index: str, probabilities: str) -> tuple[str, str]:
+    """Labels for class indices: the integers themselves, or a lookup."""
+    found = meta.integer_labels(emitter.graph.classes)
+    if found == list(range(len(emitter.graph.classes))):
+        return index, probabilities
+    labels = np.array(meta.label_texts(emitter.graph), dtype=object) if found is None else np.array(found)
+    return emitter.operate("Gather", emitter.constant(labels), index, axis=0), probabilities
+
+
+# A table over the cells of the columns -----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Digit:
+    """One column's part of the index: how many of the cuts are passed, or the entry of the code of a category.
+
+    values: an encoded value of each of its cells, in order of the intervals, missing the last where `like` is None;
+    else the interval with which missing shares a cell: 0 the lowest, -1 the highest.
+    """
+
+    feature: Feature
+    values: list[float]
+    cuts: Sequence[float] = ()
+    codes: tuple[int, ...] = ()
+    like: int | None = None
+
+    @property
+    def size(self) -> int:
+        return max(self.codes) + 1 if self.codes else len(self.cuts) + 1 + (self.like is None)
+
+    def order(self, answers: Array, place: int) -> Sequence[int]:
+        """In which order the cells stand; missing is joined with an end whose answers it has."""
+        if self.like is None and not self.codes:
+            missing, low, high = (answers.take(i, place) for i in (len(self.cuts) + 1, 0, len(self.cuts)))
+            self.like = 0 if np.array_equal(low, missing) else -1 if np.array_equal(high, missing) else None
+        return range(self.size)[:: -1 if self.like == -1 else 1]
+
+    def conditions(self) -> dict[cond.Bit, int]:
+        """What is counted, and how often; x <= t is false for missing, so that with it is counted from the top."""
+        name, wide = self.feature.name, cond.is_wide(self.feature)
+        if self.like == -1:
+            return {cond.StrictCondition(name, "<", cond.next_above(cut, wide)): 1 for cut in self.cuts}
+        found: dict[cond.Bit, int] = {cond.StrictCondition(name, ">", cut): 1 for cut in self.cuts}
+        if self.like is None and not self.codes:
+            found[cond.StrictCondition(name, "missing")] = len(self.cuts) + 1
+        return found
 
 
 @dataclass(frozen=True, slots=True)
-class Formulations:
-    """The formulations of a graph by name; where a tree was asked for, why there is none, or its leaves."""
+class CellTable:
+    """labels [cells] and float32 probabilities [cells, K]; the first digit has the largest stride."""
 
-    emitters: dict[str, Emit]
-    no_tree: str = ""
-    leaves: int = 0
-
-
-def formulations(graph: RuleGraph, plan: InputPlan, options: OnnxOptions) -> Formulations:
-    """What could be written for a graph."""
-    found: dict[str, Emit] = {"operators": _operators}
-    no_tree, leaves = "", 0
-    below = topological([*graph.decision.roots, *graph.reported])
-    if not all(is_logical(node) for node in below):
-        try:
-            table = cell_table(graph)
-            found["table"] = lambda emitter: _labelled(emitter, *emit_table(emitter, table))
-        except NotOfBitsError:
-            pass
-    with suppress(NotOfBitsError):
-        counted = counted_rules(graph)
-        found["rules"] = lambda emitter: _labelled(emitter, *emit_counted_rules(emitter, counted))
-    if options.optimize == "latency":
-        try:
-            if options.fired:
-                raise NotOfBitsError("the output of fired rules needs the operators of all rules")
-            tree = tree_for(graph, plan)
-            leaves = tree.leaves
-            found["tree"] = lambda emitter: emit_tree(emitter, tree)
-        except NotOfBitsError as error:
-            no_tree = str(error)
-    return Formulations(found, no_tree, leaves)
+    digits: tuple[Digit, ...]
+    labels: Array
+    probabilities: Array
 
 
-def _operators(emitter: Emitter) -> tuple[str, str]:
-    return _labelled(emitter, *emit_outputs(emitter))
+def cell_table(graph: RuleGraph) -> CellTable:
+    """The table of a graph; raises NotOfBitsError where it has none or more than MOST_CELLS cells."""
+    cond.reads(graph)
+    found = [_digit(graph.schema[name], leaves) for name, leaves in readers(graph.roots).items()]
+    digits = [digit for digit in found if len(digit.values) > 1]
+    sizes = [len(digit.values) for digit in digits]
+    if not sizes or math.prod(sizes) > MOST_CELLS:
+        raise cond.NotOfBitsError(f"it has {math.prod(sizes)} cells")
+    told_apart = [digit.feature for digit in digits]
+    unread = [graph.schema[name] for name in graph.used_features if graph.schema[name] not in told_apart]
+    features = [*told_apart, *unread]
+    values = [*(digit.values for digit in digits), *([0.0] for _ in unread)]
+    table = product(features, [np.array(v, dtype=encoded_dtype(f)) for f, v in zip(features, values, strict=True)])
+    chances = probabilities(graph, table).astype(np.float32)
+    answers = np.column_stack([decide(graph, table), chances]).reshape(*sizes, -1)
+    for place, digit in enumerate(digits):
+        answers = answers.take(digit.order(answers, place), place)
+    answers = answers.reshape(-1, answers.shape[-1])
+    if len(answers) == 1:
+        raise cond.NotOfBitsError("it is constant")
+    return CellTable(tuple(digits), answers[:, 0].astype(np.int64), answers[:, 1:].astype(np.float32))
 
 
-def _labelled(
-    emitter: Emitter, index: str, probabilities: str, classes: Sequence[int] | None = None
-) -> tuple[str, str]:
-    """Labels for indices, of classes or of what decides one of `classes`: the integers themselves, or a lookup."""
-    builder, found = emitter.builder, integer_labels(emitter.graph.classes)
-    texts = label_texts(emitter.graph) if found is None else found
-    labels = texts if classes is None else [texts[k] for k in classes]
-    if labels == list(range(len(labels))):
-        return index, probabilities
-    table = builder.constant(np.array(labels, dtype=object if found is None else np.int64))
-    return builder.operate("Gather", table, index, axis=0), probabilities
+def _digit(feature: Feature, leaves: Sequence[Node]) -> Digit:
+    if feature.kind == "categorical":
+        patterns: dict[tuple[float, ...], tuple[int, int]] = {}
+        codes = []
+        for code, pattern in enumerate(zip(*(by_code(leaf, feature).tolist() for leaf in leaves), strict=True)):
+            codes.append(patterns.setdefault(pattern, (len(patterns), code))[0])
+        return Digit(feature, [float(code) for _, code in patterns.values()], codes=tuple(codes))
+    cells = cells_of(feature, leaves)
+    cuts = [0.5] if feature.kind == "boolean" else cells.cuts
+    values = [value for value in cells.encoded().tolist() if math.isfinite(value)]
+    values += [math.inf] * (len(cuts) + 1 - len(values))  # above the largest number of its width
+    readings = [cells.reading(leaf) for leaf in leaves]
+    for place, like in ((0, 0), (len(cuts), -1)):  # missing is as the lowest or highest values are
+        if all(reading[-1] == reading[place] for reading in readings):
+            return Digit(feature, values, cuts, like=like)
+    return Digit(feature, [*values, math.nan], cuts)
 
 
-# Calling one operator, whatever the rows.
-CALL = 0.6
-CALLS = {"TreeEnsembleClassifier": 1.8, "LabelEncoder": 1.5}
-
-# Nanoseconds for each row and each number of the result in that row: of float, of double.
-ELEMENT = {
-    "Transpose": (0.9, 1.8),
-    "Gather": (0.5, 1.0),
-    "Where": (1.5, 3.5),
-    "Cast": (0.5, 0.5),
-    "And": (0.15, 0.15),
-    "Or": (0.15, 0.15),
-    "Not": (0.15, 0.15),
-    "Xor": (0.15, 0.15),
-    "Greater": (0.4, 0.6),
-    "Less": (0.4, 0.6),
-    "GreaterOrEqual": (0.4, 0.6),
-    "IsNaN": (0.3, 0.6),
-    "Exp": (1.5, 8.0),
-    "Softmax": (12.0, 12.0),
-    "Concat": (0.15, 0.3),
-    "Flatten": (0.05, 0.05),
-    "Reshape": (0.0, 0.0),
-    "Shape": (0.0, 0.0),
-    "ArgMax": (6.0, 12.0),
-    "LabelEncoder": (80.0, 80.0),
-    "TreeEnsembleClassifier": (60.0, 60.0),
-}
-ELSE = (0.45, 1.1)
-# Nanoseconds for each multiplication of a matrix product and row.
-MULTIPLICATION = (0.06, 0.11)
-# Nanoseconds for each row that is looked up in a table.
-LOOKED_UP = 9.0
-
-# Rows of the call for which a formulation is chosen: one row and a full chunk both count, so it lies between them.
-ROWS = {"throughput": 256, "latency": 1}
-# Microseconds by which each kilobyte has to pay: a model is also sent, loaded and held in the cache. Whoever asks for
-# latency asks for it at any size.
-KILOBYTE = {"throughput": 0.2, "latency": 0.0}
+def emit_table(emitter: Emitter, table: CellTable) -> tuple[str, str]:
+    """The tensors of the class index [N] int64 and of the probabilities [N, K] float."""
+    index = emitter.cast(_index(emitter, table), np.int64)
+    chances = emitter.operate("Gather", emitter.constant(table.probabilities), index, axis=0)
+    if meta.is_largest(table.labels, table.probabilities):
+        return emitter.operate("ArgMax", chances, axis=1, keepdims=0), chances
+    return emitter.operate("Gather", emitter.constant(table.labels, np.int64), index, axis=0), chances
 
 
-def cost(model: Any, optimize: str) -> float:
-    """What the cheapest ModelProto has least of, for throughput or for latency."""
-    kilobytes = float(model.graph.ByteSize()) / 1000
-    return microseconds(model, ROWS[optimize]) + KILOBYTE[optimize] * kilobytes
-
-
-def microseconds(model: Any, rows: int) -> float:
-    """The time of a call of `rows` rows of a ModelProto."""
-    shapes = _shapes(onnx.shape_inference.infer_shapes(model).graph)
-    constants = {item.name: item for item in model.graph.initializer}
-    total = 0.0
-    for node in model.graph.node:
-        total += CALLS.get(node.op_type, CALL)
-        total += 1e-3 * rows * _row(node, shapes, constants)
-    return total
-
-
-def _row(node: Any, shapes: dict[str, tuple[int, bool]], constants: dict[str, Any]) -> float:
-    """Nanoseconds of an operator for each row."""
-    width, double = shapes.get(node.output[0], (1, False))
-    double = double or any(shapes.get(name, (0, False))[1] for name in node.input)
-    if node.op_type in ("MatMul", "Gemm"):
-        matrix = next((constants[name] for name in node.input if name in constants), None)
-        return MULTIPLICATION[double] * (math.prod(matrix.dims) if matrix is not None else width)
-    if node.op_type == "Gather" and node.input[0] in constants:
-        return LOOKED_UP
-    if node.op_type in ("ArgMax", "LabelEncoder", "TreeEnsembleClassifier"):
-        return ELEMENT[node.op_type][double]
-    return ELEMENT.get(node.op_type, ELSE)[double] * width
-
-
-def _shapes(graph: Any) -> dict[str, tuple[int, bool]]:
-    """Numbers in a row, and whether they are doubles, by the name of a tensor that has rows."""
-    found = {}
-    ports: Iterable[Any] = (*graph.value_info, *graph.input, *graph.output)
-    for port in ports:
-        tensor = port.type.tensor_type
-        dims = tensor.shape.dim
-        symbolic = any(dim.dim_param or not dim.dim_value for dim in dims)
-        width = math.prod(dim.dim_value for dim in dims if dim.dim_value)
-        found[port.name] = (width if symbolic else 0, tensor.elem_type == onnx.TensorProto.DOUBLE)
-    return found
+def _index(emitter: Emitter, table: CellTable) -> str:
+    """[N] float: sums of whole numbers below 2^24, exact in any order."""
+    steps: dict[cond.Bit, int] = {}
+    looked_up: list[str] = []
+    stride = len(table.labels)
+    for digit in table.digits:
+        stride //= digit.size
+        steps |= {condition: count * stride for condition, count in digit.conditions().items()}
+        if digit.codes:
+            entries = [float(code * stride) for code in digit.codes]
+            looked_up.append(emitter.looked_up(digit.feature.name, [entries], np.float32))
+    parts, weights = [], []
+    if steps:
+        bits, order = emitter.literals(list(steps))
+        weights += [steps[condition] for condition in order]
+        parts.append(emitter.cast(bits, np.float32))
+    parts += looked_up
+    weights += [1] * len(looked_up)
+    rows = emitter.joined(parts)
+    return emitter.operate("MatMul", emitter.constant(weights, np.float32), rows)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array
 from rulekit.cells.words import WordsApart
 from rulekit.errors import Unsupported
 from rulekit.graph.rule_graph import RuleGraph
@@ -50,9 +49,9 @@ class InputPlan:
         """The shape of an input that is a column; mlflow.pyfunc feeds a single one as a frame of one column."""
         return ("N",) if self.frame and len(self.names) > 1 else ("N", 1)
 
-    def fed(self, cells: Array) -> Array:
-        """Cells in that shape."""
-        return cells.reshape(-1, *self.shape[1:])
+    def input_of(self, column: str) -> str:
+        """The public name of a column's input."""
+        return self.names[self.columns.index(column)]
 
     @property
     def coded(self) -> bool:
@@ -118,51 +117,48 @@ def public_names(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class ModelInputs:
+class ModelInputs(OperatorBuilder):
     """Reads columns as [1, N] tensors in their own width, and categories as indices into per-leaf tables."""
 
-    def __init__(self, plan: InputPlan, schema: Schema, builder: OperatorBuilder) -> None:
-        self._plan, self._schema, self._builder = plan, schema, builder
+    def __init__(self, plan: InputPlan, schema: Schema, reserved: Iterable[str] = ()) -> None:
+        super().__init__((*plan.names, *reserved))
+        self.plan, self.schema = plan, schema
         self._block: str = ""
         self._block_rows: dict[Bit, int] = {}
-        self._word_places = {
-            column: (text, place) for text, columns in plan.texts.items() for place, column in enumerate(columns)
-        }
+        self._word_places = {word: (text, i) for text, words in plan.texts.items() for i, word in enumerate(words)}
 
     def ports(self) -> list[Port]:
         """The declared inputs."""
-        if self._plan.form == "tensor":
-            element = element_type(np.float64 if self._plan.wide else np.float32)
-            return [Port(TENSOR_NAME, element, ("N", len(self._schema)))]
-        return [
-            Port(name, element_type(np.int64), ("N", ids_dimension(name)))
-            if column in self._plan.texts
-            else Port(name, self._element(self._schema[column]), self._plan.shape)
-            for column, name in zip(self._plan.columns, self._plan.names, strict=True)
-        ]
+        plan = self.plan
+        if plan.form == "tensor":
+            element = element_type(np.float64 if plan.wide else np.float32)
+            return [Port(TENSOR_NAME, element, ("N", len(self.schema)))]
+        found = []
+        for column, name in zip(plan.columns, plan.names, strict=True):
+            if column in plan.texts:
+                found.append(Port(name, element_type(np.int64), ("N", ids_dimension(name))))
+                continue
+            category = self.schema[column].kind == "categorical"
+            dtype = (np.int64 if plan.coded else str) if category else encoded_dtype(self.schema[column])
+            found.append(Port(name, element_type(dtype), plan.shape))
+        return found
 
-    def _element(self, feature: Feature) -> int:
-        if feature.kind == "categorical":
-            return element_type(np.int64 if self._plan.coded else str)
-        return element_type(encoded_dtype(feature))
-
-    def row(self, column: str) -> str:
+    def column_row(self, column: str) -> str:
         """[1, N]: one numeric or Boolean column in its own width."""
-        builder = self._builder
         if column in self._word_places:
             text, place = self._word_places[column]
-            return builder.cast(self._words(text, [place]), np.float32)
-        if self._plan.form != "tensor":
-            return self._flat(self._plan.names[self._plan.columns.index(column)])
-        position = builder.constant([self._schema.positions[column]], np.int64)
-        if is_wide(self._schema[column]):  # no transpose of doubles: slow at multiples of 1024 rows
-            return self._flat(builder.operate("Gather", TENSOR_NAME, position, axis=1))
-        return builder.operate("Gather", self._transposed(self.narrow_tensor()), position, axis=0)
+            return self.cast(self._words(text, [place]), np.float32)
+        if self.plan.form != "tensor":
+            return self._flat(self.plan.input_of(column))
+        position = self.constant([self.schema.positions[column]], np.int64)
+        if is_wide(self.schema[column]):  # no transpose of doubles: slow at multiples of 1024 rows
+            return self._flat(self.operate("Gather", TENSOR_NAME, position, axis=1))
+        return self.operate("Gather", self._transposed(self.narrow_tensor()), position, axis=0)
 
     def _words(self, text: str, places: Sequence[int]) -> str:
         """[len(places), N] bool: whether each text has each of these words, the first of which says it is missing."""
-        held = held_words(self._builder, self._plan.names[self._plan.columns.index(text)], len(self._plan.texts[text]))
-        return self._builder.operate("Gather", held, self._builder.constant(list(places), np.int64), axis=0)
+        held = held_words(self, self.plan.input_of(text), len(self.plan.texts[text]))
+        return self.operate("Gather", held, self.constant(list(places), np.int64), axis=0)
 
     def _flat(self, tensor: str) -> str:
         """[1, N] of [N, 1] or [N], by the one operator that keeps the name of the dimension N and stays where it is.
@@ -171,73 +167,68 @@ class ModelInputs:
         and finds none that fits; loading 3,210 operators took 10.8 s, with the shapes known 1 s. A Transpose is moved
         behind the operators that follow, which then work on [N, 1]: 40 times as slow.
         """
-        return self._builder.operate("Flatten", tensor, axis=0)
+        return self.operate("Flatten", tensor, axis=0)
 
-    def side_by_side(self, clipped: bool = False) -> tuple[str, dict[str, int]]:
-        """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide.
-
-        clipped: a code out of range that is fed is that of unseen.
-        """
-        if self._plan.form == "tensor":
-            return TENSOR_NAME, dict(self._schema.positions)
-        builder, texts = self._builder, self._plan.texts
-        wide = any(is_wide(self._schema[column]) for column in self._plan.columns if column not in texts)
+    def side_by_side(self) -> tuple[str, dict[str, int]]:
+        """[N, d] columns as a tree reads them, and the place of each: categories as codes, double where one is wide."""
+        plan, schema = self.plan, self.schema
+        if plan.form == "tensor":
+            return TENSOR_NAME, dict(schema.positions)
+        wide = any(is_wide(schema[column]) for column in plan.columns if column not in plan.texts)
         width = np.float64 if wide else np.float32
         parts: list[str] = []
         order: list[str] = []
-        for column, name in zip(self._plan.columns, self._plan.names, strict=True):
-            order += texts.get(column, (column,))
-            if column in texts:
-                words = builder.cast(self._words(column, range(len(texts[column]))), width)
-                parts.append(self._transposed(words))
+        for column, cells in zip(plan.columns, plan.names, strict=True):
+            order += plan.texts.get(column, (column,))
+            if column in plan.texts:
+                words = self._words(column, range(len(plan.texts[column])))
+                parts.append(self._transposed(self.cast(words, width)))
                 continue
-            feature, cells = self._schema[column], name
-            if feature.kind == "categorical" and self._plan.form == "columns":
-                cells = self._encoded(feature, name, "float", float)
-            if clipped and feature.kind == "categorical" and self._plan.coded:
-                known = self.by_category(range(FIRST_LEVEL_CODE + len(feature.levels)))
-                cells = builder.operate("Gather", builder.constant(known, width), self._clipped(feature, name), axis=0)
-            elif wide is not is_wide(feature) or (feature.kind == "categorical" and self._plan.coded):
-                cells = builder.cast(cells, width)
-            parts.append(cells if len(self._plan.shape) > 1 else builder.operate("Flatten", cells, axis=1))
-        return builder.joined(parts, axis=1), {column: j for j, column in enumerate(order)}
+            feature, category = schema[column], schema[column].kind == "categorical"
+            if category and plan.form == "columns":
+                cells = self._encoded(feature, cells, "float", float)
+            if wide is not is_wide(feature) or (category and plan.coded):
+                cells = self.cast(cells, width)
+            parts.append(cells if len(plan.shape) > 1 else self.operate("Flatten", cells, axis=1))
+        return self.joined(parts, axis=1), {column: j for j, column in enumerate(order)}
 
     def narrow_tensor(self) -> str:
         """[N, d] float32: the tensor input."""
-        return self._builder.cast(TENSOR_NAME, np.float32) if self._plan.wide else TENSOR_NAME
+        return self.cast(TENSOR_NAME, np.float32) if self.plan.wide else TENSOR_NAME
 
     def _transposed(self, tensor: str) -> str:
-        return self._builder.operate("Transpose", tensor, perm=[1, 0])
+        return self.operate("Transpose", tensor, perm=[1, 0])
 
     def category(self, column: str) -> str:
-        """[1, N] int64: index into a table of `category_table`."""
-        feature, cells = self._schema[column], self._plan.names[self._plan.columns.index(column)]
-        if self._plan.coded:
-            return self._flat(self._clipped(feature, cells))
-        return self._flat(self._encoded(feature, cells, "int64", int))
+        """[1, N] int64: index into a table of `by_category`."""
+        feature, cells = self.schema[column], self.plan.input_of(column)
+        return self._flat(
+            self._clipped(feature, cells) if self.plan.coded else self._encoded(feature, cells, "int64", int)
+        )
 
     def _encoded(self, feature: Feature, cells: str, kind: str, number: type) -> str:
         """The codes of texts, as numbers of a kind of ONNX."""
         codes = feature.codes_of_texts
         given = {f"values_{kind}s": list(map(number, codes.values()))}
         default = {f"default_{kind}": number(feature.unseen != "missing")}
-        return self._builder.operate(
-            "LabelEncoder", cells, domain=ML_DOMAIN, keys_strings=list(codes), **given, **default
-        )
+        return self.operate("LabelEncoder", cells, domain=ML_DOMAIN, keys_strings=list(codes), **given, **default)
 
     def _clipped(self, feature: Feature, cells: str) -> str:
         """Codes, of which one out of range takes the last entry of a table, which is that of the unseen."""
-        ends = (self._builder.constant(end, np.int64) for end in (-1, FIRST_LEVEL_CODE + len(feature.levels)))
-        return self._builder.operate("Clip", cells, *ends)
+        ends = (self.constant(end, np.int64) for end in (-1, FIRST_LEVEL_CODE + len(feature.levels)))
+        return self.operate("Clip", cells, *ends)
 
     def by_category(self, values: Sequence[Any]) -> list[Any]:
         """Values by code as a table by category index: once more that of the unseen for codes out of range."""
-        return [*values, *([values[UNSEEN_CODE]] if self._plan.coded else [])]
+        return [*values, *([values[UNSEEN_CODE]] if self.plan.coded else [])]
 
-    def looked_up(self, column: str, values: Sequence[Any], dtype: Any) -> str:
-        """[1, N]: what a table says of each code of a category."""
-        table = self._builder.constant(self.by_category(values), dtype)
-        return self._builder.operate("Gather", table, self.category(column), axis=0)
+    def looked_up(self, column: str, tables: Sequence[Sequence[Any]], dtype: Any) -> str:
+        """[len(tables), N]: what each table holds for the code of a category (missing, unseen, the levels)."""
+        entries = [self.by_category(table) for table in tables]
+        if len(entries) == 1:
+            return self.operate("Gather", self.constant(entries[0], dtype), self.category(column), axis=0)
+        found = self.operate("Gather", self.constant(entries, dtype), self.category(column), axis=1)
+        return self.operate("Reshape", found, self.constant([len(tables), -1], np.int64))
 
     # The literal block: all comparisons of a tensor input at once ---------------------
 
@@ -247,28 +238,26 @@ class ModelInputs:
         mentions: how often the leaves are children. Connectives take their literals from the block; one that none needs
         is dropped with all dead operations.
         """
-        distinct = list(dict.fromkeys(bits))
-        order: list[Bit] = []
-        if distinct and (len(distinct) if self._plan.form == "tensor" else mentions) >= MANY_LITERALS:
-            self._block, order = self.large_block(distinct)
-        elif self._plan.form == "tensor":
+        distinct, tensor = list(dict.fromkeys(bits)), self.plan.form == "tensor"
+        order: Sequence[Bit] = ()
+        if distinct and (len(distinct) if tensor else mentions) >= MANY_LITERALS:
+            self._block, order = self._large_block(distinct)
+        elif tensor:
             if narrow := self._narrow(distinct):
-                self._block, found = self.block(narrow)
-                order.extend(found)
+                self._block, order = self._small_block(narrow)
         elif words := [bit for bit in distinct if bit.feature in self._word_places]:
-            self._block, order = self.large_block(words)
+            self._block, order = self._large_block(words)
         self._block_rows = {bit: i for i, bit in enumerate(order)}
 
     def _narrow(self, bits: Sequence[Bit]) -> list[StrictCondition]:
-        return [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self._schema[bit.feature])]
+        return [bit for bit in bits if isinstance(bit, StrictCondition) and not is_wide(self.schema[bit.feature])]
 
-    def large_block(self, bits: Sequence[Bit]) -> tuple[str, list[Bit]]:
+    def _large_block(self, bits: Sequence[Bit]) -> tuple[str, list[Bit]]:
         """The block of many leaves: a column against all its bounds at once, which copies no column.
 
         A DNF of 400 clauses over 8 columns takes 1.3 us a row in chunks of 8192 (0.7 in chunks of 2048), with a copy of
         the column for each of its 1,600 literals 4.4 us (1.8).
         """
-        builder = self._builder
         groups: dict[tuple[str, str], list[Bit]] = {}
         for bit in bits:
             key = bit.feature, str(bit.relation) if isinstance(bit, StrictCondition) else "member"
@@ -279,41 +268,34 @@ class ModelInputs:
         parts: list[str] = []
         order: list[Bit] = []
         for (feature, kind), group in groups.items():
-            if kind == "words":
-                order.extend(group)
-                parts.append(self._words(feature, [self._word_places[bit.feature][1] for bit in group]))
-                continue
-            wide = is_wide(self._schema[feature])
             conditions = [bit for bit in group if isinstance(bit, StrictCondition)]
-            if len(group) < FEW_BOUNDS and conditions and not wide:
-                single.extend(conditions)
+            if kind != "words" and len(group) < FEW_BOUNDS and conditions and not is_wide(self.schema[feature]):
+                single += conditions
                 continue
-            order.extend(group)
-            if kind == "member":
-                parts.append(self._tables(feature, [bit.table for bit in group if isinstance(bit, Membership)], bool))
-            elif kind == "missing":
-                parts.append(builder.operate("IsNaN", self.row(feature)))
+            order += group
+            if kind == "words":
+                parts.append(self._words(feature, [self._word_places[bit.feature][1] for bit in group]))
+            elif kind == "member":
+                tables = [bit.table for bit in group if isinstance(bit, Membership)]
+                parts.append(self.looked_up(feature, tables, bool))
             else:
-                bounds = np.array([[c.bound] for c in conditions], dtype=encoded_dtype(self._schema[feature]))
-                operation = "Greater" if kind == ">" else "Less"
-                parts.append(builder.operate(operation, self.row(feature), builder.constant(bounds)))
+                parts.append(self._compared(feature, kind, [[condition.bound] for condition in conditions]))
         if single:
-            block, found = self.block(single)
+            block, found = self._small_block(single)
             parts.append(block)
-            order.extend(found)
-        return builder.joined(parts), order
+            order += found
+        return self.joined(parts), order
 
-    def block_row(self, bit: Bit) -> int | None:
-        """The row of a leaf in the prepared block."""
-        return self._block_rows.get(bit)
+    def _compared(self, column: str, relation: str, bounds: Any) -> str:
+        """[L, N] bool: a column against bounds [L, 1], or whether it is missing."""
+        row = self.column_row(column)
+        if relation == "missing":
+            return self.operate("IsNaN", row)
+        kind = "Greater" if relation == ">" else "Less"
+        return self.operate(kind, row, self.constant(bounds, encoded_dtype(self.schema[column])))
 
-    def block_rows(self, rows: Sequence[int]) -> str:
-        """[len(rows), N] bool: rows of the prepared block."""
-        return self._builder.picked(self._block, rows, len(self._block_rows))
-
-    def block(self, conditions: Sequence[StrictCondition]) -> tuple[str, list[StrictCondition]]:
+    def _small_block(self, conditions: Sequence[StrictCondition]) -> tuple[str, list[StrictCondition]]:
         """The [L, N] truth values of conditions over float32 columns, and the order of the rows."""
-        builder = self._builder
         compared = [c for c in conditions if c.relation != "missing"]
         missing = [c for c in conditions if c.relation == "missing"]
         parts = []
@@ -322,72 +304,53 @@ class ModelInputs:
             signs = np.array([[1.0 if c.relation == ">" else -1.0] for c in compared], dtype=np.float32)
             bounds = np.array([[c.bound] for c in compared], dtype=np.float32)
             if (signs < 0).any():
-                values = builder.operate("Mul", values, builder.constant(signs))
-            parts.append(builder.operate("Greater", values, builder.constant(signs * bounds)))
+                values = self.operate("Mul", values, self.constant(signs))
+            parts.append(self.operate("Greater", values, self.constant(signs * bounds)))
         if missing:
-            parts.append(builder.operate("IsNaN", self.columns([c.feature for c in missing])))
-        return builder.joined(parts), compared + missing
+            parts.append(self.operate("IsNaN", self.columns([c.feature for c in missing])))
+        return self.joined(parts), compared + missing
+
+    def block_row(self, bit: Bit) -> int | None:
+        """The row of a leaf in the prepared block."""
+        return self._block_rows.get(bit)
 
     def literals(self, bits: Sequence[Bit]) -> tuple[str, Sequence[Bit]]:
         """The [L, N] truth values of literals over columns of any kind, and the order of the rows."""
         if bits and all(bit in self._block_rows for bit in bits):
             order = sorted(bits, key=self._block_rows.__getitem__)
-            return self.block_rows([self._block_rows[bit] for bit in order]), order
+            return self.picked(self._block, [self._block_rows[bit] for bit in order], len(self._block_rows)), order
         narrow = self._narrow(bits)
         worded = any(bit.feature in self._word_places for bit in bits)
         if len(narrow) == len(bits) < MANY_LITERALS and not worded:
-            return self.block(narrow)
-        return self.large_block(bits)
-
-    def points(self, column: str, tables: Sequence[Sequence[float]], width: Any) -> str:
-        """[len(tables), N]: what each table holds for the code of a category (missing, unseen, the levels)."""
-        return self.looked_up(column, tables[0], width) if len(tables) == 1 else self._tables(column, tables, width)
-
-    def _tables(self, column: str, tables: Sequence[Sequence[Any]], dtype: Any) -> str:
-        builder = self._builder
-        entries = builder.constant([self.by_category(table) for table in tables], dtype)
-        found = builder.operate("Gather", entries, self.category(column), axis=1)
-        return builder.operate("Reshape", found, builder.constant([len(tables), -1], np.int64))
-
-    def columns(self, names: list[str]) -> str:
-        """[len(names), N]: float32 columns, in that order."""
-        builder = self._builder
-        if self._plan.form != "tensor":
-            distinct = list(dict.fromkeys(names))
-            if len(distinct) < FEW_INPUTS or self._plan.frame or any(name in self._word_places for name in distinct):
-                stacked = builder.joined([self.row(name) for name in distinct])
-            else:  # two operators, where a Flatten for each column took 12 of 66 us of a call of one row and 50 columns
-                cells = [self._plan.names[self._plan.columns.index(name)] for name in distinct]
-                stacked = self._transposed(builder.operate("Concat", *cells, axis=1))
-            return builder.picked(stacked, [distinct.index(name) for name in names], len(distinct))
-        positions = [self._schema.positions[name] for name in names]
-        return builder.picked(self._transposed(self.narrow_tensor()), positions, len(self._schema))
-
-    def side_by_side_rows(self, names: list[str]) -> str:
-        """[len(names), N]: columns as a tree reads them, in that order."""
-        tensor, places = self.side_by_side(clipped=True)
-        return self._builder.picked(self._transposed(tensor), [places[name] for name in names], len(places))
+            return self._small_block(narrow)
+        return self._large_block(bits)
 
     def holds(self, bit: Bit, positive: bool) -> str:
         """[1, N] bool: a literal."""
-        builder = self._builder
-        place = self.block_row(bit)
-        if place is not None:
-            result = self.block_rows([place])
+        if bit in self._block_rows:
+            result = self.picked(self._block, [self._block_rows[bit]], len(self._block_rows))
         elif isinstance(bit, Membership):
-            result = self.looked_up(bit.feature, bit.table, bool)
-        elif bit.relation == "missing":
-            result = builder.operate("IsNaN", self.row(bit.feature))
+            result = self.looked_up(bit.feature, [bit.table], bool)
         else:
-            kind, width = "Greater" if bit.relation == ">" else "Less", encoded_dtype(self._schema[bit.feature])
-            result = builder.operate(kind, self.row(bit.feature), builder.constant(bit.bound, width))
-        return result if positive else builder.operate("Not", result)
+            result = self._compared(bit.feature, bit.relation, bit.bound)
+        return result if positive else self.operate("Not", result)
+
+    def columns(self, names: list[str]) -> str:
+        """[len(names), N]: float32 columns, in that order."""
+        plan = self.plan
+        if plan.form == "tensor":
+            positions = [self.schema.positions[name] for name in names]
+            return self.picked(self._transposed(self.narrow_tensor()), positions, len(self.schema))
+        distinct = list(dict.fromkeys(names))
+        if len(distinct) < FEW_INPUTS or plan.frame or any(name in self._word_places for name in distinct):
+            stacked = self.joined([self.column_row(name) for name in distinct])
+        else:  # two operators, where a Flatten for each column took 12 of 66 us of a call of one row and 50 columns
+            stacked = self._transposed(self.operate("Concat", *map(plan.input_of, distinct), axis=1))
+        return self.picked(stacked, [distinct.index(name) for name in names], len(distinct))
 
     def fill(self, value: bool | float) -> str:
         """[1, N]: a constant for every row (double for a number)."""
-        builder = self._builder
-        anchor = TENSOR_NAME if self._plan.form == "tensor" else self._plan.names[0]
-        rows = builder.operate("Gather", builder.operate("Shape", anchor), builder.constant([0], np.int64), axis=0)
-        shape = builder.operate("Concat", builder.constant([1], np.int64), rows, axis=0)
-        scalar = builder.constant(value, bool if isinstance(value, bool) else np.float64)
-        return builder.operate("Expand", scalar, shape)
+        rows = self.operate("Gather", self.operate("Shape", self.plan.names[0]), self.constant([0], np.int64), axis=0)
+        shape = self.operate("Concat", self.constant([1], np.int64), rows, axis=0)
+        scalar = self.constant(value, bool if isinstance(value, bool) else np.float64)
+        return self.operate("Expand", scalar, shape)

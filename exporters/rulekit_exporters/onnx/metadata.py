@@ -28,12 +28,9 @@ from rulekit_exporters.onnx.inputs import InputPlan
 
 def integer_labels(classes: tuple[ClassLabel, ...]) -> list[int] | None:
     """The class values as integers if they are the integers 0..K-1 or Booleans; None where labels are text."""
-    if all(isinstance(label, bool) for label in classes):
-        return [int(label) for label in classes]
-    if all(isinstance(label, int) and not isinstance(label, bool) for label in classes):
-        values = [int(label) for label in classes]
-        return values if sorted(values) == list(range(len(classes))) else None
-    return None
+    kinds = {type(label) for label in classes}
+    integers = kinds == {int} and set(classes) == set(range(len(classes)))
+    return [int(label) for label in classes] if integers or kinds == {bool} else None
 
 
 def is_largest(labels: Array, chances: Array) -> bool:
@@ -142,12 +139,9 @@ def interface(graph: RuleGraph, plan: InputPlan, names: Mapping[str, str]) -> di
         metadata["rulekit.words"] = _compact(texts)
         metadata["rulekit.columns"] = _compact(plan.columns)
     if plan.coded:
-        used = [
-            graph.schema[name]
-            for name in plan.columns
-            if name in graph.schema and graph.schema[name].kind == "categorical"
-        ]
-        metadata["rulekit.codes"] = _compact({feature.name: feature.codes_of_texts for feature in used})
+        used = [graph.schema[name] for name in plan.columns if name in graph.schema]
+        codes = {feature.name: feature.codes_of_texts for feature in used if feature.kind == "categorical"}
+        metadata["rulekit.codes"] = _compact(codes)
     if plan.frame:
         metadata["rulekit.probabilities"] = _compact([*names.values()][1:])
     if FIRED in names:

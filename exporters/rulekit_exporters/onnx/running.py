@@ -5,7 +5,6 @@ A model whose operators may do anything runs in a bounded process: arrays travel
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 import tempfile
@@ -136,23 +135,20 @@ def plan_of(artifact: bytes, graph: RuleGraph, words: WordsApart | None = None) 
 
     words: the columns of words of the graph, where it is the form of a model over texts.
     """
-    properties = properties_of(artifact)
-    graph_of_file = model_of(artifact).graph
-    declared = {port.name: port for port in graph_of_file.input}
-    form: Any = properties.get("rulekit.input") or _declared_form([*map(port_of, graph_of_file.input)], graph)
-    frame = is_by_class([*map(port_of, graph_of_file.output)])
-    if form == "tensor" and list(declared) == [TENSOR_NAME]:
-        tensor = declared[TENSOR_NAME].type.tensor_type
-        if [dimension.dim_value for dimension in tensor.shape.dim][1:] == [len(graph.schema)]:
-            return plan_of_form(graph, "tensor", tensor.elem_type == TensorProto.DOUBLE)
-    elif form in ("columns", "codes", "ids") and (form != "ids" or words is not None):
-        plan = replace(plan_of_form(graph, form, words=words), frame=frame)
-        if set(plan.names) == set(declared):
+    declared = model_of(artifact).graph
+    inputs, outputs = ([port_of(port) for port in side] for side in (declared.input, declared.output))
+    names = {port.name for port in inputs}
+    form: Any = properties_of(artifact).get("rulekit.input") or _declared_form(inputs, graph)
+    if form == "tensor" and names == {TENSOR_NAME} and inputs[0].shape[1:] == (len(graph.schema),):
+        return plan_of_form(graph, "tensor", inputs[0].element == TensorProto.DOUBLE)
+    strange = ""
+    if form in ("columns", "codes", "ids") and (form != "ids" or words is not None):
+        plan = replace(plan_of_form(graph, form, words=words), frame=is_by_class(outputs))
+        differing = sorted(names - set(plan.names)) or sorted(set(plan.names) - names)
+        if not differing:
             return plan
-        strange = sorted(set(declared) - set(plan.names)) or sorted(set(plan.names) - set(declared))
-        what = f"the inputs of this ONNX file are not those of the model: {strange[0]!r}"
-        raise FormatError(what, fix="export it again")
-    raise FormatError("the inputs of this ONNX file are not those of the model", fix="export it again")
+        strange = f": {differing[0]!r}"
+    raise FormatError(f"the inputs of this ONNX file are not those of the model{strange}", fix="export it again")
 
 
 def _declared_form(ports: Sequence[Port], graph: RuleGraph) -> InputForm:
@@ -163,18 +159,16 @@ def _declared_form(ports: Sequence[Port], graph: RuleGraph) -> InputForm:
 
 
 def _fed(
-    plan: InputPlan,
-    schema: Schema,
-    cells: Callable[[Feature], Array],
-    words: Callable[[Sequence[str]], Array] | None = None,
+    plan: InputPlan, schema: Schema, cells: Callable[[Feature], Array], words: Callable[[Sequence[str]], Array]
 ) -> dict[str, Array]:
     """The inputs of a plan: cells gives those [n] of a column, words the ids of a text with these columns of words."""
     with np.errstate(over="ignore"):  # an unused wide column in a float tensor
         if plan.form == "tensor":
             columns = [cells(feature) for feature in schema]
             return {TENSOR_NAME: np.column_stack(columns).astype(np.float64 if plan.wide else np.float32)}
+        rest = plan.shape[1:]
         return {
-            name: words(plan.texts[column]) if words and column in plan.texts else plan.fed(cells(schema[column]))
+            name: words(plan.texts[column]) if column in plan.texts else cells(schema[column]).reshape(-1, *rest)
             for column, name in zip(plan.columns, plan.names, strict=True)
         }
 
@@ -184,21 +178,17 @@ def feeds_of(plan: InputPlan, graph: RuleGraph, table: Table) -> dict[str, Array
     arrays = dict(zip(table.names, table.arrays, strict=True))
 
     def cells(feature: Feature) -> Array:
-        known = feature.name in arrays
-        if plan.form == "tensor" and (not known or feature.kind == "categorical"):
+        known, category = feature.name in arrays, feature.kind == "categorical"
+        if plan.form == "tensor" and (not known or category):
             return np.full(table.n_rows, np.nan)
         if not known:
             raise InputError(f"no column {feature.name!r}", where=table.source or "table")
-        return column_feed(feature, arrays[feature.name], plan.coded)
+        array = arrays[feature.name]
+        if category and not plan.coded:  # no text for missing, one that is no level for unseen
+            return np.array(["", *texts_of_codes(feature)[1:]], dtype=object)[array]
+        return array.astype(np.int64 if category else encoded_dtype(feature), copy=False)
 
     return _fed(plan, graph.schema, cells, lambda own: ids_of_columns([arrays[word] > 0.5 for word in own]))
-
-
-def column_feed(feature: Feature, array: Array, codes: bool) -> Array:
-    """One encoded column as a model takes it."""
-    if feature.kind != "categorical":
-        return array.astype(encoded_dtype(feature), copy=False)
-    return array.astype(np.int64) if codes else level_texts(feature)[array]
 
 
 def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -> dict[str, Array]:
@@ -208,13 +198,20 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
 
     def cells(feature: Feature) -> Array:
         category = feature.kind == "categorical"
-        if plan.form != "tensor":
-            return _raw_feed(feature, columns.get(feature.name, nothing if category else numbers), plan.coded)
-        if feature.name in columns and not category:
-            return _numbers(feature, columns[feature.name])
-        # the place of a column that no rule reads may hold anything of its kind
-        kinds = ANY_TRUTH if feature.kind == "boolean" else ANYTHING
-        return np.resize(np.roll(kinds, graph.schema.positions[feature.name]), n_rows)
+        given = columns.get(feature.name, nothing if category else numbers)
+        if plan.form == "tensor" and (category or feature.name not in columns):
+            # the place of a column that no rule reads may hold anything of its kind
+            kinds = ANY_TRUTH if feature.kind == "boolean" else ANYTHING
+            return np.resize(np.roll(kinds, graph.schema.positions[feature.name]), n_rows)
+        if not category:
+            found = _numbers(feature, given)
+            return found if plan.form == "tensor" else found.astype(encoded_dtype(feature))
+        if not plan.coded:
+            return np.array(["" if text is None else str.__str__(text) for text in given.tolist()], dtype=object)
+        feed = encode({feature.name: given}, Schema((feature,))).arrays[0].astype(np.int64)
+        unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
+        feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
+        return feed
 
     def words(own: Sequence[str]) -> Array:
         return disturbed(ids_of_columns([columns.get(word, numbers) > 0.5 for word in own]), len(own))
@@ -222,26 +219,10 @@ def raw_feeds(plan: InputPlan, graph: RuleGraph, columns: Mapping[str, Array]) -
     return _fed(plan, graph.schema, cells, words)
 
 
-def _raw_feed(feature: Feature, cells: Array, codes: bool) -> Array:
-    if feature.kind != "categorical":
-        return _numbers(feature, cells).astype(encoded_dtype(feature))
-    if not codes:
-        return np.array(["" if text is None else text for text in cells.tolist()], dtype=object)
-    feed = encode({feature.name: cells}, Schema((feature,))).arrays[0].astype(np.int64)
-    unseen = np.flatnonzero(feed == UNSEEN_CODE)  # as is every code that there is not
-    feed[unseen] = np.resize([UNSEEN_CODE, -1, 2 + len(feature.levels), *CODES_BEYOND], len(unseen))
-    return feed
-
-
 def _numbers(feature: Feature, values: Array) -> Array:
     """What an application feeds for raw numbers: NaN where they mean missing, 0 and 1 for truth values."""
     absent = np.isnan(values) | np.isin(values, feature.missing_numbers)
     return np.where(absent, np.nan, values > 0.5 if feature.kind == "boolean" else values)
-
-
-def level_texts(feature: Feature) -> npt.NDArray[np.object_]:
-    """The text of each code: empty for missing, one that is no level for unseen, the levels."""
-    return np.array(["", *texts_of_codes(feature)[1:]], dtype=object)
 
 
 def outcome(graph: RuleGraph, outputs: list[Array]) -> Outcome:
@@ -268,43 +249,29 @@ def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
     return indices[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int64)
 
 
-def run_encoded(
-    artifact: bytes, graph: RuleGraph, tables: Sequence[Columns], session_of: SessionOf = runtime_session
-) -> list[Answer]:
+def run_encoded(artifact: bytes, graph: RuleGraph, tables: Sequence[Columns]) -> list[Answer]:
     """What rulekit does with a table and a model: cells are encoded by the schema, then fed."""
-    apart, words = taken_apart(graph)
-    plan, session = plan_of(artifact, apart, words), session_of(artifact)
-
-    def decide(table: Columns) -> Any:
-        encoded = graph.table(table)
-        feeds = feeds_of(plan, apart, words.table(encoded) if words else encoded)
-        return outcome(apart, in_chunks(session, feeds)).labels
-
-    return answers(decide, tables)
+    session = runtime_session(artifact)
+    return answers(lambda table: run_runtime(artifact, graph, graph.table(table), lambda _: session).labels, tables)
 
 
-def run_arrays(
-    artifact: bytes, graph: RuleGraph, tables: Sequence[Columns], session_of: SessionOf = runtime_session
-) -> list[Answer]:
+def run_arrays(artifact: bytes, graph: RuleGraph, tables: Sequence[Columns]) -> list[Answer]:
     """What an application does: an input for each column, of the declared type and shape, whatever its length."""
-    session, plan = session_of(artifact), plan_of(artifact, graph)
+    session, plan = runtime_session(artifact), plan_of(artifact, graph)
 
     def decide(table: Columns) -> Any:
-        feeds = _fed(plan, graph.schema, lambda feature: _cells(feature, table[feature.name], plan.coded))
-        return outcome(graph, in_chunks(session, feeds)).labels
+        columns = {name: _array(graph.schema[name], table[name]) for name in plan.columns}
+        return outcome(graph, in_chunks(session, raw_feeds(plan, graph, columns))).labels
 
     return answers(decide, tables)
 
 
-def _cells(feature: Feature, given: Sequence[Any], coded: bool) -> Array:
-    """Cells of any type in the declared type of their input."""
-    if feature.kind == "categorical":
-        if coded:
-            return encode({feature.name: list(given)}, Schema((feature,))).arrays[0].astype(np.int64)
-        return np.array(["" if cell is None else str.__str__(cell) for cell in given], dtype=object)
-    return np.array([np.nan if cell is None else cell for cell in given], dtype=np.float64).astype(
-        encoded_dtype(feature)
-    )
+def _array(feature: Feature, given: Sequence[Any]) -> Array:
+    if feature.kind != "categorical":
+        return np.array([np.nan if cell is None else cell for cell in given], dtype=np.float64)
+    found = np.empty(len(given), dtype=object)
+    found[:] = list(given)
+    return found
 
 
 def holds_encoded(feature: Feature, cell: Any) -> str:
@@ -375,32 +342,21 @@ def answer(model: str, feeds: str, answers: str) -> None:
 
 
 def _packed(arrays: Mapping[str, Array]) -> bytes:
-    """A line of JSON with names, types and shapes, then the numbers of each array, or its texts as JSON."""
-    parts, heads = [], []
-    for name, array in arrays.items():
-        texts = array.dtype.kind in "OU"
-        parts.append(json.dumps(array.reshape(-1).tolist()).encode() if texts else array.tobytes())
-        heads.append([name, "text" if texts else array.dtype.str, list(array.shape), len(parts[-1])])
-    return json.dumps(heads).encode() + b"\n" + b"".join(parts)
+    """JSON with the type, the shape and the cells of each array, which it writes exactly."""
+    kinds = {name: "O" if array.dtype.kind in "OU" else array.dtype.str for name, array in arrays.items()}
+    found = {name: (kinds[name], array.shape, array.reshape(-1).tolist()) for name, array in arrays.items()}
+    return json.dumps(found).encode()
 
 
 def _unpacked(content: bytes) -> dict[str, Array]:
     """The arrays of `_packed`; raises FormatError where these bytes are something else."""
-    stream = io.BytesIO(content)
     found: dict[str, Array] = {}
     try:
-        for name, kind, shape, size in json.loads(stream.readline()):
-            part = stream.read(size)
-            if kind != "text":
-                dtype = np.dtype(kind)
-                if dtype.kind not in "biuf":
-                    raise ValueError(kind)
-                found[name] = np.frombuffer(part, dtype).reshape(shape)
-                continue
-            texts = json.loads(part)
-            if not all(isinstance(text, str) for text in texts):
-                raise ValueError("texts")
-            found[name] = np.array(texts, dtype=object).reshape(shape)
-    except (ValueError, TypeError, RecursionError) as error:
+        for name, (kind, shape, cells) in json.loads(content).items():
+            texts = kind == "O" and all(isinstance(cell, str) for cell in cells)
+            if not texts and np.dtype(kind).kind not in "biuf":
+                raise ValueError(kind)
+            found[name] = np.array(cells, dtype=kind).reshape(shape)
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise FormatError("the model's answer is not a label and probabilities for each row") from error
     return found

@@ -20,11 +20,10 @@ as long as a table (with categories 1.2 to 1.5). In batches the tree is the slow
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,19 +37,10 @@ from rulekit.graph.nodes import LEAVES, Constant, Node, fold
 from rulekit.graph.probability.diagrams import FALSE, TRUE, Diagram
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import float32
-from rulekit.schema import UNSEEN_CODE, Feature
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import Table, encoded_dtype
+from rulekit_exporters.onnx import conditions as cond
 from rulekit_exporters.onnx.builder import ML_DOMAIN
-from rulekit_exporters.onnx.conditions import (
-    Bit,
-    Membership,
-    NotOfBitsError,
-    bit_of,
-    bound_of,
-    is_wide,
-    next_above,
-    reads,
-)
 from rulekit_exporters.onnx.inputs import InputPlan
 from rulekit_exporters.onnx.metadata import integer_labels, is_largest, label_texts
 from rulekit_exporters.onnx.operators.emitter import Emitter
@@ -67,48 +57,43 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
-    """Intervals between ascending bounds, each a bit of a set from the lowest on, and after them missing (NaN).
+    """The cells of a column as bits: the largest value of each, of the last some value, and after them missing (NaN).
 
-    What is known of a column on a path is such a set. Every test is `x > bound`, with a stated side for missing. A
-    category stands in the tree as its code, 0 missing, 1 unseen, 2 and up the levels; bounds lie between codes, and its
-    missing is a code, never NaN. coded: it is fed as codes, any integer, and not as text, and has a cell of its own
-    below and above all codes: out of range is unseen.
+    What is known of a column on a path is a set of them. Every test is `x > value` of a cell, with a stated side for
+    missing. A category stands in the tree as its code, 0 missing, 1 unseen, 2 and up the levels, never NaN; where it is
+    fed as codes, any integer, it has a cell of its own below and above all codes: out of range is unseen.
     """
 
     feature: Feature
-    bounds: tuple[float, ...]
-    coded: bool
+    values: tuple[float, ...]
 
-    @cached_property
+    @property
     def missing(self) -> int:
-        return 1 << (len(self.bounds) + 1)
+        return 1 << len(self.values)
 
-    @cached_property
+    @property
     def full(self) -> int:
-        """All cells that hold a value."""
-        if self.feature.kind == "categorical":
-            return (self.missing - 1) if self.coded else (self.missing >> 1) - 2
-        full = 2 * self.missing - 1
-        return full & ~(self.missing >> 1) if self.bounds and self.bounds[-1] == math.inf else full
+        return (self.missing if self.feature.kind == "categorical" else 2 * self.missing) - 1
 
-    def truth(self, bit: Bit, known: int) -> bool | None:
+    def truth(self, bit: cond.Bit, known: int) -> bool | None:
         """The truth value of a bit on a set of cells, None where it is not the same on all of it."""
         held = self._mask(bit) & known
         return None if held and held != known else bool(held)
 
-    def test_for(self, bit: Bit, known: int) -> Test:
+    def test_for(self, bit: cond.Bit, known: int) -> Test:
         """A test that decides a bit of unknown truth, or brings nearer its decision."""
         present = known & (self.missing - 1)
         low, high = (present & -present).bit_length() - 1, present.bit_length() - 1
-        if isinstance(bit, Membership):
+        if isinstance(bit, cond.Membership):
             mask = self._mask(bit)
             changes = [i for i in range(low, high) if (mask >> i ^ mask >> (i + 1)) & 1]
-            return Test(bit.feature, self.bounds[changes[len(changes) // 2]], False)
+            return Test(bit.feature, self.values[changes[len(changes) // 2]], False)
         if bit.relation != "missing":
-            return Test(bit.feature, bound_of(bit, self.feature), bit.relation == "<")
-        if high == len(self.bounds) and low > 0:
-            return Test(bit.feature, self.bounds[low - 1], False)
-        return Test(bit.feature, math.inf if high == len(self.bounds) else self.bounds[high], True)
+            return Test(bit.feature, cond.bound_of(bit, self.feature), bit.relation == "<")
+        last = len(self.values) - 1
+        if high == last and low > 0:
+            return Test(bit.feature, self.values[low - 1], False)
+        return Test(bit.feature, math.inf if high == last else self.values[high], True)
 
     def branches(self, test: Test, known: int) -> tuple[int, int]:
         """The cells where a test holds, and where it does not."""
@@ -118,39 +103,35 @@ class ColumnCells:
     def value(self, known: int) -> float:
         """An encoded value of the highest cell of a set: a number, NaN for missing, or the code of a category."""
         present = known & (self.missing - 1)
-        place = present.bit_length() - 1
-        if self.feature.kind == "categorical":
-            return float(place - 1 if 1 <= place <= len(self.bounds) - 1 else UNSEEN_CODE)
-        if not present:
-            return math.nan
-        if self.feature.kind == "boolean":
-            return float(place)
-        if place < len(self.bounds):
-            return self.bounds[place]
-        return next_above(self.bounds[-1], is_wide(self.feature)) if self.bounds else 0.0
+        value = self.values[present.bit_length() - 1] if present else math.nan
+        kind = self.feature.kind
+        return self._code(value) if kind == "categorical" else value // 1.0 if kind == "boolean" else value
 
-    def _mask(self, bit: Bit) -> int:
-        if isinstance(bit, Membership):
-            unseen = bit.table[UNSEEN_CODE]
-            return sum(1 << i for i, holds in enumerate((unseen, *bit.table, unseen)) if holds)
+    def _code(self, value: float) -> int:
+        return int(value) if 0 <= value < FIRST_LEVEL_CODE + len(self.feature.levels) else UNSEEN_CODE
+
+    def _mask(self, bit: cond.Bit) -> int:
+        if isinstance(bit, cond.Membership):
+            return sum(1 << i for i, value in enumerate(self.values) if bit.table[self._code(value)])
         if bit.relation == "missing":
             return self.missing
-        above = self._above(bound_of(bit, self.feature))
+        above = self._above(cond.bound_of(bit, self.feature))
         return above if bit.relation == ">" else (self.missing - 1) & ~above
 
     def _above(self, bound: float) -> int:
-        """The intervals above a bound; all lie below infinity."""
-        place = len(self.bounds) if bound == math.inf else bisect_left(self.bounds, bound)
-        return (self.missing - 1) & ~((1 << (place + 1)) - 1)
+        return (self.missing - 1) & ~((1 << bisect_right(self.values, bound)) - 1)
 
 
 def column_cells(feature: Feature, leaves: Sequence[Node], coded: bool) -> ColumnCells:
     """The cells of a column that these leaves tell apart; of a category a cell for each code."""
     if feature.kind == "boolean":
-        return ColumnCells(feature, (0.5,), coded)
-    if feature.kind == "numeric":
-        return ColumnCells(feature, cells_of(feature, leaves).cuts, coded)
-    return ColumnCells(feature, tuple(code - 0.5 for code in range(len(feature.levels) + 3)), coded)
+        return ColumnCells(feature, (0.5, 1.0))
+    if feature.kind == "categorical":
+        beyond = FIRST_LEVEL_CODE + len(feature.levels)
+        return ColumnCells(feature, tuple(map(float, range(-1, beyond + 1) if coded else range(beyond))))
+    cuts = cells_of(feature, leaves).cuts
+    last = cond.next_above(cuts[-1], cond.is_wide(feature)) if cuts else 0.0
+    return ColumnCells(feature, cuts if cuts and cuts[-1] == math.inf else (*cuts, last))
 
 
 # Boxes before equal neighbours are joined, leaves of the tree, nodes of the diagram.
@@ -159,13 +140,7 @@ MOST_LEAVES = 1 << 12
 MOST_EDGES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
-    """A test, and the places in the tree's list of its branches."""
-
-    test: Test
-    yes: int
-    no: int
+Split = tuple[Test, int, int]  # a test, and the places of what follows where it holds and where not
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,33 +156,37 @@ class DecisionTree:
     leaves: int
 
 
-def decision_tree(graph: RuleGraph, coded: bool) -> DecisionTree:
-    """The tree of a graph; raises NotOfBitsError where a sum takes up values of a column, or the tree is too large.
+def decision_tree(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
+    """The tree of a graph over the inputs of a plan; raises NotOfBitsError with the reason where there is none.
 
-    coded: categories are fed as codes, any integer, and not as text.
+    There is none where a sum takes up the values of a column or a bound of a float64 column is no float32 number, and
+    where the tree is too large.
     """
-    roots, bits = reads(graph)
+    if not graph.used_features:
+        raise cond.NotOfBitsError("it reads no column")
+    narrow = [name for name in graph.used_features if not cond.is_wide(graph.schema[name])]
+    if plan.form == "tensor" and plan.wide and narrow:
+        raise cond.NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
+    roots, bits = cond.reads(graph)
     order = _order(graph, roots, bits)
     try:
         diagram, edges = _diagram(graph, roots, bits, order)
     except BudgetError as error:
-        raise NotOfBitsError(f"its decision diagram has more than {MOST_EDGES} nodes") from error
+        raise cond.NotOfBitsError(f"its decision diagram has more than {MOST_EDGES} nodes") from error
     found = readers(graph.roots)
-    columns = {name: column_cells(graph.schema[name], found[name], coded) for name in graph.used_features}
-    splits, boxes = _expand(columns, diagram, edges, order)
-    return _joined(graph, columns, splits, boxes)
+    columns = {name: column_cells(graph.schema[name], found[name], plan.coded) for name in graph.used_features}
+    tree = _joined(graph, columns, *_expand(columns, diagram, edges, order))
+    for test, *_ in (node for node in tree.nodes if not isinstance(node, int)):
+        if float32(test.bound) != test.bound:
+            raise cond.NotOfBitsError(f"a bound of the float64 column {test.feature!r} is no float32 number")
+    return tree
 
 
-# The diagram -------------------------------------------------------------------------------------------------------
-
-
-def _order(graph: RuleGraph, roots: Sequence[Node], bits: Sequence[Bit]) -> list[Bit]:
+def _order(graph: RuleGraph, roots: Sequence[Node], bits: Sequence[cond.Bit]) -> list[cond.Bit]:
     """The bits from the top: of each connective the smaller parts first, of leaves those that stand more often."""
-    counts: Counter[Node] = Counter()
     sizes = fold(roots, lambda node, parts: min(sum(parts), 1 << 30) or 1)
-    for node in sizes:
-        counts.update(node.children)
-    found: dict[Bit, None] = {}
+    counts = Counter(child for node in sizes for child in node.children)
+    found: dict[cond.Bit, None] = {}
     done: set[Node] = set()
     stack = list(reversed(roots))
     while stack:
@@ -215,17 +194,16 @@ def _order(graph: RuleGraph, roots: Sequence[Node], bits: Sequence[Bit]) -> list
         if node in done:
             continue
         done.add(node)
-        asked = bit_of(node, graph.schema)
+        asked = cond.bit_of(node, graph.schema)
         if asked is not None:
             found[asked[0]] = None
         stack.extend(sorted(node.children, key=lambda child: (sizes[child], -counts[child]), reverse=True))
-    found.update(dict.fromkeys(bits))
-    return list(found)
+    return list(found | dict.fromkeys(bits))
 
 
 def _diagram(
-    graph: RuleGraph, roots: Sequence[Node], bits: Sequence[Bit], order: Sequence[Bit]
-) -> tuple[Diagram, tuple[int, ...]]:
+    graph: RuleGraph, roots: Sequence[Node], bits: Sequence[cond.Bit], order: Sequence[cond.Bit]
+) -> tuple[Diagram, list[int]]:
     """A diagram, and its edges for the roots and the bits of step functions."""
     diagram = Diagram(MOST_EDGES)
     variables = {bit: diagram.variable(level) for level, bit in enumerate(order)}
@@ -235,57 +213,47 @@ def _diagram(
             return TRUE if node.value else FALSE
         if not isinstance(node, LEAVES):
             return diagram.connected(type(node), getattr(node, "k", 0), parts)
-        asked = bit_of(node, graph.schema)
+        asked = cond.bit_of(node, graph.schema)
         if asked is None:  # a leaf over a category that has one value for all
             return TRUE if getattr(node, "missing", False) else FALSE
         return variables[asked[0]] ^ (not asked[1])
 
     edges = fold(roots, edge)
-    return diagram, (*(edges[root] for root in roots), *(variables[bit] for bit in bits))
-
-
-# The tree ----------------------------------------------------------------------------------------------------------
+    return diagram, [*(edges[root] for root in roots), *(variables[bit] for bit in bits)]
 
 
 def _expand(
-    columns: dict[str, ColumnCells], diagram: Diagram, edges: tuple[int, ...], order: Sequence[Bit]
-) -> tuple[list[tuple[Test, int, int] | int], list[dict[str, int]]]:
-    """Splits as (test, place where it holds, place where not), or the number of a box; parents first; the boxes.
-
-    A box is, by column, the set of its cells.
-    """
-    nodes: list[tuple[Test, int, int] | int] = []
+    columns: dict[str, ColumnCells], diagram: Diagram, edges: Sequence[int], order: Sequence[cond.Bit]
+) -> tuple[list[list[Any]], list[dict[str, int]]]:
+    """Splits, or the number of a box alone; parents first; the boxes, each by column the set of its cells."""
+    nodes: list[list[Any]] = []
     boxes: list[dict[str, int]] = []
-    waiting = [(_undecided(diagram, edges), {name: cells.full for name, cells in columns.items()}, -1, False)]
+    waiting = [(_undecided(diagram, edges), {name: cells.full for name, cells in columns.items()}, [0], 0)]
     while waiting:
-        undecided, known, parent, holds = waiting.pop()
+        undecided, known, parent, side = waiting.pop()
+        parent[side] = len(nodes)
         test = None
         while test is None and undecided:
             level = undecided[0][0]
             bit = order[level]
-            value = columns[bit.feature].truth(bit, known[bit.feature])
+            cells, own = columns[bit.feature], known[bit.feature]
+            value = cells.truth(bit, own)
             if value is None:
-                test = columns[bit.feature].test_for(bit, known[bit.feature])
-            else:
-                here = bisect_left(undecided, (level + 1,))
-                further = _undecided(
-                    diagram, [diagram.branches(edge)[1 if value else 2] for _, edge in undecided[:here]]
-                )
-                undecided = sorted({*undecided[here:], *further}) if further else undecided[here:]
-        if parent >= 0:
-            link = nodes[parent]
-            assert isinstance(link, tuple)
-            nodes[parent] = (link[0], len(nodes), link[2]) if holds else (link[0], link[1], len(nodes))
+                test = cells.test_for(bit, own)
+                continue
+            here = bisect_left(undecided, (level + 1,))
+            further = _undecided(diagram, [diagram.branches(edge)[1 if value else 2] for _, edge in undecided[:here]])
+            undecided = sorted({*undecided[here:], *further}) if further else undecided[here:]
         if test is None:
-            nodes.append(len(boxes))
+            nodes.append([len(boxes)])
             boxes.append(known)
             if len(boxes) > MOST_BOXES:
-                raise NotOfBitsError(f"it would have more than {MOST_BOXES} boxes")
+                raise cond.NotOfBitsError(f"it would have more than {MOST_BOXES} boxes")
             continue
+        nodes.append([test, 0, 0])
         yes, no = columns[test.feature].branches(test, known[test.feature])
-        waiting.append((undecided, {**known, test.feature: no}, len(nodes), False))
-        waiting.append((undecided, {**known, test.feature: yes}, len(nodes), True))
-        nodes.append((test, -1, -1))
+        waiting.append((undecided, {**known, test.feature: no}, nodes[-1], 2))
+        waiting.append((undecided, {**known, test.feature: yes}, nodes[-1], 1))
     return nodes, boxes
 
 
@@ -295,10 +263,7 @@ def _undecided(diagram: Diagram, edges: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def _joined(
-    graph: RuleGraph,
-    columns: dict[str, ColumnCells],
-    splits: list[tuple[Test, int, int] | int],
-    boxes: list[dict[str, int]],
+    graph: RuleGraph, columns: dict[str, ColumnCells], splits: list[list[Any]], boxes: list[dict[str, int]]
 ) -> DecisionTree:
     """The tree with the outcomes of its boxes; a split whose branches are equal is dropped."""
     features = [graph.schema[name] for name in graph.used_features]
@@ -312,57 +277,35 @@ def _joined(
     sizes: list[int] = []
     place_of = [0] * len(splits)
     for i in range(len(splits) - 1, -1, -1):
-        split = splits[i]
-        if isinstance(split, int):
-            node: int | Split = int(outcome[split])
-        else:
-            node = Split(split[0], place_of[split[1]], place_of[split[2]])
-            if node.yes == node.no:
-                place_of[i] = node.yes
-                continue
-        if node not in places:
-            places[node] = len(places)
-            sizes.append(1 if isinstance(node, int) else sizes[node.yes] + sizes[node.no])
-        place_of[i] = places[node]
+        test, *following = splits[i]
+        branches = [place_of[place] for place in following]
+        if branches and branches[0] == branches[1]:
+            place_of[i] = branches[0]
+            continue
+        node: int | Split = (test, branches[0], branches[1]) if branches else int(outcome[test])
+        place_of[i] = places.setdefault(node, len(places))
+        if place_of[i] == len(sizes):
+            sizes.append(sum(sizes[place] for place in branches) if branches else 1)
     leaves = sizes[place_of[0]]
     if leaves > MOST_LEAVES:
-        raise NotOfBitsError(f"it would have {leaves} leaves")
+        raise cond.NotOfBitsError(f"it would have {leaves} leaves")
     nodes = tuple(places)[: place_of[0] + 1]
     return DecisionTree(nodes, distinct[:, 0].astype(np.int64), distinct[:, 1:].astype(np.float32), leaves)
 
 
-def tree_for(graph: RuleGraph, plan: InputPlan) -> DecisionTree:
-    """The tree of a graph over the inputs of a plan; raises NotOfBitsError with the reason where there is none.
-
-    There is none where a sum takes up the values of a column or a bound of a float64 column is no float32 number, and
-    where the tree is too large.
-    """
-    if not graph.used_features:
-        raise NotOfBitsError("it reads no column")
-    if plan.form == "tensor" and plan.wide:
-        narrow = [name for name in graph.used_features if not is_wide(graph.schema[name])]
-        if narrow:
-            raise NotOfBitsError(f"the column {narrow[0]!r} of a double tensor is compared in float32")
-    tree = decision_tree(graph, coded=plan.coded)
-    for node in tree.nodes:
-        if isinstance(node, Split) and float32(node.test.bound) != node.test.bound:
-            raise NotOfBitsError(f"a bound of the float64 column {node.test.feature!r} is no float32 number")
-    return tree
-
-
 def emit_tree(emitter: Emitter, tree: DecisionTree) -> tuple[str, str]:
     """The tensors of the label [N] and of the probabilities [N, K] float."""
-    builder, graph = emitter.builder, emitter.graph
-    columns, places = emitter.inputs.side_by_side()
+    graph = emitter.graph
+    columns, places = emitter.side_by_side()
     n_classes = len(graph.classes)
     weights, split = tree.probabilities, not label_follows(graph, tree)
     if split:
         weights = np.hstack([2.0 * np.eye(n_classes, dtype=np.float32)[tree.labels], weights])
     attributes = {**_nodes(tree, places, weights), **_class_labels(graph, weights.shape[1])}
-    label, scores = builder.operate_twice("TreeEnsembleClassifier", columns, domain=ML_DOMAIN, **attributes)
+    label, scores = emitter.outputs("TreeEnsembleClassifier", columns, domain=ML_DOMAIN, **attributes)
     if split:
-        places_of_chances = builder.constant(range(n_classes, 2 * n_classes), np.int64)
-        scores = builder.operate("Gather", scores, places_of_chances, axis=1)
+        places_of_chances = emitter.constant(range(n_classes, 2 * n_classes), np.int64)
+        scores = emitter.operate("Gather", scores, places_of_chances, axis=1)
     return label, scores
 
 
@@ -389,9 +332,9 @@ def _nodes(tree: DecisionTree, places: dict[str, int], weights: Array) -> dict[s
             leaves.append((number, node))
             rows.append([0, 0.0, "LEAF", 0, 0, 0])
         else:
-            test = node.test
+            test, yes, no = node
             rows.append([places[test.feature], test.bound, "BRANCH_GT", int(test.missing), 0, 0])
-            waiting += [(node.no, number, False), (node.yes, number, True)]
+            waiting += [(no, number, False), (yes, number, True)]
     names = "featureids", "values", "modes", "missing_value_tracks_true", "truenodeids", "falsenodeids"
     n_weights = weights.shape[1]
     return {

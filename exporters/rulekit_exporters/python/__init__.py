@@ -45,12 +45,7 @@ def module_source(graph: RuleGraph, with_self_test: bool = True, with_counts: bo
     context = context_of(graph, lower(graph), Names(TAKEN), "# ")
     counting = counting_functions(graph, context) if with_counts else []
     body = ["\n".join(lines) for lines in (*functions_of(graph, context, _label_type(graph)), *counting)]
-    constants = [
-        *_tables(graph),
-        *(_counted(graph) if with_counts else []),
-        *_totals(graph),
-        *(_constant(name, text) for name, text in context.constants.items()),
-    ]
+    constants = [*_tables(graph, with_counts), *(_constant(name, text) for name, text in context.constants.items())]
     tests = self_test(graph) if with_self_test else ""
     tested = 'self_test() if sys.argv[1:] == ["--self-test"] else ' if tests else ""
     main = f'if __name__ == "__main__":\n    sys.exit({tested}command_line(sys.argv[1:]))\n'
@@ -114,36 +109,24 @@ def _kind(feature: Feature) -> str:
 _USED = "USED: tuple[tuple[str, str, tuple[str, ...]], ...]"
 
 
-def _tables(graph: RuleGraph) -> list[str]:
-    used = []
-    for name in graph.used_features:
-        feature = graph.schema[name]
-        used.append(f"    {literal((name, reader(feature), feature.missing_tokens))},")
-    return [
+def _tables(graph: RuleGraph, with_counts: bool) -> list[str]:
+    """Constants: columns and classes, ids of the rules by which rows are counted, totals of a card of whole points."""
+    used = [(name, reader(graph.schema[name]), graph.schema[name].missing_tokens) for name in graph.used_features]
+    found = [
         f"DIGEST = {literal(graph.digest)}",
         _constant("CLASSES", collection(graph.classes)),
         _constant("COLUMNS", collection(graph.schema.names)),
         "# Columns that the rules read: name, kind, texts that mean missing.",
-        "\n".join([f"{_USED} = (", *used, ")"]) if used else f"{_USED} = ()",
+        "\n".join([f"{_USED} = (", *(f"    {literal(row)}," for row in used), ")"]) if used else f"{_USED} = ()",
     ]
-
-
-def _counted(graph: RuleGraph) -> list[str]:
-    """The ids of the rules and the classes as texts, by which rows are counted."""
-    return [
-        "# The rules that are counted, and the classes as texts.",
-        _constant("RULES", collection(firing_steps(graph))),
-        _constant("CLASS_NAMES", collection(label_texts(graph))),
-    ]
-
-
-def _totals(graph: RuleGraph) -> list[str]:
-    """The table from total to probability of a score card of whole points, as a constant; none of other models."""
-    table = total_table(graph)
-    if table is None:
-        return []
-    title = f"# Total of the points, and the probability of {literal(graph.classes[1])}."
-    return [title, _constant("TOTALS", collection(tuple(table.pairs)))]
+    if with_counts:
+        found.append("# The rules that are counted, and the classes as texts.")
+        found += [_constant("RULES", collection(firing_steps(graph)))]
+        found += [_constant("CLASS_NAMES", collection(label_texts(graph)))]
+    if (table := total_table(graph)) is not None:
+        found.append(f"# Total of the points, and the probability of {literal(graph.classes[1])}.")
+        found.append(_constant("TOTALS", collection(tuple(table.pairs))))
+    return found
 
 
 def _constant(name: str, value: Expression) -> str:
@@ -155,7 +138,6 @@ def _constant(name: str, value: Expression) -> str:
 
 
 def _label_type(graph: RuleGraph) -> str:
-    """The annotation of a label."""
     label = {bool: "bool", int: "int", float: "float"}.get(type(graph.classes[0]), "str")
     return label if len({type(c) for c in graph.classes}) == 1 else "Any"
 

@@ -6,8 +6,9 @@ Rules over linear threshold units are nested `if`s: a row evaluates only the uni
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rulekit.dates import is_dated
 from rulekit.graph.nodes import And, Constant, Node, Not, Or, topological
@@ -41,7 +42,7 @@ def functions_of(graph: RuleGraph, context: Context, label: str) -> list[list[st
     """The lines of each function; label: the annotation of a label."""
     program, columns = context.program, list(context.columns.values())
     tree = tree_of(program.label)
-    plainly = body_of(context, (program.label,) if tree is None else tests_of(tree))
+    plainly = body_of(context, (program.label,) if tree is None else [test for test, _ in walk(tree)])
     _decide(plainly, tuple(map(str, range(len(graph.classes)))), tree)
     if graph.probability:
         reporting = body_of(context, program.reported, context.briefs)
@@ -70,7 +71,6 @@ def function(name: str, parameters: Sequence[str], result: str, meaning: str, li
 
 
 def _report(body: Body) -> None:
-    """Statements that return the probabilities."""
     program = body.context.program
     values = [body.text(node) for node in program.reported]
     if len(values) == 1:
@@ -80,7 +80,6 @@ def _report(body: Body) -> None:
 
 
 def _certain(graph: RuleGraph, index: str) -> Expression:
-    """Probability 1 for the class that is decided."""
     if len(graph.classes) == 2:
         return atom(f"[0.0, 1.0] if {index} == 1 else [1.0, 0.0]")
     return atom(f"one_hot({index}, {len(graph.classes)})")
@@ -194,7 +193,7 @@ def _level_guard(feature: Feature, column: str, context: Context) -> list[str]:
     return lines + [f"if {column} not in {known}:", f"    raise unknown({column}, {name})"] * strict
 
 
-def _decide(body: Body, results: Sequence[str], tree: Branch | None) -> None:
+def _decide(body: Body, results: Sequence[str], tree: Tree | None) -> None:
     """Statements that return the class: results[k] where it is known to be k."""
     if tree is not None:
         say_tree(body, tree, results)
@@ -233,16 +232,10 @@ class Leaf:
     rule: Node | None
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A test with what follows where it holds and where it does not."""
-
-    test: Node
-    yes: Branch | Leaf
-    no: Branch | Leaf
+Tree = Leaf | list[Any]  # or a test, what follows where it holds, and what where it does not
 
 
-def tree_of(label: Node) -> Branch | None:
+def tree_of(label: Node) -> Tree | None:
     """The decision of a label as a tree of tests; None where no unit is in it, or the tree would be much larger.
 
     label: a chain of choices between classes (`rulekit.program.nodes`).
@@ -254,28 +247,20 @@ def tree_of(label: Node) -> Branch | None:
         return None
     most = MOST_REPEATED * len(tests)
     outcomes = [(condition, index_of(result)) for condition, result in chain]
-    last = index_of(otherwise)
-    # a place for each part of the tree; of a test, that of what follows where it holds and where it does not
-    parts: list[Leaf | tuple[Node, list[int]]] = []
-    waiting: list[tuple[dict[Node, bool], list[int]]] = [({}, [])]
+    root: list[Any] = []
+    waiting: list[tuple[dict[Node, bool], list[Any]]] = [({}, root)]
     while waiting:
-        known, places = waiting.pop()
-        places.append(len(parts))
-        following = _next(order, outcomes, last, known)
+        known, parent = waiting.pop()
+        following = _next(order, outcomes, index_of(otherwise), known)
         if isinstance(following, Leaf):
-            parts.append(following)
+            parent.append(following)
             continue
         most -= 1
         if most < 0:
             return None
-        sides: list[int] = []
-        parts.append((following, sides))
-        waiting += [({**known, following: False}, sides), ({**known, following: True}, sides)]
-    built: dict[int, Branch | Leaf] = {}
-    for place, part in reversed(list(enumerate(parts))):
-        built[place] = part if isinstance(part, Leaf) else Branch(part[0], *(built[side] for side in part[1]))
-    root = built[0]
-    return root if isinstance(root, Branch) and _depth(root) <= DEEPEST else None
+        parent.append([following])
+        waiting += [({**known, following: False}, parent[-1]), ({**known, following: True}, parent[-1])]
+    return root[0] if isinstance(root[0], list) and max(depth for _, depth in walk(root[0])) <= DEEPEST else None
 
 
 def _is_logic(node: Node) -> bool:
@@ -314,36 +299,26 @@ def _next(
     return Leaf(last, None)
 
 
-def _depth(tree: Branch) -> int:
-    """How deeply its statements are indented."""
-    deepest, waiting = 0, [(tree, 1)]
+def walk(tree: Tree) -> Iterator[tuple[Node, int]]:
+    """The tests, as often as they are written, and how deeply they are indented."""
+    waiting = [(tree, 1)]
     while waiting:
-        branch, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        inner, after = _inner(branch)
-        waiting += [(part, level) for part, level in ((inner, depth + 1), (after, depth)) if isinstance(part, Branch)]
-    return deepest
+        part, depth = waiting.pop()
+        if isinstance(part, list):
+            yield part[0], depth
+            inner, after = _inner(part)
+            waiting += [(inner, depth + 1), (after, depth)]
 
 
-def _inner(branch: Branch) -> tuple[Branch | Leaf, Branch | Leaf]:
+def _inner(branch: list[Any]) -> tuple[Tree, Tree]:
     """What stands below the `if`, and what stands behind it: a class below it where there is one."""
-    turned = isinstance(branch.no, Leaf) and not isinstance(branch.yes, Leaf)
-    return (branch.no, branch.yes) if turned else (branch.yes, branch.no)
+    _, yes, no = branch
+    return (no, yes) if isinstance(no, Leaf) and not isinstance(yes, Leaf) else (yes, no)
 
 
-def tests_of(tree: Branch) -> list[Node]:
-    """The tests, as often as they are written."""
-    found, waiting = [], [tree]
-    while waiting:
-        branch = waiting.pop()
-        found.append(branch.test)
-        waiting += [part for part in (branch.yes, branch.no) if isinstance(part, Branch)]
-    return found
-
-
-def say_tree(body: Body, tree: Branch, results: Sequence[str]) -> None:
+def say_tree(body: Body, tree: Tree, results: Sequence[str]) -> None:
     """Statements that return results[k] for the class k."""
-    waiting: list[tuple[Branch | Leaf, int, Mapping[Node, Expression]]] = [(tree, body.indent, body.written())]
+    waiting: list[tuple[Tree, int, Mapping[Node, Expression]]] = [(tree, body.indent, body.written())]
     indent, said = body.indent, set[Node]()
     while waiting:
         part, level, written = waiting.pop()
@@ -357,8 +332,8 @@ def say_tree(body: Body, tree: Branch, results: Sequence[str]) -> None:
             body.put(f"return {results[part.index]}")
             continue
         inner, after = _inner(part)
-        condition = body.expression(part.test)
-        body.say("if ", condition if inner is part.yes else body.spelling.negated(condition), ":")
+        condition = body.expression(part[0])
+        body.say("if ", condition if inner is part[1] else body.spelling.negated(condition), ":")
         now = body.written()
         waiting += [(after, level, now), (inner, level + 4, now)]
     body.indent = indent

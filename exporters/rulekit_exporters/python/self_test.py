@@ -1,14 +1,15 @@
 """The rows that a generated module carries to test itself, and their answers by the graph.
 
 They are chosen among rows that rulekit.verification aims at the graph, with every number moved to the edge of its
-interval between thresholds, which changes no comparison and keeps the list of different cells short. For each leaf one
-such row is found on which the leaf decides (else: changes the probability), and taken with the leaf on either side.
+interval between thresholds, which changes no comparison and keeps the list of different cells short. For neighbouring
+cells of a column that some leaf tells apart one such row is found whose label (else: whose probability) hangs on which
+of them it has, and taken with both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.cells.axis import cuts_of, fresh_text, unseen_text
-from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.leaves import column_of, levels_of_leaf, readers, tokens_of_leaf
-from rulekit.graph.nodes import Column, IsTrue, Node
+from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Column, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, look_alikes
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, missing_cells
-from rulekit.tokens import tokens
 from rulekit.verification.rows import adversarial_rows
 from rulekit_exporters.python.spelling import filled, literal
 
 ROWS, MIN_ROWS = 64, 32
-MAX_LEAVES = 40
+MAX_EDGES = 40
 MAX_TEXT = 8000
 _DIGITS = 13
 CANDIDATES = 200
@@ -106,7 +106,7 @@ def self_test() -> int:
 
 def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
     """Adversarial rows, by used column, every cell moved to the edge of its interval."""
-    n_rows = max(24, min(CANDIDATES, MAX_CELLS // (2 * MAX_LEAVES * (len(graph.used_features) + len(graph.nodes())))))
+    n_rows = max(24, min(CANDIDATES, MAX_CELLS // (2 * MAX_EDGES * (len(graph.used_features) + len(graph.nodes())))))
     raw = adversarial_rows(graph, n_rows)
     found, read = {}, readers(graph.roots)
     for name in graph.used_features:
@@ -114,9 +114,13 @@ def _candidates(graph: RuleGraph) -> dict[str, _Cells]:
         if feature.kind == "text":
             found[name] = _texts(raw.columns[name].tolist(), fresh_text("-", feature.missing_tokens))
         elif feature.kind == "categorical":
+            strict = feature.unseen == "error"
+            unseen = [] if strict else [unseen_text(feature)]
+            # with another way in which a table may write the last level that has one
+            alike = [text for level in feature.levels for text in look_alikes(level) if text not in feature.levels][-1:]
             codes = raw.table.array(name).astype(np.intp)
-            others = (*feature.missing_tokens, *_look_alikes(feature))
-            found[name] = _Cells((None, unseen_text(feature), *feature.levels, *others), codes)
+            values = (None, *unseen, *feature.levels, *feature.missing_tokens, *alike)
+            found[name] = _Cells(values, np.where(codes, codes - strict, 0))
         else:
             found[name] = _numbers(feature, raw.columns[name], read[name])
     return found
@@ -130,34 +134,18 @@ def _texts(given: list[str | None], plain: str) -> _Cells:
     return _Cells(tuple(place), index)
 
 
-def _look_alikes(feature: Feature) -> list[str]:
-    """Another way in which a table may write the last level that has one."""
-    return [text for level in feature.levels for text in look_alikes(level) if text not in feature.levels][-1:]
-
-
-def _cuts(node: Node, feature: Feature) -> list[float]:
-    """The doubles at which a comparison or a step function changes; a column that is clipped has points."""
-    return [] if isinstance(node, Column) else cuts_of(feature, [node])
-
-
-def _points(node: Column) -> set[float]:
-    """Values of a clipped column: its bounds and beyond them, and between them on and off its grid."""
-    middle = node.low + (node.high - node.low) / 2
-    return {node.low, node.high, middle, node.low + node.step * 1.5, 2 * node.high - middle}
-
-
 def _numbers(feature: Feature, given: npt.NDArray[Any], nodes: Sequence[Node]) -> _Cells:
-    """Both edges at each cut, infinities, zero, numbers that mean missing, points of columns; NaN comes last."""
-    points = {point for node in nodes if isinstance(node, Column) for point in _points(node)}
-    edges = {
-        edge
-        for node in nodes
-        for cut in _cuts(node, feature)
-        if math.isfinite(cut)
-        for edge in (cut, math.nextafter(cut, math.inf))
-    }
+    """Both edges at each cut, infinities, zero, numbers that mean missing; bounds of columns and what lies between and
+    beyond; NaN comes last.
+    """
+    columns = [node for node in nodes if isinstance(node, Column)]
+    cuts = cuts_of(feature, [node for node in nodes if not isinstance(node, Column)])
+    edges = {edge for cut in cuts if math.isfinite(cut) for edge in (cut, math.nextafter(cut, math.inf))}
+    for node in columns:
+        middle = node.low + (node.high - node.low) / 2
+        edges |= {node.low, node.high, middle, node.low + node.step * 1.5, 2 * node.high - middle}
     special = (0.0, 1.0) if feature.kind == "boolean" else (0.0, -math.inf, math.inf)
-    ordered = sorted({*edges, *points, *special, *feature.missing_numbers})
+    ordered = sorted({*edges, *special, *feature.missing_numbers})
     return _Cells((*ordered, math.nan), np.searchsorted(ordered, given))
 
 
@@ -165,13 +153,17 @@ def _numbers(feature: Feature, given: npt.NDArray[Any], nodes: Sequence[Node]) -
 
 
 def _chosen(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, ...]]:
-    """Rows as the index of the cell of each used column, the most telling first."""
-    matrix = np.stack([columns[name].index for name in graph.used_features], axis=1)
-    found = dict.fromkeys(tuple(row) for row in _uniform(graph, columns))
+    """Rows as the index of the cell of each used column, the most telling first: of one kind of cell throughout."""
+    own = [columns[name] for name in graph.used_features]
+    matrix = np.stack([cells.index for cells in own], axis=1)
+    missing = [0 if isinstance(cells.values[-1], str) else -1 for cells in own]
+    kinds = (missing, *([place] * len(own) for place in (0, 1, -2, -1)))
+    places = [tuple(k % len(cells.values) for k, cells in zip(kind, own, strict=True)) for kind in kinds]
+    found = dict.fromkeys(places)
     edges = _edges(graph, columns)
     pairs = np.tile(matrix, (len(edges), 2, 1, 1))
-    for pair, (position, low, high) in zip(pairs, edges, strict=True):
-        pair[0, :, position], pair[1, :, position] = low, high
+    for pair, (position, low) in zip(pairs, edges, strict=True):
+        pair[0, :, position], pair[1, :, position] = low, low + 1
     for pair, row in zip(pairs, _deciding(graph, columns, pairs), strict=True):
         found.update(dict.fromkeys(tuple(half[row].tolist()) for half in pair))
     others = dict.fromkeys(row for row in map(tuple, matrix.tolist()) if row not in found)
@@ -189,59 +181,23 @@ def _deciding(graph: RuleGraph, columns: Mapping[str, _Cells], pairs: npt.NDArra
     return rows
 
 
-def _uniform(graph: RuleGraph, columns: Mapping[str, _Cells]) -> Iterator[list[int]]:
-    """Rows of one kind of cell throughout: missing, lowest, highest, zero, levels never seen, look-alikes."""
-    values = [columns[name].values for name in graph.used_features]
-    features = [graph.schema[name] for name in graph.used_features]
-    last = [0 if f.has_text_cells else len(own) - 1 for f, own in zip(features, values, strict=True)]
-    yield last
-    numeric = [not f.has_text_cells for f in features]
-    if any(numeric):
-        yield [0 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
-        yield [place - 1 if is_number else place for is_number, place in zip(numeric, last, strict=True)]
-        yield [own.index(0.0) if n else place for n, own, place in zip(numeric, values, last, strict=True)]
-    if not all(numeric):
-        yield [place if n or f.unseen == "error" else 1 for n, f, place in zip(numeric, features, last, strict=True)]
-        yield [place if n else len(own) - 1 for n, own, place in zip(numeric, values, last, strict=True)]
+def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, int]]:
+    """Column, and the first of two neighbouring cells of it that some leaf tells apart; of at most MAX_EDGES."""
+    read, found = readers(graph.roots), []
+    for position, name in enumerate(graph.used_features):
+        size = len(columns[name].values)
+        rows = np.zeros((size, len(graph.used_features)), dtype=np.intp)
+        rows[:, position] = np.arange(size)
+        told = evaluate_nodes(read[name], _table(graph, columns, rows))
+        apart = np.any([told[leaf][1:] != told[leaf][:-1] for leaf in read[name]], axis=0)
+        own = [(position, place) for place in np.flatnonzero(apart).tolist()]
+        found += _thinned(own, max(2, MAX_EDGES // len(columns)))
+    return _thinned(found, MAX_EDGES)
 
 
-def _edges(graph: RuleGraph, columns: Mapping[str, _Cells]) -> list[tuple[int, int, int]]:
-    """Column, and the indices of two of its cells on either side of a leaf; of at most MAX_LEAVES leaves and cuts."""
-    position = {name: i for i, name in enumerate(graph.used_features)}
-    found: dict[tuple[int, int, int], None] = {}
-    for node in graph.nodes():
-        name = column_of(node)
-        if name is not None:
-            found.update(
-                ((position[name], *pair), None) for pair in _sides(node, graph.schema[name], columns[name].values)
-            )
-    edges = list(found)
-    count = min(MAX_LEAVES, len(edges))
-    return [edges[i * len(edges) // count] for i in range(count)]
-
-
-def _sides(node: Node, feature: Feature, values: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """Pairs of indices of cells between which the leaf changes its value."""
-    missing = 0 if feature.has_text_cells else len(values) - 1
-    for edge in _cuts(node, feature):
-        if math.isfinite(edge):
-            low = values.index(edge)
-            yield low, low + 1
-    if wanted_words := set(tokens_of_leaf(node)):
-        inside = [i for i, text in enumerate(values) if text and not wanted_words.isdisjoint(tokens(text))][:1]
-        yield from ((i, j) for i in inside for j in (1, missing))
-    elif levels_of_leaf(node):
-        wanted = set(levels_of_leaf(node))
-        inside = [i for i, level in enumerate(feature.levels, 2) if level in wanted][:1]
-        outside = [i for i, level in enumerate(feature.levels, 2) if level not in wanted][:1]
-        unseen = [] if feature.unseen == "error" else [1]
-        yield from ((i, j) for i in inside for j in (*(outside or unseen), *unseen, missing))
-    elif isinstance(node, IsTrue | Column) and feature.kind == "boolean":
-        yield values.index(0.0), values.index(1.0)
-    elif isinstance(node, Column):
-        yield values.index(node.low), values.index(node.high)
-    if not feature.has_text_cells:
-        yield missing, values.index(0.0)
+def _thinned(items: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    count = min(most, len(items))
+    return [items[i * len(items) // count] for i in range(count)]
 
 
 def _table(graph: RuleGraph, columns: Mapping[str, _Cells], rows: npt.NDArray[np.intp]) -> Table:

@@ -8,7 +8,7 @@ import io
 import json
 import runpy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -67,28 +67,33 @@ class Kept(io.BytesIO):
         self.flush()
 
 
+def printed(run: Callable[[], object], names: Iterable[str], rows: Iterable[Iterable[Any]]) -> list[list[str]]:
+    """The table that a command line prints for a table on its standard input; raises ValueError where it fails."""
+    text, out, said = io.StringIO(newline=""), Kept(), io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([names, *rows])
+    before = sys.stdin, sys.stdout, sys.stderr
+    given = io.TextIOWrapper(Kept(text.getvalue().encode()))
+    sys.stdin, sys.stdout, sys.stderr = given, io.TextIOWrapper(out), said
+    try:
+        run()
+    except SystemExit as done:
+        if done.code:
+            raise ValueError(said.getvalue().strip()) from None
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+    return list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))
+
+
 def answers_of_csv(module_path: str, rows_path: str) -> dict[str, Any]:
     """`python module.py < rows.csv`: numbers as their shortest decimals, missing as empty cells.
 
     Readers of CSV take no NUL, so such a text goes in as another one, which is no level either and has the same words.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
     parts = blocks(rows_path)
     names, (classes,) = next(parts)
-    writer.writerow(names)
-    for _, columns in parts:
-        writer.writerows([[written(cell) for cell in row] for row in zip(*columns, strict=True)])
-    printed = Kept()
-    sys.stdin = io.TextIOWrapper(Kept(text.getvalue().encode()))
-    sys.stdout = io.TextIOWrapper(printed)
+    given = [map(written, row) for _, columns in parts for row in zip(*columns, strict=True)]
     sys.argv = [module_path]
-    try:
-        runpy.run_path(module_path, run_name="__main__")
-    except SystemExit as done:
-        if done.code:
-            raise ValueError("the command line of the module failed") from None
-    header, *rows = csv.reader(io.StringIO(printed.getvalue().decode(), newline=""))
+    header, *rows = printed(lambda: runpy.run_path(module_path, run_name="__main__"), names, given)
     index = {name[len("probability(") : -1]: k for k, name in enumerate(header[1:])}
     if len(index) != len(classes):
         raise ValueError(f"{len(index)} classes, the model has {len(classes)}")

@@ -156,7 +156,6 @@ def _postgresql(query: str, table: str, types: Types, cells: Cells) -> Rows:
 
 
 def _type(values: Sequence[Any], text: str, number: str) -> str:
-    """The type of a column, by its cells."""
     kinds = {type(value) for value in values if value is not None}
     return text if str in kinds else "boolean" if kinds == {bool} else "bigint" if kinds == {int} else number
 

@@ -147,7 +147,6 @@ class CellReading:
         return self.dialect.literal(word)
 
     def _failed(self, shown: str, what: str) -> str:
-        """An error in the place of a text."""
         return f"CAST({self._fail(shown, what)} AS {self.dialect.text_type})"
 
     def _truth(self, text: str, digit: str) -> str | None:

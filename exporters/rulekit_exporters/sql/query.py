@@ -15,23 +15,11 @@ from rulekit.graph.language.text import print_graph
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
+from rulekit.program import spelling as sp
 from rulekit.program.body import Body
 from rulekit.program.lower import alike, firing_steps, lower
 from rulekit.program.naming import Context, Names, context_of, label_texts
 from rulekit.program.nodes import Choice, cases, elementary, in_words
-from rulekit.program.spelling import (
-    ATOM,
-    CHOICE,
-    LOW,
-    MIDDLE,
-    SUM,
-    Expression,
-    Spelling,
-    atom,
-    joined,
-    layout,
-    surrounded,
-)
 from rulekit.schema import Feature
 from rulekit.shown.score_cards import comment_lines
 from rulekit.targets import option
@@ -62,9 +50,8 @@ def source_of(table: str) -> str:
         if table[place] != ".":
             break
         place += 1
-    raise InputError(
-        f"{table!r} is no name of a table", where="sql", fix='write loans, sales.loans or sales."my loans"'
-    )
+    fix = 'write loans, sales.loans or sales."my loans"'
+    raise InputError(f"{table!r} is no name of a table", where="sql", fix=fix)
 
 
 def refuse_braces(source: str, texts: Iterable[str]) -> None:
@@ -83,21 +70,17 @@ def refuse_clashes(dialect: SqlDialect, used: Iterable[str], kept: Sequence[str]
     inputs = list(dict.fromkeys([*used, *kept]))
     for name in inputs:
         if dialect.folded(name) in dialect.hidden:
+            fault = f"every table of {dialect.engine} has a hidden column {name!r}"
             raise InputError(
-                f"every table of {dialect.engine} has a hidden column {name!r}",
-                where="sql",
-                fix="give the column another name, and train or edit the model with it",
+                fault, where="sql", fix="give the column another name, and train or edit the model with it"
             )
     outputs = [*kept, *(name[1:-1].replace('""', '"') for name in results)]
     for names, what in ((inputs, "columns that are read"), (outputs, "columns of the result")):
         seen: dict[str, str] = {}
         for name in names:
             if other := seen.get(dialect.folded(name)):
-                raise InputError(
-                    f"{dialect.engine} does not tell two {what} apart, {other!r} and {name!r}",
-                    where="sql",
-                    fix="rename one in a view, and read that",
-                )
+                fault = f"{dialect.engine} does not tell two {what} apart, {other!r} and {name!r}"
+                raise InputError(fault, where="sql", fix="rename one in a view, and read that")
             seen[dialect.folded(name)] = name
 
 
@@ -117,9 +100,8 @@ class SqlOptions:
             what = "a name of a table or column holds a line end, NUL or another sign that cannot be seen"
             raise InputError(what, where="sql", fix="rename it in a view")
         if self.counts and (self.fired or self.kept):
-            raise InputError(
-                "counts have no row for each row of the table", where="sql", fix="leave out keep and fired"
-            )
+            what = "counts have no row for each row of the table"
+            raise InputError(what, where="sql", fix="leave out keep and fired")
 
     @property
     def kept(self) -> list[str]:
@@ -135,12 +117,12 @@ class SqlOptions:
         return f"{name}_of_rules" if self.source.lower().endswith(f'"{name}"') else name
 
 
-class Sql(Spelling):
+class Sql(sp.Spelling):
     """The steps as SQL of one dialect; SQLite allows expressions of depth 1,000."""
 
-    conjunction, disjunction, truths = ("AND", MIDDLE), ("OR", LOW), ("FALSE", "TRUE")
-    negation = ("", " IS NOT TRUE", Spelling.comparison, ATOM)
-    choice, missing = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", ATOM, LOW), "{name} IS NULL"
+    conjunction, disjunction, truths = ("AND", sp.MIDDLE), ("OR", sp.LOW), ("FALSE", "TRUE")
+    negation = ("", " IS NOT TRUE", sp.Spelling.comparison, sp.ATOM)
+    choice, missing = ("CASE WHEN {condition} THEN {yes} ELSE {no} END", sp.ATOM, sp.LOW), "{name} IS NULL"
     max_depth, max_length, max_operands = 50, 10**6, 100
 
     def __init__(self, dialect: SqlDialect) -> None:
@@ -150,29 +132,31 @@ class Sql(Spelling):
     def literal(self, value: object) -> str:
         return self.dialect.literal(value)
 
-    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> Expression:
+    def within(self, body: Body, feature: Feature, texts: tuple[str | None, ...]) -> sp.Expression:
         name, missing = body.cell(feature.name), (None, "", *feature.missing_tokens)  # which are NULL by now
         levels = ", ".join(self.literal(text) for text in alike(texts, feature) if text not in missing)
-        inside = (atom(f"{name} IN ({levels})", self.comparison),) if levels else ()
+        inside = (sp.atom(f"{name} IN ({levels})", self.comparison),) if levels else ()
         return self.any_of((*inside, *((self.absent(name),) if None in texts else ())))
 
-    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> Expression:
+    def containing(self, body: Body, feature: Feature, tokens: tuple[str, ...], missing: bool) -> sp.Expression:
         name = body.cell(feature.name)
         found = self.dialect.words(name, tokens) if tokens else []
-        return self.any_of((*(atom(one, self.comparison) for one in found), *((self.absent(name),) if missing else ())))
+        return self.any_of(
+            (*(sp.atom(one, self.comparison) for one in found), *((self.absent(name),) if missing else ()))
+        )
 
-    def chosen(self, body: Body, node: Choice) -> Expression:
+    def chosen(self, body: Body, node: Choice) -> sp.Expression:
         """One CASE for a chain of choices."""
         pairs, last = cases(node)
         if len(pairs) == 1 and not body.expression(pairs[0][0]).parts:
             return super().chosen(body, node)
-        whens, end = [], f"ELSE {body.text(last, CHOICE)} END"
+        whens, end = [], f"ELSE {body.text(last, sp.CHOICE)} END"
         for condition, result in pairs:
-            when, then = body.expression(condition), f" THEN {body.text(result, CHOICE)}"
-            whens.append(surrounded("WHEN ", when, then, ATOM, ATOM if when.parts else LOW))
+            when, then = body.expression(condition), f" THEN {body.text(result, sp.CHOICE)}"
+            whens.append(sp.surrounded("WHEN ", when, then, sp.ATOM, sp.ATOM if when.parts else sp.LOW))
         text = f"CASE {' '.join(when.text for when in whens)} {end}"
         depth = 1 + max(when.depth for when in whens)
-        return Expression(text, ATOM, tuple(whens), " ", "CASE", end, depth)
+        return sp.Expression(text, sp.ATOM, tuple(whens), " ", "CASE", end, depth)
 
 
 class Query(Body):
@@ -180,10 +164,10 @@ class Query(Body):
 
     def __init__(self, context: Context, spelling: Sql, roots: Iterable[Node]) -> None:
         super().__init__(context, spelling, roots)
-        self.stages: list[dict[str, Expression]] = []
+        self.stages: list[dict[str, sp.Expression]] = []
         self._stage: dict[str, int] = {}
 
-    def assign(self, variable: str, expression: Expression) -> None:
+    def assign(self, variable: str, expression: sp.Expression) -> None:
         """A column of the first stage that comes after those of all the columns that it reads."""
         words = WORD.findall(expression.text)
         stage = self._stage[variable] = 1 + max((self._stage.get(word, -1) for word in words), default=-1)
@@ -203,14 +187,14 @@ def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
     body = Query(
         context, Sql(dialect), [label := in_words(program.label, labels), *program.probabilities, *fired.values()]
     )
-    kept = {quoted(name): atom(quoted(context.names.fresh(f"keep {name}"))) for name in options.kept}
+    kept = {quoted(name): sp.atom(quoted(context.names.fresh(f"keep {name}"))) for name in options.kept}
     results = {'"label"': body.expression(label)}
     for name, node in zip(label_texts(graph), program.probabilities, strict=True):
         results[quoted(f"probability({name})")] = body.expression(node)
     if options.fired:
         texts = (body.spelling.choose(body.expression(step), f"'{name} '", "''") for name, step in fired.items())
-        all_texts = joined("||", SUM, SUM, (atom("''", SUM), *texts))
-        results['"rules"'] = surrounded(f"{dialect.function}rtrim", all_texts, "", ATOM)
+        all_texts = sp.joined("||", sp.SUM, sp.SUM, (sp.atom("''", sp.SUM), *texts))
+        results['"rules"'] = sp.surrounded(f"{dialect.function}rtrim", all_texts, "", sp.ATOM)
     refuse_braces(options.source, (print_graph(graph), *results))
     refuse_clashes(dialect, graph.used_features, options.kept, results)
     results = kept | results
@@ -220,8 +204,8 @@ def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
         CellReading(dialect, graph.schema[name], column, context.names.fresh)
         for name, column in context.columns.items()
     ]
-    values: dict[str, Expression] = {cell.column: atom("") for cell in cells} | {v.text: v for v in kept.values()}
-    tables = [values or {'"no column"': atom("1")}, *body.stages, results]
+    values: dict[str, sp.Expression] = {cell.column: sp.atom("") for cell in cells} | {v.text: v for v in kept.values()}
+    tables = [values or {'"no column"': sp.atom("1")}, *body.stages, results]
     words = [{word for value in table.values() for word in WORD.findall(value.text)} for table in tables]
     lines = [
         f"-- This query is for {dialect.engine}. With --dialect rulekit writes it for another engine.",
@@ -243,7 +227,9 @@ def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
     return [*lines, *counting(dict(zip(label_texts(graph), labels, strict=True)), fired, *names)]
 
 
-def _read(cells: Sequence[CellReading], kept: Mapping[str, Expression], dialect: SqlDialect, table: str) -> list[str]:
+def _read(
+    cells: Sequence[CellReading], kept: Mapping[str, sp.Expression], dialect: SqlDialect, table: str
+) -> list[str]:
     """The columns of the table, each bound by its name: a SELECT of them all has no hidden ones.
 
     A name that no table stands before means a column and nothing else, where `"rows"."count"` is a function's result in
@@ -271,12 +257,12 @@ def _read(cells: Sequence[CellReading], kept: Mapping[str, Expression], dialect:
     ]
 
 
-def _select(columns: Mapping[str, Expression], source: str, carried: Sequence[str] = ()) -> list[str]:
+def _select(columns: Mapping[str, sp.Expression], source: str, carried: Sequence[str] = ()) -> list[str]:
     """The values as columns, each below its comment, behind those that are carried on as they are."""
     lines = ["SELECT", *[f"    {', '.join(carried)},"] * bool(carried)]
     for number, (name, value) in enumerate(columns.items(), 1):
         lines += [f"    {line}" for line in value.comment.splitlines()]
-        lines += layout("", value, f" AS {name}{',' * (number < len(columns))}", 4)
+        lines += sp.layout("", value, f" AS {name}{',' * (number < len(columns))}", 4)
     return [*lines, f"FROM {source}"]
 
 

@@ -26,6 +26,7 @@ from rulekit.targets import Artifact, Outcome, Reading, Runtime, Target, option
 from rulekit.verification.proof.prove import reading_of_graph
 
 RULE = ("class", "rule", "conditions", "weight")
+_ESCAPED = str.maketrans({"<": "&lt;", **{sign: f"\\{sign}" for sign in "\\`*_"}})
 FIGURES = ("table", "n", "coverage", "share", "low", "high", "base_rate")
 
 
@@ -77,7 +78,7 @@ def c50(graph: RuleGraph, width: int = 100) -> str:
             facts = ", ".join(filter(None, [row.id, *_facts(row)]))
             lines += wrapped(f"Rule {counter}: ({facts})" if facts else f"Rule {counter}:", width, "        ")
             lines += wrapped(f"    # {printable(row.signed)}", width, "    #   ") if row.signed else []
-            body = outlined(row.outline, width - 4) if row.outline else row.conditions
+            body = [text for pieces in outlined(row.outline, width - 4) for text in pieces] or row.conditions
             lines += [line for condition in body for line in wrapped(f"    {condition}", width, "        ")]
             known = row.weight is None and row.figures and row.figures[-1].share is not None
             precision = f"  [{row.figures[-1].share:.3f}]" if known else ""
@@ -111,14 +112,7 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 
 def _plain(text: str) -> str:
     """Text that markdown shows as it is: no markup, no line ends."""
-    return (
-        printable(text)
-        .replace("\\", "\\\\")
-        .replace("<", "&lt;")
-        .replace("`", "\\`")
-        .replace("*", "\\*")
-        .replace("_", "\\_")
-    )
+    return printable(text).translate(_ESCAPED)
 
 
 __all__ = ["TARGET", "show"]

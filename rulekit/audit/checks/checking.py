@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from rulekit.audit.checks.findings import Finding, FindingKind, Open, examples
-from rulekit.audit.checks.kept_promises import Searches, Statement, Verdict, override_verdicts, verdicts, without_rule
+from rulekit.audit.checks.findings import Finding, FindingKind, Open, Said, examples
+from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts, verdicts, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.decisions import Decision
 from rulekit.graph.language.words import counted, listed, name, quoted
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Node
+from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.graph.variants import with_overrides
@@ -26,60 +28,103 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.satisfying import Sought
 from rulekit.search.row_search import Claim, RowSearch
 
-
-def unreachable(model: Searches) -> Iterator[Finding | Open]:
-    """Rules that are never true."""
-    question = "whether {} can be true"
-    yield from model.of_each("unreachable", question, lambda said: _never(model, said.rule.id, said.rule.id, said.node))
+Found = Iterator[Finding | Open]
 
 
-def _never(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
-    """Whether a rule or override, whose id is `own`, is never true."""
-    reached = model.search(node).find(Claim(node))
+class _Asked(NamedTuple):
+    """A rule that speaks by itself or an override: its words, its id, its condition, and the decision without it."""
+
+    words: str
+    id: str
+    node: Node
+    rest: Callable[[], Decision]
+
+
+def _never(model: Searches, asked: _Asked) -> Found:
+    reached = model.search(asked.node).find(Claim(asked.node))
     if reached == Sought(None):
-        yield Finding("unreachable", f"{what} is never true", (own,))
-    elif reached.cells is None:
-        yield Open("unreachable", f"whether {what} can be true", reached.reason)
+        yield Finding("unreachable", f"{asked.words} is never true", (asked.id,))
+    elif reached.reason:
+        yield Open("unreachable", f"whether {asked.words} can be true", reached.reason)
 
 
-def shadowed(model: Searches) -> Iterator[Finding | Open]:
-    """Rules without which every row is decided the same, those that are never true aside."""
-
-    def found(said: Statement) -> Iterator[Finding | Open]:
-        rule = said.rule.id
-        for each in _changes_nothing(model, rule, rule, without_rule(model.graph, said)):
-            if isinstance(each, Open) or model.search(said.node).find(Claim(said.node)) != Sought(None):
-                yield each
-
-    yield from model.of_each("shadowed", "whether {} change a decision", found)
-
-
-def _changes_nothing(model: Searches, what: str, own: str, rest: Decision) -> Iterator[Finding | Open]:
-    """Whether no row is decided otherwise by the rest of a decision, without a rule or override."""
-    reason = ""
+def _changes_nothing(model: Searches, asked: _Asked) -> Found:
+    """Whether every row is decided the same without it; what is never true aside."""
+    if model.search(asked.node).find(Claim(asked.node)) == Sought(None):
+        return
+    reason, rest = "", asked.rest()
     for k in range(len(model.graph.classes)):
         found = model.whole.find(model.label(k), model.label(k, decision=rest).contrary())
         if found.cells is not None:
             return
         reason = reason or found.reason
+    said = f"{asked.words} changes no decision: without it every row is decided the same"
     if reason:
-        yield Open("shadowed", f"whether {what} changes a decision", reason)
+        yield Open("shadowed", f"whether {asked.words} changes a decision", reason)
     else:
-        yield Finding("shadowed", f"{what} changes no decision: without it every row is decided the same", (own,))
+        yield Finding("shadowed", said, (asked.id,))
 
 
-def gaps(model: Searches) -> Iterator[Finding | Open]:
+def _by_missing(model: Searches, asked: _Asked) -> Found:
+    """Whether a missing or new value of a column satisfies it, where a known one in its place would not."""
+    for column, pair, reason in model.satisfied_by_missing(asked.node):
+        said = f"a missing or new value of {name(column)} satisfies {asked.words}"
+        if pair is not None:
+            rows = examples(model.graph, model.search(asked.node), pair[:1])
+            yield Finding("missing", said, (asked.id,), rows, column)
+        elif reason:
+            yield Open("missing", f"whether {said}", reason)
+
+
+_OF_EACH: Mapping[FindingKind, tuple[Callable[[Searches, _Asked], Found], str, str]] = {
+    "unreachable": (_never, "which rules can be true", "whether {} can be true"),
+    "shadowed": (_changes_nothing, "which rules change a decision", "whether {} change a decision"),
+    "missing": (_by_missing, "which rules a missing value satisfies", "whether a missing or new value satisfies {}"),
+}
+
+
+def of_each_rule(model: Searches, kind: FindingKind) -> Found:
+    """What is found of each rule that speaks by itself; those that the deadline leaves out are one question."""
+    found, doing, question = _OF_EACH[kind]
+    said = list({statement.rule.id: statement for statement in model.said}.values())
+    for done, statement in enumerate(said):
+        if model.deadline.over:
+            left = counted(len(said) - done, "rule")
+            yield Open(kind, question.format(f"{left} of {len(said):,}"), model.deadline.reason, many=True)
+            return
+        model.deadline.tell(doing, done / len(said))
+        id_ = statement.rule.id
+        yield from found(model, _Asked(id_, id_, statement.node, partial(without_rule, model.graph, statement)))
+
+
+def override_findings(model: Searches) -> Found:
+    """Overrides that never hold, that change no decision, and that a missing or new value satisfies."""
+    beneath = model.graph.with_(ladder=None)
+
+    def without(own: Override) -> Decision:
+        return with_overrides(beneath, [each for each in model.graph.overrides if each.id != own.id]).decision
+
+    for own in model.graph.overrides:
+        for found, *_ in _OF_EACH.values():
+            yield from found(model, _Asked(f"override {own.id}", own.id, own.condition, partial(without, own)))
+
+
+def _shown(model: Searches, search: RowSearch, sought: Sought, finding: Finding, question: str) -> Found:
+    if sought.cells is not None:
+        yield replace(finding, rows=examples(model.graph, search, (sought.cells,)))
+    elif sought.reason:
+        yield Open(finding.kind, question, sought.reason)
+
+
+def gaps(model: Searches) -> Found:
     """A row on which no rule speaks, of several classes."""
     graph = model.graph
-    if not graph.decision.has_default:
-        return
-    found = model.whole.find(*(Claim(_takes_part(score, least), False) for _, score, least in graph.decision.ranked))
-    if found.cells is not None:
+    if graph.decision.has_default:
+        ranked = graph.decision.ranked
+        found = model.whole.find(*(Claim(_takes_part(score, least), False) for _, score, least in ranked))
         default = quoted(graph.classes[graph.default])
-        rows = examples(graph, model.whole, (found.cells,))
-        yield Finding("gap", f"no rule speaks for some rows, which are decided {default} by default", (), rows)
-    elif found.reason:
-        yield Open("gap", "whether some rows are decided by default alone", found.reason)
+        said = Finding("gap", f"no rule speaks for some rows, which are decided {default} by default")
+        yield from _shown(model, model.whole, found, said, "whether some rows are decided by default alone")
 
 
 def _takes_part(score: Node, threshold: float) -> Node:
@@ -91,24 +136,7 @@ def _takes_part(score: Node, threshold: float) -> Node:
     return TRUE if threshold == float("-inf") else Above(score, threshold)
 
 
-def missing_values(model: Searches) -> Iterator[Finding | Open]:
-    """Rules that a missing or new value of a column satisfies, where a known one in its place would not."""
-    question = "whether a missing or new value satisfies {}"
-    yield from model.of_each(
-        "missing", question, lambda said: _by_missing(model, said.rule.id, said.rule.id, said.node)
-    )
-
-
-def _by_missing(model: Searches, what: str, own: str, node: Node) -> Iterator[Finding | Open]:
-    for column, pair, reason in model.satisfied_by_missing(node):
-        said = f"a missing or new value of {name(column)} satisfies {what}"
-        if pair is not None:
-            yield Finding("missing", said, (own,), examples(model.graph, model.search(node), pair[:1]), column)
-        elif reason:
-            yield Open("missing", f"whether {said}", reason)
-
-
-def tending(model: Searches) -> Iterator[Finding | Open]:
+def tending(model: Searches) -> Found:
     """Where the truth of rules with quantifiers tends as a structure gets more objects."""
     for found in tendencies(model.graph, model.deadline):
         if found.limit.outcome == "undecided":
@@ -122,7 +150,7 @@ def tending(model: Searches) -> Iterator[Finding | Open]:
 MOST_PAIRS = 2_000
 
 
-def overlaps(model: Searches) -> Iterator[Finding | Open]:
+def overlaps(model: Searches) -> Found:
     """Pairs of rules of different classes that hold on one row; of classes without ranks."""
     graph = model.graph
     if graph.decision.ordered:
@@ -147,44 +175,23 @@ def overlaps(model: Searches) -> Iterator[Finding | Open]:
             return
         model.deadline.tell("which rules of different classes meet", done / min(total, MOST_PAIRS))
         search, ids = model.search(one.node, other.node), (one.rule.id, other.rule.id)
+        classes = graph.classes[one.rule.class_index], graph.classes[other.rule.class_index]
+        text = f"{ids[0]} ({quoted(classes[0])}) and {ids[1]} ({quoted(classes[1])}) hold together"
+        text += f"; the order decides {quoted(classes[0])} first" * ordered
+        finding = Finding("overlap", text, ids, classes=classes, ordered=ordered)
         found = search.find(Claim(one.node), Claim(other.node))
-        if found.cells is not None:
-            classes = graph.classes[one.rule.class_index], graph.classes[other.rule.class_index]
-            names = f"{ids[0]} ({quoted(classes[0])}) and {ids[1]} ({quoted(classes[1])}) hold together"
-            text = f"{names}; the order decides {quoted(classes[0])} first" if ordered else names
-            rows = examples(graph, search, (found.cells,))
-            yield Finding("overlap", text, ids, rows, classes=classes, ordered=ordered)
-        elif found.reason:
-            yield Open("overlap", f"whether {ids[0]} and {ids[1]} can hold together", found.reason)
+        yield from _shown(model, search, found, finding, f"whether {ids[0]} and {ids[1]} can hold together")
 
 
-def crossing_ranks(model: Searches) -> Iterator[Finding | Open]:
+def crossing_ranks(model: Searches) -> Found:
     """A rank that is passed where a lower one is not."""
-    graph = model.graph
-    roots = graph.decision.roots if graph.decision.ordered else ()
+    roots = model.graph.decision.roots if model.graph.decision.ordered else ()
     for k in range(1, len(roots)):
-        low, high = quoted(graph.classes[k - 1]), quoted(graph.classes[k])
+        low, high = quoted(model.graph.classes[k - 1]), quoted(model.graph.classes[k])
         said = f"above {high} and not above {low}"
         found = model.whole.find(Claim(roots[k]), Claim(roots[k - 1], False))
-        if found.cells is not None:
-            rows = examples(graph, model.whole, (found.cells,))
-            yield Finding("contradiction", f"the rules say {said}", (), rows)
-        elif found.reason:
-            yield Open("contradiction", f"whether rules can say {said}", found.reason)
-
-
-def override_findings(model: Searches) -> Iterator[Finding | Open]:
-    """Overrides that never hold, that change no decision, and that a missing or new value satisfies."""
-    graph = model.graph
-    for override in graph.overrides:
-        what = f"override {override.id}"
-        never = list(_never(model, what, override.id, override.condition))
-        yield from never
-        if any(isinstance(found, Finding) for found in never):
-            continue
-        rest = with_overrides(graph.with_(ladder=None), [each for each in graph.overrides if each.id != override.id])
-        yield from _changes_nothing(model, what, override.id, rest.decision)
-        yield from _by_missing(model, what, override.id, override.condition)
+        finding = Finding("contradiction", f"the rules say {said}")
+        yield from _shown(model, model.whole, found, finding, f"whether rules can say {said}")
 
 
 _CLEAR: Mapping[FindingKind, str] = {
@@ -195,8 +202,16 @@ _CLEAR: Mapping[FindingKind, str] = {
     "contradiction": "no rank is passed where a lower one is not",
     "missing": "no missing or new value satisfies a rule",
 }
-_ALL_FINDINGS = (unreachable, shadowed, gaps, overlaps, crossing_ranks, missing_values, tending)
-_LONGEST = shadowed  # searched last, as a limit of time should leave open what takes longest
+_ALL_FINDINGS: Mapping[FindingKind, Callable[[Searches], Found]] = {
+    "unreachable": partial(of_each_rule, kind="unreachable"),
+    "shadowed": partial(of_each_rule, kind="shadowed"),
+    "gap": gaps,
+    "overlap": overlaps,
+    "contradiction": crossing_ranks,
+    "missing": partial(of_each_rule, kind="missing"),
+    "size": tending,
+}
+_LONGEST = "shadowed"  # searched last, as a limit of time should leave open what takes longest
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +255,7 @@ def check_model(
     model = Searches(graph, searching, deadline)
     kept = (*verdicts(model), *override_verdicts(model))
     beneath = Searches(graph.underlying, searching, deadline) if graph.overrides else model
-    of_kind = {kind: list(kind(beneath)) for kind in sorted(_ALL_FINDINGS, key=lambda kind: kind is _LONGEST)}
+    of_kind = {kind: list(_ALL_FINDINGS[kind](beneath)) for kind in sorted(_ALL_FINDINGS, key=_LONGEST.__eq__)}
     said = [*override_findings(model), *(found for kind in _ALL_FINDINGS for found in of_kind[kind])]
     findings = tuple(found for found in said if isinstance(found, Finding))
     left = tuple(found for found in said if isinstance(found, Open))
@@ -254,22 +269,16 @@ def unproved(graph: RuleGraph) -> tuple[Verdict, ...]:
     return tuple(found for found in (*verdicts(model), *override_verdicts(model)) if found.outcome != "proved")
 
 
-def _clear(model: Searches, odd: Collection[FindingKind]) -> Iterator[str]:
-    """What there is no finding of, and nothing open; of all rules only where each speaks by itself.
-
-    A rule that is never true changes no decision either.
-    """
+def _clear(model: Searches, odd: Collection[str]) -> Iterator[str]:
+    """What there is no finding of, and nothing open; of all rules only where each speaks by itself."""
     decision = model.graph.decision
     asked = {"gap": decision.has_default, "overlap": bool(decision.ranked), "contradiction": decision.ordered}
-    asked["shadowed"] = "unreachable" not in odd
+    asked["shadowed"] = "unreachable" not in odd  # a rule that is never true changes no decision either
     if model.said and len(model.said) == len(rules_of(model.graph.underlying)):
         yield from (text for kind, text in _CLEAR.items() if kind not in odd and asked.get(kind, True))
 
 
 T = TypeVar("T")
-Said = tuple[str, str]
-"""A word, "" for what stands under the line before, and a text."""
-
 MOST_NAMED = 6
 
 
@@ -282,15 +291,19 @@ def check_lines(checked: Checked, everything: bool = False) -> Iterator[Said]:
     if not checked.verdicts:
         yield "no promise", "is declared; rulekit train --monotone, --forbid, --require, --missing-never-helps do so"
     yield from (("proved", text) for text in checked.clear)
-    for of_one_kind in _grouped(checked.findings, lambda finding: finding.kind).values():
-        if everything or len(of_one_kind) == 1:
-            for finding in of_one_kind:
-                yield "found", finding.text
-                yield from (("", f"  {row.text}") for row in finding.rows)
-        else:
-            yield from _summary(of_one_kind)
+    for kind, findings in _grouped(checked.findings, lambda finding: finding.kind).items():
+        if len(findings) > 1 and kind in _SUMMARY and not everything:
+            yield from _summary(findings)
+            continue
+        for finding in findings:
+            yield "found", finding.text
+            yield from (("", f"  {row.text}") for row in finding.rows)
     for left in _grouped(checked.open, lambda left: left if everything else (left.kind, left.reason)).values():
-        yield "open", left[0].text if len(left) == 1 else _several_open(left)
+        more = f"{left[0].question}, and {counted(len(left) - 1, 'question')} like this"
+        said = f"{more}: {left[0].reason}" if left[0].reason else more
+        if left[-1].many:  # what a limit of time left out stands last
+            said = f"{left[-1].text}; also {left[0].question}"
+        yield "open", said if len(left) > 1 else left[0].text
 
 
 def _grouped(items: Sequence[T], key: Callable[[T], Hashable]) -> Mapping[Hashable, list[T]]:
@@ -300,58 +313,33 @@ def _grouped(items: Sequence[T], key: Callable[[T], Hashable]) -> Mapping[Hashab
     return found
 
 
-def _overlaps(findings: Sequence[Finding]) -> Iterator[Said]:
-    """How many pairs there are, which class is decided before which, and a row for each of the first of these."""
-    by_classes = list(_grouped(findings, lambda finding: finding.classes).values())
-    by_classes.sort(key=len, reverse=True)
-    between = " before " if findings[0].ordered else " and "
-    named = [f"{between.join(map(quoted, pairs[0].classes))} ({counted(len(pairs), 'pair')})" for pairs in by_classes]
-    how = "; the order decides" if findings[0].ordered else ""
-    yield "found", f"{len(findings)} pairs of rules of different classes hold together{how}: {_few(named)}"
-    for pairs in by_classes[:MOST_NAMED]:
-        shown = next((pair for pair in pairs if pair.rows[0].decision == pair.classes[0]), pairs[0])
-        yield "", f"  {' and '.join(shown.rules)}: {shown.rows[0].text}"
-
-
-def _missing(findings: Sequence[Finding]) -> Iterator[Said]:
-    """Columns, the one that satisfies most rules first, each with its rules and a row."""
-    by_column = list(_grouped(findings, lambda finding: finding.column).values())
-    by_column.sort(key=len, reverse=True)
-    rules = len({finding.rules for finding in findings})
-    named = [f"{name(found[0].column)} ({_rules(found)})" for found in by_column]
-    verb = "rule is" if rules == 1 else "rules are"
-    yield "found", f"{rules} {verb} satisfied by a missing or new value: of {_few(named)}"
-    yield from (("", f"  {row.text}") for found in by_column[:MOST_NAMED] for row in found[0].rows)
+_SUMMARY: Mapping[Hashable, str] = {
+    "unreachable": "{rules} are never true",
+    "shadowed": "{rules} change no decision, each by itself: without any one of them every row is decided the same",
+    "overlap": "{n} pairs of rules of different classes hold together{how}: {groups}",
+    "missing": "rules that a missing or new value satisfies: of {groups}",
+}
 
 
 def _summary(findings: Sequence[Finding]) -> Iterator[Said]:
-    """Several findings of one kind in few lines."""
-    match findings[0].kind:
-        case "unreachable":
-            yield "found", f"{_rules(findings)} are never true"
-        case "shadowed":
-            why = "without any one of them every row is decided the same"
-            yield "found", f"{_rules(findings)} change no decision, each by itself: {why}"
-        case "overlap":
-            yield from _overlaps(findings)
-        case "missing":
-            yield from _missing(findings)
-        case "size":
-            yield from (("found", finding.text) for finding in findings)
-        case _:
-            yield "found", f"{findings[0].text}, and {len(findings) - 1} more like this"
-            yield from (("", f"  {row.text}") for row in findings[0].rows)
-
-
-def _several_open(left: Sequence[Open]) -> str:
-    if left[-1].many:  # what a limit of time left out stands last
-        return f"{left[-1].text}; also {left[0].question}"
-    more = f"{left[0].question}, and {counted(len(left) - 1, 'question')} like this"
-    return f"{more}: {left[0].reason}" if left[0].reason else more
+    """Several findings of one kind: how many, by pair of classes or column (the most frequent first), a row of each."""
+    groups = sorted(_grouped(findings, lambda found: found.classes or found.column).values(), key=len, reverse=True)
+    between, how = (" before ", "; the order decides") if findings[0].ordered else (" and ", "")
+    named = [
+        f"{between.join(map(quoted, own[0].classes))} ({counted(len(own), 'pair')})"
+        if own[0].classes
+        else f"{name(own[0].column)} ({_rules(own)})"
+        for own in groups
+    ]
+    said = _SUMMARY[findings[0].kind]
+    yield "found", said.format(rules=_rules(findings), n=len(findings), how=how, groups=_few(named))
+    for own in groups[:MOST_NAMED]:
+        shown = next((found for found in own if found.rows and found.rows[0].decision in found.classes[:1]), own[0])
+        yield from (("", f"  {' and '.join(shown.ids)}: {row.text}") for row in shown.rows)
 
 
 def _rules(findings: Sequence[Finding]) -> str:
-    return _few([rule for finding in findings for rule in finding.rules])
+    return _few([rule for finding in findings for rule in finding.ids])
 
 
 def _few(items: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table
 
 _MOST_DIGITS = 17
+
+Said = tuple[str, str]
+"""A word, "" for what stands under the line before, and a text."""
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,17 +81,13 @@ def shown_row(search: RowSearch, cells: tuple[int, ...]) -> tuple[dict[str, Any]
         row = {text: held[text][0] for text in search.words.columns if text in held}
         places = [(axis, cell) for axis, cell in places if axis.feature.name in search.words.schema]
     said = [
-        f"{name(text)} missing" if value is None else f"{name(text)} = {quoted(value)}" for text, value in row.items()
+        f"{name(text)} missing" if text_ is None else f"{name(text)} = {quoted(text_)}" for text, text_ in row.items()
     ]
-    new = []
-    for axis, cell in places:
-        feature = axis.feature
-        value = row[feature.name] = _value(axis, cell)
-        if value is None or axis.known[cell]:
-            said.append(said_of_value(feature, value))
-        else:
-            new.append(feature.name)
-            said.append(f"{name(feature.name)} a new level")
+    row |= {axis.feature.name: _value(axis, cell) for axis, cell in places}
+    new = [axis.feature.name for axis, cell in places if not (axis.known[cell] or axis.missing[cell])]
+    for axis, _ in places:
+        own_name = axis.feature.name
+        said.append(f"{name(own_name)} a new level" if own_name in new else said_of_value(axis.feature, row[own_name]))
     return row, tuple(new), ", ".join(said) or "any row"
 
 
@@ -116,22 +115,23 @@ def _value(axis: Axis, cell: int) -> Any:
     """A raw value of a cell: None, a truth value, a level, or the plainest number that every node reads alike."""
     if axis.missing[cell]:
         return None
-    first = axis.values[cell, 0]
-    if axis.feature.kind == "categorical":
-        return first
-    if axis.feature.kind == "boolean":
-        return bool(first > 0.5)
-    if not axis.whole:  # two numbers of one cell may be decided differently
-        return float(first)
-    values = [float(value) for value in axis.values[cell]]
-    for value in (*_plain_numbers(min(values), max(values)), *values):
-        if _reads(axis, cell, value):
-            return value
+    first, kind = axis.values[cell, 0], axis.feature.kind
+    if kind in ("categorical", "boolean"):
+        return bool(first > 0.5) if kind == "boolean" else first
+    if axis.whole:  # else two numbers of one cell may be decided differently
+        values = [float(value) for value in axis.values[cell]]
+        for value in (*_plain_numbers(min(values), max(values)), *values):
+            table = encode({axis.feature.name: np.array([value])}, Schema((axis.feature,)))
+            if np.isnan(table.arrays[0][0]):  # taken for missing
+                continue
+            found = evaluate_nodes(list(axis.readings), table)
+            if all(found[node][0] == reading[cell] for node, reading in axis.readings.items()):
+                return value
     return float(first)
 
 
 def _plain_numbers(low: float, high: float) -> list[float]:
-    """Numbers of few digits from low to high, the plainest first."""
+    """A number of few digits from low to high."""
     finite = [bound for bound in (low, high) if math.isfinite(bound)]
     if len(finite) < 2:
         return [float(math.floor(bound) if bound == high else math.ceil(bound)) for bound in finite] or [0.0]
@@ -140,29 +140,23 @@ def _plain_numbers(low: float, high: float) -> list[float]:
     return [value for value in found if low <= value <= high][:1]
 
 
-def _reads(axis: Axis, cell: int, value: float) -> bool:
-    """Whether every node reads a number as it reads the cell, and none takes it for missing."""
-    table = encode({axis.feature.name: np.array([value])}, Schema((axis.feature,)))
-    if np.isnan(table.arrays[0][0]):
-        return False
-    values = evaluate_nodes(list(axis.readings), table)
-    return all(values[node][0] == reading[cell] for node, reading in axis.readings.items())
-
-
+CatalogueKind = Literal[
+    "unknown column", "unknown class", "duplicate code", "cannot count", "never given", "no reason", "cannot turn"
+]
 FindingKind = Literal["unreachable", "shadowed", "gap", "overlap", "contradiction", "missing", "size"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about rules that is proved, or shown by rows; rules: their ids; column: of a missing or new value.
+    """Something about rules, or a catalogue of reasons, that is proved or shown by rows.
 
-    classes: of an overlap those of the two rules, where an order decides the one that wins first; ordered: whether one
-    does.
+    ids: of rules, or codes of reasons; column: the one that it is about. classes: of an overlap those of the two rules,
+    where an order decides the one that wins first; ordered: whether one does.
     """
 
-    kind: FindingKind
+    kind: FindingKind | CatalogueKind
     text: str
-    rules: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     rows: tuple[Example, ...] = ()
     column: str = ""
     classes: tuple[ClassLabel, ...] = ()
@@ -175,7 +169,8 @@ class Finding:
             "order_decides": self.ordered if self.classes else None,
             "rows": [row.as_dict() for row in self.rows],
         }
-        return {"kind": self.kind, "text": self.text, "rules": list(self.rules), **given(more)}
+        ids = "codes" if self.kind in get_args(CatalogueKind) else "rules"
+        return {"kind": self.kind, "text": self.text, ids: list(self.ids), **given(more)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +180,7 @@ class Open:
     many: whether it stands for all that a limit of time left out.
     """
 
-    kind: FindingKind
+    kind: FindingKind | CatalogueKind
     question: str
     reason: str = ""
     many: bool = False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from rulekit.audit.checks.findings import Example, Finding, FindingKind, Open, examples, given
+from rulekit.audit.checks.findings import Example, examples, given
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.decisions import Decision, Part
 from rulekit.graph.language.text import print_node
-from rulekit.graph.language.words import counted, name, quoted
+from rulekit.graph.language.words import name, quoted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
 from rulekit.graph.rule_graph import RuleGraph
@@ -74,39 +74,27 @@ def _without(node: Node, rule: Node) -> Node:
         return with_children(node, [_without(child, rule) for child in node.children])
     children = list(node.children)
     for place, child in enumerate(children):
-        if child is rule:
-            return Or([*children[:place], *children[place + 1 :]])
-        if isinstance(child, Or) and rule in child.children:
-            at = child.children.index(rule)
-            rest = Or([*child.children[:at], *child.children[at + 1 :]])
-            return Or([*children[:place], rest, *children[place + 1 :]])
+        if child is rule or (isinstance(child, Or) and rule in child.children):
+            rest = [] if child is rule else [_without(child, rule)]
+            return Or([*children[:place], *rest, *children[place + 1 :]])
     return node
 
 
 Cells = tuple[int, ...]
-_DOING: Mapping[FindingKind, str] = {
-    "unreachable": "which rules can be true",
-    "shadowed": "which rules change a decision",
-    "missing": "which rules a missing value satisfies",
-}
 
 
-@dataclass(slots=True, eq=False)
 class Searches:
     """A model with its rules, those that speak by themselves, and a search for each set of nodes that was asked for.
 
     deadline: what is not found by then stays open.
     """
 
-    graph: RuleGraph
-    searching: Callable[..., RowSearch] = RowSearch
-    deadline: Deadline = NO_LIMIT
-    rules: tuple[Rule, ...] = ()
-    said: tuple[Statement, ...] = ()
-    _searches: dict[frozenset[Node], RowSearch] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.rules, self.said = rules_of(self.graph), statements(self.graph)
+    def __init__(
+        self, graph: RuleGraph, searching: Callable[..., RowSearch] = RowSearch, deadline: Deadline = NO_LIMIT
+    ) -> None:
+        self.graph, self.searching, self.deadline = graph, searching, deadline
+        self.rules, self.said = rules_of(graph), statements(graph)
+        self._searches: dict[frozenset[Node], RowSearch] = {}
 
     def search(self, *nodes: Node) -> RowSearch:
         """The search over the columns of some nodes."""
@@ -114,19 +102,6 @@ class Searches:
         if key not in self._searches:
             self._searches[key] = self.searching(self.graph, nodes, deadline=self.deadline)
         return self._searches[key]
-
-    def of_each(
-        self, kind: FindingKind, question: str, found: Callable[[Statement], Iterator[Finding | Open]]
-    ) -> Iterator[Finding | Open]:
-        """What is found of each rule that speaks by itself; those that the deadline leaves out are one question."""
-        said = list({statement.rule.id: statement for statement in self.said}.values())
-        for done, statement in enumerate(said):
-            if self.deadline.over:
-                left = counted(len(said) - done, "rule")
-                yield Open(kind, question.format(f"{left} of {len(said):,}"), self.deadline.reason, many=True)
-                return
-            self.deadline.tell(_DOING[kind], done / len(said))
-            yield from found(statement)
 
     @property
     def whole(self) -> RowSearch:
@@ -146,13 +121,11 @@ class Searches:
     @property
     def decided_by(self) -> Iterator[list[Claim]]:
         """Claims of which a promise is to be kept: of each root, which is enough, then of the classes themselves."""
-        if not self.graph.decision.ranked:
-            yield [Claim(root) for root in self.graph.decision.roots]
-        if self.graph.decision.ranked or self.graph.decision.ordered:
-            yield [self.at_least(k) for k in self.ranks or ()]
-
-    def at_least(self, k: int) -> Claim:
-        return self.label(*range(k, len(self.graph.classes)))
+        decision, k = self.graph.decision, len(self.graph.classes)
+        if not decision.ranked:
+            yield [Claim(root) for root in decision.roots]
+        if decision.ranked or decision.ordered:
+            yield [self.label(*range(rank, k)) for rank in self.ranks or ()]
 
     def independent_parts(self) -> list[Node]:
         """The Boolean rules whose disjunctions, each or counted, are the decision; [] where it is of another form."""
@@ -160,16 +133,6 @@ class Searches:
         if self.graph.overrides or decision.ranked or any(isinstance(root, Above) for root in decision.roots):
             return []
         return [statement.node for statement in self.said]
-
-    def step(
-        self, search: RowSearch, column: str, claims: Sequence[Claim], rises: bool
-    ) -> tuple[tuple[Cells, Cells] | None, str]:
-        """Two neighbouring values of a column of which the claim holds for the wrong one only; and what is open."""
-        axis = search.axis_of(column)
-        assert axis is not None
-        known = [int(cell) for cell in search.space.axes[axis].known.nonzero()[0]]
-        pairs = [(low, high) if rises else (high, low) for low, high in pairwise(known)]
-        return self.turned(search, axis, pairs, claims)
 
     def turned(
         self, search: RowSearch, axis: int, pairs: Sequence[tuple[int, int]], claims: Sequence[Claim]
@@ -180,7 +143,8 @@ class Searches:
             for claim in claims:
                 found = search.find(claim.at(axis, first), claim.contrary().at(axis, second))
                 if found.cells is not None:
-                    return (_moved(found.cells, axis, first), _moved(found.cells, axis, second)), ""
+                    before, after = found.cells[:axis], found.cells[axis + 1 :]
+                    return ((*before, first, *after), (*before, second, *after)), ""
                 reason = reason or found.reason
         return None, reason
 
@@ -192,13 +156,7 @@ class Searches:
             yield column, pair, reason
 
 
-def _moved(cells: Cells, axis: int, cell: int) -> Cells:
-    return (*cells[:axis], cell, *cells[axis + 1 :])
-
-
 Outcome = Literal["proved", "fails", "not proved"]
-
-_NO_ORDER = "classes without an order do not rise or fall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,15 +197,23 @@ def _monotone(model: Searches, promise: Promise) -> Verdict:
     if column not in readers(model.graph.decision.roots):
         return Verdict(promise, "proved")
     if model.ranks is None:
-        return Verdict(promise, "not proved", reason=_NO_ORDER)
+        return Verdict(promise, "not proved", reason="classes without an order do not rise or fall")
     rises = model.graph.schema[column].monotone > 0
+
+    def wrong_step(search: RowSearch, claims: Sequence[Claim]) -> tuple[tuple[Cells, Cells] | None, str]:
+        """Two neighbouring values of the column of which a claim holds for the wrong one only; and what is open."""
+        axis = search.axis_of(column)
+        assert axis is not None
+        known = [int(cell) for cell in search.space.axes[axis].known.nonzero()[0]]
+        pairs = [(low, high) if rises else (high, low) for low, high in pairwise(known)]
+        return model.turned(search, axis, pairs, claims)
+
     parts = [part for part in model.independent_parts() if column in columns_of(part)]
-    steps = (model.step(model.search(part), column, [Claim(part)], rises) for part in parts)
-    if parts and all(pair is None and not reason for pair, reason in steps):
+    if parts and all(wrong_step(model.search(part), [Claim(part)]) == (None, "") for part in parts):
         # What each rule keeps, their disjunction keeps, and so does the number of ranks that are passed.
         return Verdict(promise, "proved")
     for claims in model.decided_by:
-        pair, reason = model.step(model.whole, column, claims, rises)
+        pair, reason = wrong_step(model.whole, claims)
         if pair is None and not reason:
             break
     return _of_rows(model, promise, pair, reason)
@@ -319,18 +285,15 @@ def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
         others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
         before = [Claim(condition, False) for condition in conditions[:place]]
         found = search.find(Claim(conditions[place]), *before, Claim(others))
-        promise = Promise("override", _promised(model.graph, place))
+        where, label = (
+            print_node(override.condition, model.graph.schema, None),
+            quoted(graph.classes[override.class_index]),
+        )
+        where += " holds and no override before it does" * bool(place)
+        promise = Promise("override", f"override {override.id} wins: where {where}, the decision is {label}")
+        outcome: Outcome = "not proved" if found.reason else "proved"
+        reason = found.reason
         if found.cells is not None:  # never, by the making of the decision
-            said.append(Verdict(promise, "fails", reason="the decision is not made of its overrides"))
-        else:
-            said.append(Verdict(promise, "not proved" if found.reason else "proved", reason=found.reason))
+            outcome, reason = "fails", "the decision is not made of its overrides"
+        said.append(Verdict(promise, outcome, reason=reason))
     return tuple(said)
-
-
-def _promised(graph: RuleGraph, place: int) -> str:
-    """What the override at a place decides, as a sentence."""
-    override = graph.overrides[place]
-    where = print_node(override.condition, graph.schema, None)
-    first = " and no override before it does" if place else ""
-    label = quoted(graph.classes[override.class_index])
-    return f"override {override.id} wins: where {where}{' holds' * bool(first)}{first}, the decision is {label}"

@@ -9,13 +9,13 @@ exactly where the model's own leaf holds on that cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
-from rulekit.graph.language.words import listed, quoted
+from rulekit.graph.language.words import counted, label, listed, quoted, weight
 from rulekit.graph.leaves import by_code, column_of, leaf_of_codes, readers, with_named_tokens
 from rulekit.graph.nodes import (
     TRUE,
@@ -25,7 +25,9 @@ from rulekit.graph.nodes import (
     Compare,
     Constant,
     Family,
+    Hidden,
     LevelPoints,
+    Linear,
     Missing,
     Node,
     Not,
@@ -39,6 +41,7 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.numbers import crossing
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
+from rulekit.shown.promises import promises
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,15 +79,22 @@ class Joint:
 def joint(first: RuleGraph, second: RuleGraph) -> Joint:
     """Two models over one schema; raises InputError where no row means the same to both, or no class is common."""
     models = first, second
-    classes = _classes(first, second)
+    known = set(map(repr, first.classes))
+    classes = (*first.classes, *(label for label in second.classes if repr(label) not in known))
+    if len(classes) == len(first.classes) + len(second.classes):
+        shown = [listed([quoted(label) for label in graph.classes[:4]]) for graph in models]
+        raise InputError(
+            f"the models decide between other classes: {shown[0]}, and {shown[1]}",
+            fix="compare models of the same question",
+        )
     used = [set(readers(graph.written)) for graph in models]
     features = []
     for name in dict.fromkeys((*first.schema.names, *second.schema.names)):
-        reading = [
-            graph.schema[name] for graph, own in zip(models, used, strict=True) if name in own and name in graph.schema
+        having = [
+            (graph.schema[name], name in own) for graph, own in zip(models, used, strict=True) if name in graph.schema
         ]
-        known = [graph.schema[name] for graph in models if name in graph.schema]
-        features.append(_feature(*reading) if len(reading) == 2 else (reading or known)[0])
+        reading = [feature for feature, reads in having if reads]
+        features.append(_feature(*reading) if len(reading) == 2 else (reading or [having[0][0]])[0])
     schema = Schema(tuple(features), first.schema.target)
     images = [image_of(graph.written, graph.schema, schema, {}) for graph in models]
     both = [image[node] for image, graph in zip(images, models, strict=True) for node in graph.written]
@@ -98,18 +108,6 @@ def joint(first: RuleGraph, second: RuleGraph) -> Joint:
     return Joint(models, (over[0], over[1]), schema, classes, (places[0], places[1]), (images[0], images[1]))
 
 
-def _classes(first: RuleGraph, second: RuleGraph) -> tuple[ClassLabel, ...]:
-    known = set(map(repr, first.classes))
-    others = [label for label in second.classes if repr(label) not in known]
-    if len(others) == len(second.classes):
-        shown = [listed([quoted(label) for label in graph.classes[:4]]) for graph in (first, second)]
-        raise InputError(
-            f"the models decide between other classes: {shown[0]}, and {shown[1]}",
-            fix="compare models of the same question",
-        )
-    return (*first.classes, *others)
-
-
 def image_of(roots: Sequence[Node], own: Schema, joint: Schema, known: dict[Node, Node]) -> dict[Node, Node]:
     """Every node below some roots over another schema, beside those that are known."""
     for node in topological(roots, lambda node: () if node in known else node.children):
@@ -117,7 +115,11 @@ def image_of(roots: Sequence[Node], own: Schema, joint: Schema, known: dict[Node
         if node in known:
             continue
         if name is not None:
-            known[node] = joint_leaf(node, own[name], joint[name])
+            kind, pair = own[name].kind, (own[name], joint[name])
+            if pair[0] == pair[1] or kind in ("boolean", "text"):
+                known[node] = node
+            else:
+                known[node] = _by_levels(node, *pair) if kind == "categorical" else _of_numbers(node, *pair)
         else:
             children = tuple(known[child] for child in node.children)
             known[node] = node if children == node.children else with_children(node, children)
@@ -133,19 +135,17 @@ def decide_by_same_rules(both: Joint) -> bool:
     if both.places[0] != both.places[1] or (first.decision.has_default and first.default != second.default):
         return False
     known: dict[Node, Node] = {}
-    decisions = [graph.decision.with_roots(tuple(_plain(graph.decision.roots, known))) for graph in both.over]
+    decisions = []
+    for graph in both.over:
+        for node in topological(graph.decision.roots, lambda node: () if node in known else node.children):
+            if node not in known:
+                known[node] = _plain_node(node, [known[child] for child in node.children])
+        decisions.append(graph.decision.with_roots(tuple(known[root] for root in graph.decision.roots)))
     return decisions[0] == decisions[1]
 
 
-def _plain(roots: Sequence[Node], known: dict[Node, Node]) -> Iterator[Node]:
-    """The roots with Boolean parts in one order; what hidden bits make up is left, as its roundings may hang on it."""
-    for node in topological(roots, lambda node: () if node in known else node.children):
-        if node not in known:
-            known[node] = _plain_node(node, [known[child] for child in node.children])
-    return (known[root] for root in roots)
-
-
 def _plain_node(node: Node, children: Sequence[Node]) -> Node:
+    """A Boolean node with its parts in one order; hidden bits are left, as the roundings of a formula hang on them."""
     if node.family is Family.RANDOM or isinstance(node, Probability):
         return node
     if isinstance(node, And | Or):
@@ -166,60 +166,41 @@ _KINDS = {"numeric": "a number", "boolean": "true or false", "categorical": "a c
 
 
 def _feature(one: Feature, other: Feature) -> Feature:
-    """The column that both models read."""
     kinds = [f"a {each.display}" if is_dated(each) else _KINDS[each.kind] for each in (one, other)]
     if kinds[0] != kinds[1]:
-        raise InputError(
-            f"it is {kinds[0]} in the first model and {kinds[1]} in the second, so that no row means the same to both",
-            where=f"column {one.name!r}",
-            fix="train both with the same --type",
+        both = (
+            f"it is {kinds[0]} in the first model and {kinds[1]} in the second, so that no row means the same to both"
         )
+        raise InputError(both, where=f"column {one.name!r}", fix="train both with the same --type")
     if one == other:
         return one
+    tokens = tuple(token for token in one.missing_tokens if token in other.missing_tokens)
     if one.kind == "categorical":
-        return _category(one, other)
+        return _category(one, other, tokens)
     if one.kind != "numeric" and set(one.missing_tokens) != set(other.missing_tokens):
-        raise InputError(
-            "the models take other cells for missing",
-            where=f"column {one.name!r}",
-            fix="train both with the same --missing",
-        )
+        what, fix = "the models take other cells for missing", "train both with the same --missing"
+        raise InputError(what, where=f"column {one.name!r}", fix=fix)
     if one.kind == "text":
         return replace(one, levels=tuple(sorted({*one.levels, *other.levels})))
     wide = one.precision != other.precision or set(one.missing_numbers) != set(other.missing_numbers)
-    return replace(
-        one, precision="float64" if wide else one.precision, missing_tokens=_common_tokens(one, other), monotone=0
-    )
+    return replace(one, precision="float64" if wide else one.precision, missing_tokens=tokens, monotone=0)
 
 
-def _common_tokens(one: Feature, other: Feature) -> tuple[str, ...]:
-    return tuple(token for token in one.missing_tokens if token in other.missing_tokens)
-
-
-def _category(one: Feature, other: Feature) -> Feature:
+def _category(one: Feature, other: Feature, tokens: tuple[str, ...]) -> Feature:
     """The levels of both and what one of them alone takes for missing, without those that either refuses."""
-    tokens = _common_tokens(one, other)
     special = [token for token in (*one.missing_tokens, *other.missing_tokens) if token not in tokens and token]
     texts = dict.fromkeys((*one.levels, *other.levels, *special))
-    kept = [text for text in texts if None not in (code_of_text(one, text), code_of_text(other, text))]
+    kept = tuple(text for text in texts if None not in (code_of_text(one, text), code_of_text(other, text)))
     unseen = {one.unseen, other.unseen}
-    how = "error" if "error" in unseen else "missing" if unseen == {"missing"} else "unseen"
     return Feature(
         one.name,
         "categorical",
-        tuple(kept),
+        kept,
         ordered=one.ordered and other.ordered and one.levels == other.levels,
         missing_tokens=tokens,
-        unseen=how,  # type: ignore[arg-type]
+        unseen="error" if "error" in unseen else "missing" if unseen == {"missing"} else "unseen",
         role=one.role,
     )
-
-
-def joint_leaf(leaf: Node, own: Feature, joint: Feature) -> Node:
-    """The same condition, or number, over the joint feature; raises InputError where none says the same."""
-    if own == joint or own.kind in ("boolean", "text"):
-        return leaf
-    return _by_levels(leaf, own, joint) if own.kind == "categorical" else _of_numbers(leaf, own, joint)
 
 
 # Categories --------------------------------------------------------------------------------------------------------
@@ -227,10 +208,8 @@ def joint_leaf(leaf: Node, own: Feature, joint: Feature) -> Node:
 
 def code_of_text(feature: Feature, text: str) -> int | None:
     """The code that a category gives to a text; None where it refuses the text."""
-    code = feature.codes_of_texts.get(text)
-    if code is not None:
-        return code
-    return {"unseen": UNSEEN_CODE, "missing": MISSING_CODE}.get(feature.unseen)
+    unknown = {"unseen": UNSEEN_CODE, "missing": MISSING_CODE}.get(feature.unseen)
+    return feature.codes_of_texts.get(text, unknown)
 
 
 def _by_levels(leaf: Node, own: Feature, joint: Feature) -> Node:
@@ -249,46 +228,146 @@ def _by_levels(leaf: Node, own: Feature, joint: Feature) -> Node:
 
 
 def _of_numbers(leaf: Node, own: Feature, joint: Feature) -> Node:
-    wider = own.precision != joint.precision
-    absent = sorted(set(own.missing_numbers) - set(joint.missing_numbers))  # missing to one model and not to both
+    """The leaf, with doubles for its cuts where the joint column is wider, and as for a missing cell at each number
+    that means missing to this model alone.
+    """
+    wider, where = own.precision != joint.precision, f"column {own.name!r}"
+    absent = sorted(set(own.missing_numbers) - set(joint.missing_numbers))
+    if not wider and not absent:
+        return leaf
     if isinstance(leaf, Column):
-        if wider or absent:
-            what = "other widths" if wider else "other missing tokens"
-            raise InputError(
-                f"the models read its numbers with {what}, and one adds them up",
-                where=f"column {own.name!r}",
-                fix="train both with the same --width and --missing",
-            )
-        return leaf
+        what = "other widths" if wider else "other missing tokens"
+        fix = "train both with the same --width and --missing"
+        raise InputError(f"the models read its numbers with {what}, and one adds them up", where=where, fix=fix)
     if isinstance(leaf, Step):
-        return _step(leaf, own, absent, wider)
+        cuts = [crossing(cut) for cut in leaf.cuts] if wider else list(leaf.cuts)
+        if any(math.isinf(cut) for cut in cuts):
+            raise InputError("a cut is beyond all numbers of its width", where=where)
+        ends = sorted({*cuts, *absent, *(math.nextafter(number, -math.inf) for number in absent)})
+        values = [leaf.missing if end in absent else leaf.values[sum(cut < end for cut in cuts)] for end in ends]
+        values.append(leaf.values[-1])
+        kept = [i for i, (before, after) in enumerate(pairwise(values)) if before != after]
+        return Step(
+            leaf.feature, tuple(ends[i] for i in kept), tuple(values[i] for i in (*kept, len(ends))), leaf.missing
+        )
+    missing = isinstance(leaf, Missing) or bool(getattr(leaf, "missing", False))
     if isinstance(leaf, Compare) and wider:
-        leaf = _wider(leaf, crossing(leaf.value))
-    if not absent:
-        return leaf
+        cut = crossing(leaf.value)
+        if math.isfinite(cut):
+            leaf = Compare(leaf.feature, leaf.op, cut, missing)
+        elif (leaf.op == "<=") == (cut > 0):  # every number is on one side
+            leaf = TRUE if missing else Not(Missing(leaf.feature))
+        else:
+            leaf = Missing(leaf.feature) if missing else Constant(False)
     alike = [
         And([Compare(own.name, ">", math.nextafter(each, -math.inf)), Compare(own.name, "<=", each)]) for each in absent
     ]
-    missing = isinstance(leaf, Missing) or bool(getattr(leaf, "missing", False))
+    if not absent:
+        return leaf
     return Or([leaf, *alike]) if missing else And([leaf, *map(Not, alike)])
 
 
-def _wider(leaf: Compare, cut: float) -> Node:
-    """A comparison with a double, which may be infinite: then every number is on one side."""
-    if math.isfinite(cut):
-        return Compare(leaf.feature, leaf.op, cut, leaf.missing)
-    if (leaf.op == "<=") == (cut > 0):
-        return TRUE if leaf.missing else Not(Missing(leaf.feature))
-    return Missing(leaf.feature) if leaf.missing else Constant(False)
+# What they say of themselves ------------------------------------------------------------------------------------------
+
+_NOT_COMPARED = ("time_limit", "random_state")
+_FORMS = {Family.BOOLEAN: "rules", Family.REAL: "a sum"}
+
+Fact = tuple[str, str]
+"""What is said, and the words for it; "" where there is none of it."""
 
 
-def _step(leaf: Step, own: Feature, absent: Sequence[float], wider: bool) -> Node:
-    """The step function with a step of its own at each number that means missing."""
-    cuts = [crossing(cut) for cut in leaf.cuts] if wider else list(leaf.cuts)
-    if any(math.isinf(cut) for cut in cuts):
-        raise InputError("a cut is beyond all numbers of its width", where=f"column {own.name!r}")
-    ends = sorted({*cuts, *absent, *(math.nextafter(number, -math.inf) for number in absent)})
-    values = [leaf.missing if end in absent else leaf.values[sum(cut < end for cut in cuts)] for end in ends]
-    values.append(leaf.values[-1])
-    kept = [i for i, (before, after) in enumerate(pairwise(values)) if before != after]
-    return Step(leaf.feature, tuple(ends[i] for i in kept), tuple(values[i] for i in (*kept, len(ends))), leaf.missing)
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One thing that is not the same: what, and its words in each model; "" where one has none of it."""
+
+    what: str
+    before: str
+    after: str
+
+
+def declared(first: RuleGraph, second: RuleGraph) -> tuple[Declared, ...]:
+    """All that differs, in the order: classes, columns, promises, thresholds, provenance."""
+    found = [*_differing(_of_classes, first, second), *_differing(_of_columns, first, second)]
+    promised = [[promise.text for promise in promises(graph)] for graph in (first, second)]
+    found += [Declared("promise", text, "") for text in promised[0] if text not in promised[1]]
+    found += [Declared("promise", "", text) for text in promised[1] if text not in promised[0]]
+    found += _differing(_of_decision, first, second)
+    if first.probability != second.probability:
+        found.append(Declared("reported probability", _reports(first), _reports(second)))
+    return (*found, *_differing(_of_provenance, first, second))
+
+
+def _differing(
+    facts: Callable[[RuleGraph, RuleGraph], Iterator[Fact]], first: RuleGraph, second: RuleGraph
+) -> Iterator[Declared]:
+    """What is not the same in both; facts: those of the first model, where it stands beside the second one."""
+    old, new = dict(facts(first, second)), dict(facts(second, first))
+    for what in dict.fromkeys((*old, *new)):
+        if old.get(what, "") != new.get(what, ""):
+            yield Declared(what, old.get(what, ""), new.get(what, ""))
+
+
+def _of_classes(graph: RuleGraph, _: RuleGraph) -> Iterator[Fact]:
+    yield "label column", graph.schema.target
+    yield "classes", ", ".join(map(quoted, graph.classes))
+    yield "classes are", "ranks" if graph.schema.ordered_classes else "no ranks"
+    yield "class where no rule speaks", quoted(graph.classes[graph.default]) if graph.decision.has_default else ""
+
+
+def _of_columns(graph: RuleGraph, other: RuleGraph) -> Iterator[Fact]:
+    deciding, read = readers(graph.decision.roots), {*graph.used_features, *other.used_features}
+    for column in dict.fromkeys((*graph.schema.names, *other.schema.names)):
+        probable = "for the probability alone" if column in graph.used_features else "not read"
+        yield f"use of {column}", "decides" if column in deciding else probable
+        if column not in graph.schema or column not in other.schema or column not in read:
+            continue
+        feature, known = graph.schema[column], other.schema[column].levels
+        for item in fields(Feature):
+            value = getattr(feature, item.name)
+            if item.name not in ("monotone", "levels"):
+                said = ", ".join(value) if isinstance(value, tuple) else label(value)
+                yield f"{item.name.replace('_', ' ')} of {column}", said
+        if feature.kind == "categorical":
+            yield f"levels of {column}", ", ".join(level for level in feature.levels if level not in known)
+
+
+def _of_decision(graph: RuleGraph, other: RuleGraph) -> Iterator[Fact]:
+    parts = graph.decision.parts
+    yield "decided by", _form(graph)
+    if _form(graph) == _form(other) and len(parts) == len(other.decision.parts):
+        for part in parts:
+            about = "" if len(parts) == 1 else f" for {quoted(graph.classes[part.class_index])}"
+            yield f"threshold{about}", _number(part.threshold)
+            yield f"constant of the sum{about}", _number(part.score.bias if isinstance(part.score, Linear) else None)
+    orders = [[quoted(each.classes[k]) for k, _, _ in each.decision.ranked] for each in (graph, other)]
+    if sorted(orders[0]) == sorted(orders[1]):
+        yield "order of the classes", " before ".join(orders[0])
+
+
+def _form(graph: RuleGraph) -> str:
+    kinds = {_FORMS.get(part.score.family, "a probability") for part in graph.decision.parts}
+    how = "ranks" if graph.decision.ordered else "the largest" if graph.decision.ranked else ""
+    if graph.decision.rule_sets:
+        how = "the first class with a rule that holds"
+    return ": ".join(filter(None, [" and ".join(sorted(kinds)), how]))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isinf(value) else weight(value)
+
+
+def _reports(graph: RuleGraph) -> str:
+    bits = sum(isinstance(node, Hidden) for node in topological(graph.probability))
+    said = f"a formula of {counted(bits, 'condition')}" if bits else "another formula"
+    return said if graph.probability else "0 or 1"
+
+
+def _of_provenance(graph: RuleGraph, other: RuleGraph) -> Iterator[Fact]:
+    made, others = graph.provenance, other.provenance
+    yield "learner", str(made.get("learner") or "not said")
+    if made.get("data") and others.get("data"):
+        yield "trained on", f"{made.get('rows', '?')} rows ({made['data'][:8]})"
+    settings, known = made.get("parameters"), others.get("parameters")
+    if made.get("learner") == others.get("learner") and isinstance(settings, Mapping) and isinstance(known, Mapping):
+        keys = sorted({*settings, *known} - {*_NOT_COMPARED})
+        yield from ((f"parameter {key}", str(settings.get(key))) for key in keys)

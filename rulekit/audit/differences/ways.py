@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit.arrays import Bools, Ints
 from rulekit.audit.differences.joint import Joint
 from rulekit.audit.rule_matching import rule_parts
 from rulekit.cells.space import Axis, CellSpace
 from rulekit.graph.evaluation.evaluator import decide
+from rulekit.graph.files.json_values import numbers
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not
@@ -26,9 +26,9 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, RUN_CELLS, Deadline
 from rulekit.logic.satisfying import Sought
 from rulekit.names import printable
-from rulekit.schema import FIRST_LEVEL_CODE
 from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
 from rulekit.search.row_search import Claim, InBox, RowSearch, decided_as
+from rulekit.shown.table_figures import ColumnFigures, training_of
 from rulekit.simplification.rewriting import formula
 from rulekit.tables.table import Table
 from rulekit.verification.rows import adversarial_rows
@@ -45,23 +45,22 @@ Way = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WayFound:
-    """A way in which the models differ. cells: one that shows it, or row: the number of a made row that does.
+    """Cells that show a way in which the models differ, or row: the number of a made row that does.
 
     n_cells: of all cells, where they were all run. boxes: that cover it.
     """
 
-    way: Way
     cells: Cells | None
-    row: int | None = None
+    row: int = 0
     n_cells: int | None = None
     boxes: BoxCover = NOWHERE
 
 
 class Differing:
-    """The ways in which two models differ. open: why some way is neither found nor excluded, "" where all is settled.
+    """The ways in which two models differ, by way. open: why some way is neither found nor excluded, else "".
 
     size: how many cells there are; run: whether both were run on all of them; added_up: whether the numbers of a column
-    are added up.
+    are added up; made: rows beside every threshold of both, where not all cells are run.
     """
 
     def __init__(
@@ -77,15 +76,10 @@ class Differing:
         words = self.search.words
         self.deciders = [graph if words is None else words.graph(graph) for graph in joint.over]
         self.added_up = any(has_column(root) for graph in self.deciders for root in graph.decision.roots)
-        self.made = self._made()
         self.open = ""
         self.rows = None if rows is None else self._cells_of(rows if words is None else words.table(rows))
-        self.found = tuple(self._by_running() if self.run else self._by_searching())
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is known of every way whether the models differ so."""
-        return not self.open
+        self.made: Table | None = None
+        self.found = dict(self._by_running() if self.run else self._by_searching())
 
     # Cells of rows -------------------------------------------------------------------------------------------------
 
@@ -94,30 +88,20 @@ class Differing:
         own = [axis.of_values(np.asarray(table.array(axis.feature.name))) for axis in self.space.axes]
         return np.stack(own, axis=1) if own else np.zeros((table.n_rows, 0), dtype=np.int64)
 
-    def rows_in(self, box: Box) -> npt.NDArray[np.bool_]:
+    def rows_in(self, box: Box) -> Bools:
         """Which of the rows [n] are in a box."""
         assert self.rows is not None
-        held = np.ones(len(self.rows), dtype=bool)
-        for j, own in enumerate(box):
-            held &= own[self.rows[:, j]]
-        return held
+        held = [np.ones(len(self.rows), dtype=bool), *(own[self.rows[:, j]] for j, own in enumerate(box))]
+        return np.asarray(np.logical_and.reduce(held))
 
     def labels(self, model: int, table: Table) -> Ints:
         """What a model decides for rows of the space, as indices of the joint classes [n]."""
         own = np.array(self.joint.places[model], dtype=np.int64)
         return own[decide(self.deciders[model], table)]
 
-    def _made(self) -> Table | None:
-        """Rows beside every threshold of both, where not all cells are run."""
-        if self.run:
-            return None
-        halves = [adversarial_rows(graph, MADE_ROWS).table for graph in self.deciders]
-        arrays = [np.concatenate([np.asarray(half.array(f.name)) for half in halves]) for f in halves[0].features]
-        return Table(halves[0].features, tuple(arrays), len(arrays[0]) if arrays else 0, source="rows")
-
     # All cells -----------------------------------------------------------------------------------------------------
 
-    def _by_running(self) -> Iterator[WayFound]:
+    def _by_running(self) -> Iterator[tuple[Way, WayFound]]:
         shape, k = tuple(map(len, self.space.axes)), len(self.joint.classes)
         both = np.zeros((2, self.size), dtype=np.int64)
         for block in self.space.blocks():
@@ -141,66 +125,62 @@ class Differing:
             boxes = NOWHERE if self.open else grown(RunField(where, counted, plain), self.space.axes, MOST_BOXES)
             seed = np.unravel_index(int(np.where(where, counted + plain, 0.0).argmax()), shape)
             cells = None if self.open else int(where.sum())
-            yield WayFound(divmod(one, k), tuple(int(i) for i in seed), None, cells, boxes)
+            yield divmod(one, k), WayFound(tuple(int(i) for i in seed), 0, cells, boxes)
 
     # Questions -----------------------------------------------------------------------------------------------------
 
-    def _by_searching(self) -> Iterator[WayFound]:
-        assert self.made is not None
+    def _by_searching(self) -> Iterator[tuple[Way, WayFound]]:
+        halves = [adversarial_rows(graph, MADE_ROWS).table for graph in self.deciders]
+        arrays = [np.concatenate([np.asarray(half.array(f.name)) for half in halves]) for f in halves[0].features]
+        self.made = Table(halves[0].features, tuple(arrays), len(arrays[0]) if arrays else 0, source="rows")
         made = [self.labels(model, self.made) for model in (0, 1)]
-        shown = self._shown_by_rows(made)
-        self._own = [self._search_of(graph) for graph in self.joint.over]
+        shown = self._shown_by_rows(self._cells_of(self.made)[made[0] != made[1]]) if self.space.whole else {}
+        self._own: list[tuple[list[int], RowSearch]] = []
+        for graph in self.joint.over:  # each decides by the columns that it reads, which are often few
+            roots = graph.decision.roots
+            read = readers([self.search.image(root) for root in roots])
+            axes = [j for j, axis in enumerate(self.space.axes) if axis.feature.name in read] or [0]
+            own = CellSpace(tuple(self.space.axes[j] for j in axes))
+            search = RowSearch(graph, roots, few=RUN_CELLS, many=0, deadline=self.deadline, space=own)
+            self._own.append((axes, search))
         ways = list(self._ways(made))
         for place, way in enumerate(ways):
             self.deadline.tell("where they differ", 0.1 + 0.8 * place / len(ways))
-            cells = next((cells for cells, _ in shown.get(way, ())), None)
+            boxes = shown.get(way, [])
             differ = np.flatnonzero((made[0] == way[0]) & (made[1] == way[1]))
-            row = int(differ[0]) if cells is None and len(differ) else None
-            if cells is None and row is None:
+            cells = boxes[0][0] if boxes else None
+            if not boxes and not len(differ):
                 sought = self.search.find(self._label(0, way[0]), self._label(1, way[1]))
                 cells = sought.cells
                 if cells is None:
                     self.open = self.open or sought.reason
                     continue
-            yield WayFound(way, cells, row, None, self._searched_boxes(way, shown.get(way, ())))
+            yield way, WayFound(cells, int(differ[0]) if len(differ) else 0, None, self._searched_boxes(way, boxes))
 
     def _ways(self, made: Sequence[Ints]) -> Iterator[Way]:
         """The ways that are not excluded by what each model can decide at all, and by equality class by class."""
         of = [set(places) for places in self.joint.places]
         for first in sorted(of[0]):
-            if len(of[0]) == 2 or first not in of[1] or self._ever_differs(first, made):
-                yield from ((first, second) for second in sorted(of[1]) if second != first)
-
-    def _ever_differs(self, first: int, made: Sequence[Ints]) -> bool:
-        """Whether the second model may decide otherwise where the first one decides this class."""
-        if ((made[0] == first) & (made[1] != first)).any():
-            return True
-        sought = self.search.find(self._label(0, first), self._label(1, first).contrary())
-        return sought.cells is not None or bool(sought.reason)
+            known = len(of[0]) == 2 or first not in of[1] or ((made[0] == first) & (made[1] != first)).any()
+            if not known:
+                known = self.search.find(self._label(0, first), self._label(1, first).contrary()) != Sought(None)
+            yield from ((first, second) for second in sorted(of[1]) if known and second != first)
 
     def _label(self, model: int, joint_class: int) -> Claim:
-        """The claim that a model decides a class, given as index of the joint classes."""
         return decided_as(self.joint.over[model], self.joint.places[model].index(joint_class))
 
-    def _shown_by_rows(self, made: Sequence[Ints]) -> dict[Way, list[tuple[Cells, int]]]:
+    def _shown_by_rows(self, cells: Ints) -> dict[Way, list[tuple[Cells, int]]]:
         """By way cells where the models differ so, with how many rows of the table are there, the most first.
 
-        Then come those of made rows, which have fewest unknown values first.
+        cells: of made rows, of which those with fewest unknown values come first.
         """
-        if not self.space.whole:
-            return {}
-        assert self.made is not None
-        differ = np.flatnonzero(made[0] != made[1])
-        cells = self._cells_of(self.made)[differ]
         numbers = np.zeros(len(cells), dtype=np.int64)
         if self.rows is not None:
             own, counts = np.unique(self.rows, axis=0, return_counts=True)
             cells, numbers = np.concatenate([own, cells]), np.concatenate([counts, numbers])
         table = self.space.rows_of(list(cells.T), np.zeros(len(cells), dtype=np.int64))[1]
         labels = [self.labels(model, table) for model in (0, 1)]
-        unknown = np.zeros(len(cells), dtype=np.int64)
-        for j, axis in enumerate(self.space.axes):
-            unknown += ~axis.known[cells[:, j]]
+        unknown = sum((~axis.known[cells[:, j]] for j, axis in enumerate(self.space.axes)), np.zeros(len(cells)))
         found: dict[Way, list[tuple[Cells, int]]] = {}
         for i in np.lexsort((unknown, -numbers)).tolist():
             way = int(labels[0][i]), int(labels[1][i])
@@ -230,13 +210,6 @@ class Differing:
         field = SearchedField(sizes, inside, outside, given, questions, self.deadline)
         return grown(field, self.space.axes, MOST_SEARCHED_BOXES)
 
-    def _search_of(self, graph: RuleGraph) -> tuple[list[int], RowSearch]:
-        """The axes of the columns by which one model decides, which are often few, and the search over them."""
-        read = readers([self.search.image(root) for root in graph.decision.roots])
-        axes = [j for j, axis in enumerate(self.space.axes) if axis.feature.name in read] or [0]
-        own = CellSpace(tuple(self.space.axes[j] for j in axes))
-        return axes, RowSearch(graph, graph.decision.roots, few=RUN_CELLS, many=0, deadline=self.deadline, space=own)
-
 
 @dataclass(frozen=True, slots=True)
 class Region:
@@ -265,23 +238,23 @@ class Region:
 
 def regions(differing: Differing, found: WayFound) -> tuple[Region, ...]:
     """The boxes of a way in words: those with most rows, or else those that can have most, first."""
-    rules = [_boxes_of_rules(differing, model) for model in (0, 1)]
+    schema, axes = differing.joint.schema, differing.space.axes
+    rules = [_boxes_of_rules(differing, model) if differing.rows is None else {} for model in (0, 1)]
     said = []
     for box in found.boxes.boxes:
         node = _condition(differing, box)
-        text = printable(print_node(node, differing.joint.schema)) if node is not TRUE else "everywhere"
+        text = printable(print_node(node, schema)) if node is not TRUE else "everywhere"
         cells = int(np.prod([int(own.sum()) for own in box])) if found.n_cells is not None else None
-        if differing.rows is not None:
-            said.append(Region(text, int(differing.rows_in(box).sum()), cells=cells))
-            continue
-        most = (most_of_training(differing.joint.models[k], box, differing.space.axes, rules[k]) for k in (0, 1))
-        least, model = next(((bound, k) for k, bound in enumerate(most) if bound is not None), (None, 0))
-        said.append(Region(text, None, least, model, cells))
+        bounds: list[float | None] = [None, None]
+        if differing.rows is None:
+            bounds = [most_of_training(differing.joint.models[k], box, axes, rules[k]) for k in (0, 1)]
+        model = int(bounds[0] is None and bounds[1] is not None)
+        rows = None if differing.rows is None else int(differing.rows_in(box).sum())
+        said.append(Region(text, rows, bounds[model], model, cells))
     return tuple(sorted(said, key=lambda region: (-(region.rows or 0), -(region.at_most or 0), -(region.cells or 0))))
 
 
 def _condition(differing: Differing, box: Box) -> Node:
-    """The condition that holds on a box alone."""
     words = differing.search.words
     texts = (
         {} if words is None else {name: (text, k) for text, own in words.columns.items() for k, name in enumerate(own)}
@@ -325,7 +298,7 @@ def most_of_training(graph: RuleGraph, box: Box, axes: Sequence[Axis], rules: Ma
     No row is at hand, so nothing is estimated: the share of a box is at most that of each of its sides (levels, missing
     cells, bins of numbers) and at most that of each rule in which it lies; rules: by id the box of each that is one.
     """
-    columns = graph.statistics.get("columns", {})
+    columns = training_of(graph).columns
     coverage = {entry.get("id"): entry.get("coverage") for entry in graph.statistics.get("rules", ())}
     bounds = [_of_side(columns.get(axis.feature.name), axis, own) for axis, own in zip(axes, box, strict=True)]
     for rule, around in rules.items():
@@ -334,39 +307,26 @@ def most_of_training(graph: RuleGraph, box: Box, axes: Sequence[Axis], rules: Ma
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def _of_side(entry: Any, axis: Axis, own: Bools) -> float | None:
+def _of_side(then: ColumnFigures | None, axis: Axis, own: Bools) -> float | None:
     """The share of the rows whose cell of a column is one of some."""
-    if not isinstance(entry, Mapping) or own.all():
+    if then is None or own.all():
         return None
-    feature = axis.feature
-    missing = float(entry.get("missing") or 0.0) if own[axis.missing].any() else 0.0
-    if feature.kind == "categorical":
-        shares = entry.get("levels", {})
-        codes = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(feature.levels), dtype=axis.encoded.dtype)
-        held = own[axis.of_values(codes)] if len(codes) else np.zeros(0, dtype=bool)
-        known = sum(float(shares.get(level, 0.0)) for level, holds in zip(feature.levels, held, strict=True) if holds)
-        return min(1.0, missing + known + float(entry.get("unseen") or 0.0))
-    if not (own & ~axis.missing).any():
-        return missing
-    bins = _of_bins(entry, axis, own)
-    return None if bins is None else min(1.0, missing + bins)
-
-
-def _of_bins(entry: Mapping[str, Any], axis: Axis, own: Bools) -> float | None:
-    """The shares of the bins that have a value in some cells, of a column whose bins the statistics tell."""
-    cuts, shares = entry.get("cuts"), entry.get("shares")
-    low, high = entry.get("low"), entry.get("high")
-    if low is None or high is None:
-        return None
-    if cuts is None or shares is None or len(shares) != len(cuts) + 1:
-        cuts, shares = [], [1.0 - float(entry.get("missing") or 0.0)]
-    dtype = axis.encoded.dtype
-    total = 0.0
-    for k, (start, stop, share) in enumerate(zip([low, *cuts], [*cuts, high], shares, strict=True)):
-        inner = [cut for cut in axis.cells.cuts if start < cut < stop]
-        beyond = [start, *inner] if k else inner  # a bin holds its upper end and not its lower one, but for the first
-        first = [] if k else [start]
-        ends = [*first, stop, *inner, *(np.nextafter(np.array(cut, dtype=dtype), np.inf) for cut in beyond)]
-        values = np.array([end for end in ends if start <= end <= stop], dtype=dtype)
-        total += float(share) if own[axis.of_values(values)].any() else 0.0
-    return min(total, 1.0)
+    total = (then.missing or 0.0) if own[axis.missing].any() else 0.0
+    if axis.feature.kind == "categorical":
+        codes = axis.feature.codes_of_texts
+        held = {level for level in axis.feature.levels if own[axis.of_values(np.array([codes[level]]))[0]]}
+        total += sum(share for level, share in (then.levels or {}).items() if level in held) + (then.unseen or 0.0)
+    elif (own & ~axis.missing).any():
+        if then.range is None:
+            return None
+        cuts, shares = numbers(then.entry.get("cuts")), numbers(then.entry.get("shares"))
+        if cuts is None or shares is None or len(shares) != len(cuts) + 1:
+            cuts, shares = [], [1.0 - (then.missing or 0.0)]
+        dtype = axis.encoded.dtype
+        above = np.nextafter(np.array(cuts, dtype=dtype), np.inf)  # a bin holds its upper end and not its lower one
+        starts = axis.cells.of_values(np.array([then.range[0], *above], dtype=dtype))
+        ends = axis.cells.of_values(np.array([*cuts, then.range[1]], dtype=dtype))
+        for start, end, share in zip(starts, ends, shares, strict=True):
+            cells = axis.joined[start : end + 1]
+            total += share if own[cells[cells >= 0]].any() else 0.0
+    return min(1.0, total)

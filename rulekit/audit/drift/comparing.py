@@ -7,22 +7,26 @@ at RATE; so that a table of millions of rows does not alarm for a trifle, a chan
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rulekit.arrays import Array, Ints
-from rulekit.audit.drift.findings import RATE, ClassDrift, ColumnDrift, Drift, RuleDrift
+from rulekit.audit.drift.findings import RATE, ColumnDrift, Drift, ShareDrift
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
-from rulekit.audit.drift.observed import ColumnOfToday, NewLevels, RowsOfToday, RuleCounts, new_levels, rows_of, seen
+from rulekit.audit.drift.observed import Beyond, ColumnOfToday, NewLevels, RowsOfToday, new_levels, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
 from rulekit.errors import InputError
+from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
-from rulekit.schema import Feature
+from rulekit.names import label_text
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
 from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode
@@ -38,10 +42,10 @@ _GONE_SHARE = 0.005
 _RARE = 0.005
 _FAR = math.log(10.0)
 _TOGETHER = 1 << 15
+_CLASSES = ("predicted", "actual")
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
+class _Test(NamedTuple):
     """A hypothesis: of what, its probability, and whether the difference is of some size."""
 
     kind: str
@@ -69,22 +73,20 @@ def compare(
     known = known_of(graph)
     if known is None or not table.n_rows:
         return None
-    rows = rows_of(graph, table, known.together, weight, y, labels, new, most)
-    columns = {name: seen(rows, graph.schema[name], column) for name, column in known.columns.items()}
-    drifts = {name: _column(name, known, column, rows) for name, column in columns.items()}
-    rules, classes = tuple(_rules(graph, known, rows)), tuple(_classes(graph, known, rows))
-    few = table.n_rows < LEAST_ROWS
-    tests: list[_Test] = []
-    if few:
-        alarms = {name: _facts(known, name, column, rows) for name, column in columns.items()}
-    else:
-        for name, column in columns.items():
-            tests += _column_tests(graph.schema[name], known, column, drifts[name], rows)
-        rules, classes, found = _judged(rules, classes, tests, known, rows.size)
-        alarms = {name: frozenset(kind for kind in _OF_COLUMNS if (kind, name) in found) for name in columns}
-    changes = changes_of(graph.schema, known, columns, alarms, rows) if any(alarms.values()) else {}
-    done = tuple(replace(drift, changes=changes.get(name, ())) for name, drift in drifts.items())
-    return Drift(table.n_rows, known.rows, done, rules, classes, few, len(tests))
+    counted = table
+    if most is not None and table.n_rows // most > 1:
+        picked = np.arange(0, table.n_rows, table.n_rows // most)
+        counted = table.take(picked)
+        weight, y, labels = (None if part is None else part[picked] for part in (weight, y, labels))
+    size = float(counted.n_rows)
+    weight = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight / weight.max(), dtype=float)
+    if weight is not None:
+        size = float(weight.sum() ** 2 / (weight**2).sum())
+    rows = RowsOfToday(known, table, counted, weight, size / known.together, new or {})
+    columns = [seen(rows, graph.schema[name]) for name in known.columns]
+    decided = decide(graph, counted) if labels is None else labels
+    shares = [*_rules(graph, rows), *_classes(graph, rows, "predicted", decided), *_classes(graph, rows, "actual", y)]
+    return _drift(table.n_rows, known, rows.size, shares, columns)
 
 
 def monitor(graph: RuleGraph, data: Any, y: Any = None) -> Drift:
@@ -138,43 +140,54 @@ def compare_counts(graph: RuleGraph, counted: RuleCounts) -> Drift | None:
     if known is None:
         return None
     of = {rule.id: graph.classes[rule.class_index] for rule in rules_of(graph)}
-    rules = tuple(
-        RuleDrift(key, of[key], known.rules[key], count / counted.rows)
-        for key, count in counted.rules.items()
-        if key in known.rules
-    )
-    classes: tuple[ClassDrift, ...] = ()
+    told = ((key, count) for key, count in counted.rules.items() if key in known.rules)
+    shares = [ShareDrift(key, of[key], known.rules[key], count / counted.rows) for key, count in told]
     if known.predicted is not None and counted.classes is not None:
         pairs = zip(graph.classes, known.predicted.tolist(), counted.classes, strict=True)
-        classes = tuple(ClassDrift(label, "predicted", then, count / counted.rows) for label, then, count in pairs)
-    few = counted.rows < LEAST_ROWS
+        shares += [ShareDrift("predicted", label, then, count / counted.rows) for label, then, count in pairs]
+    return _drift(counted.rows, known, counted.rows / known.together, shares)
+
+
+def _drift(
+    n: int, known: KnownTable, size: float, shares: Sequence[ShareDrift], columns: Sequence[ColumnOfToday] = ()
+) -> Drift:
+    """What changed of columns and shares: differences of some size that, of all tests together, are none by chance."""
+    drifts = [_column(column) for column in columns]
     tests: list[_Test] = []
-    if not few:
-        rules, classes, _ = _judged(rules, classes, tests, known, counted.rows / known.together)
-    return Drift(counted.rows, known.rows, (), rules, classes, few, len(tests))
-
-
-def _judged(
-    rules: tuple[RuleDrift, ...], classes: tuple[ClassDrift, ...], tests: list[_Test], known: KnownTable, size: float
-) -> tuple[tuple[RuleDrift, ...], tuple[ClassDrift, ...], frozenset[tuple[str, str]]]:
-    """Rules and classes, which say whether they changed, and the kinds and names of all differences of some size that
-    are none by chance; tests: those of columns, to which those of rules and classes are added.
-    """
-    for rule in rules:
-        chance = share_test(rule.now * size, size, rule.then * known.size, known.size)
-        tests.append(_Test("rule", rule.id, chance, matters(rule.then, rule.now)))
-    for of in dict.fromkeys(part.of for part in classes):
-        parts = [part for part in classes if part.of == of]
-        now = np.array([part.now for part in parts]) * size
-        then = np.array([part.then for part in parts]) * known.size
-        tests.append(_Test("class", of, homogeneity(now, then, in_order=False), any(map(_much, parts))))
-    holds = rejected([test.chance for test in tests], RATE)
-    found = frozenset((test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters)
-    return (
-        tuple(replace(rule, changed=("rule", rule.id) in found) for rule in rules),
-        tuple(replace(part, changed=("class", part.of) in found and _much(part)) for part in classes),
-        found,
+    if n < LEAST_ROWS:
+        found = {(kind, column.name) for column in columns for kind in _facts(column)}
+    else:
+        for column, drift in zip(columns, drifts, strict=True):
+            tests += _column_tests(column, drift)
+        tests += _share_tests(shares, known, size)
+        holds = rejected([test.chance for test in tests], RATE)
+        found = {(test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters}
+    alarms = {
+        column.name: frozenset(kind for kind, name in found if name == column.name and kind != "share")
+        for column in columns
+    }
+    changes = changes_of({column.name: column for column in columns}, alarms) if any(alarms.values()) else {}
+    judged = [replace(each, changed=("share", each.name) in found and matters(each.then, each.now)) for each in shares]
+    return Drift(
+        n,
+        known.rows,
+        tuple(replace(drift, changes=changes.get(drift.name, ())) for drift in drifts),
+        tuple(share for share in judged if share.name not in _CLASSES),
+        tuple(share for share in judged if share.name in _CLASSES),
+        n < LEAST_ROWS,
+        len(tests),
     )
+
+
+def _share_tests(shares: Sequence[ShareDrift], known: KnownTable, size: float) -> Iterator[_Test]:
+    for name in dict.fromkeys(share.name for share in shares):
+        own = [share for share in shares if share.name == name]
+        now, then = np.array([share.now for share in own]), np.array([share.then for share in own])
+        if name in _CLASSES:
+            chance = homogeneity(now * size, then * known.size, in_order=False)
+        else:
+            chance = share_test(now[0] * size, size, then[0] * known.size, known.size)
+        yield _Test("share", name, chance, any(matters(share.then, share.now) for share in own))
 
 
 def matters(then: float, now: float) -> bool:
@@ -183,28 +196,21 @@ def matters(then: float, now: float) -> bool:
     return change >= 0.02 or (change >= 0.005 and not then / 2.0 < now < 2.0 * then)
 
 
-def _much(part: ClassDrift) -> bool:
-    return matters(part.then, part.now)
-
-
 # What is counted -----------------------------------------------------------------------------------------------------
 
 
-def _column(name: str, known: KnownTable, column: ColumnOfToday, rows: RowsOfToday) -> ColumnDrift:
-    shares = known.columns[name].missing, column.missing / rows.size
-    rows_outside = column.unseen, column.below, column.above
-    return ColumnDrift(name, *shares, dict(column.new), *rows_outside, _index(known, name, column, rows))
-
-
-def _index(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> float:
-    """The stability index; of a text the largest of its words'."""
-    then = known.columns[name]
+def _column(column: ColumnOfToday) -> ColumnDrift:
+    """What is counted of a column; its index is of a text the largest of its words'."""
+    then, size, known = column.then, column.rows.size, column.rows.known.size
+    index = 0.0
     if isinstance(then, KnownTexts):
-        return max(
-            stability_index(np.array([now, rows.size - now]), known.size * np.array([share, 1.0 - share]))
-            for share, now in _words(then, column)
-        )
-    return stability_index(*_counts(known, name, column)) if column.n > 0.0 else 0.0
+        for share, now in _words(then, column):
+            psi = stability_index(np.array([now, size - now]), known * np.array([share, 1.0 - share]))
+            index = max(index, psi)
+    elif column.n > 0.0:
+        index = stability_index(*_counts(column))
+    rows = column.unseen, column.below.rows, column.above.rows
+    return ColumnDrift(column.name, then.missing, column.missing / size, dict(column.new), *rows, index)
 
 
 def _words(then: KnownTexts, column: ColumnOfToday) -> list[tuple[float, float]]:
@@ -212,85 +218,78 @@ def _words(then: KnownTexts, column: ColumnOfToday) -> list[tuple[float, float]]
     return [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
 
 
-def _counts(known: KnownTable, name: str, column: ColumnOfToday) -> tuple[Array, Array]:
+def _counts(column: ColumnOfToday) -> tuple[Array, Array]:
     """The known cells by bin or level, now and then; the new levels are one more."""
-    then = known.columns[name]
-    before = then.shares * known.size * (1.0 - then.missing)
-    if isinstance(then, KnownLevels):
+    if isinstance(column.then, KnownLevels):
         new = max(0.0, column.n - float(column.counts.sum()))
-        return np.append(column.counts, new), np.append(before, 0.0)
-    return column.counts, before
+        return np.append(column.counts, new), np.append(column.before, 0.0)
+    return column.counts, column.before
 
 
-def _rules(graph: RuleGraph, known: KnownTable, rows: RowsOfToday) -> Iterator[RuleDrift]:
+def _rules(graph: RuleGraph, rows: RowsOfToday) -> Iterator[ShareDrift]:
+    known, n, weights = rows.known, rows.counted.n_rows, rows.weight
     rules = tuple(rule for rule in rules_of(graph) if rule.id in known.rules)
     fired, start = np.zeros(len(rules)), 0
+    weights = np.ones(n) if weights is None else weights
     for block in rows.counted.blocks(graph.used_features, _TOGETHER) if rules else ():
         active = firing(rules, rule_values(rules, block), block.n_rows)
-        weight = np.ones(block.n_rows) if rows.weight is None else rows.weight[start : start + block.n_rows]
-        fired += weight @ active
+        fired += weights[start : start + block.n_rows] @ active
         start += block.n_rows
-    total = float(rows.counted.n_rows) if rows.weight is None else float(rows.weight.sum())
-    for rule, weight_of in zip(rules, fired.tolist(), strict=True):
-        yield RuleDrift(rule.id, graph.classes[rule.class_index], known.rules[rule.id], weight_of / total)
+    for rule, share in zip(rules, (fired / weights.sum()).tolist(), strict=True):
+        yield ShareDrift(rule.id, graph.classes[rule.class_index], known.rules[rule.id], share)
 
 
-def _classes(graph: RuleGraph, known: KnownTable, rows: RowsOfToday) -> Iterator[ClassDrift]:
-    for of, then, codes in (("predicted", known.predicted, rows.labels), ("actual", known.actual, rows.y)):
-        if then is not None and codes is not None and len(then) == len(graph.classes):
-            now = rows.sums(codes, len(then)) / rows.size
-            for label, before, share in zip(graph.classes, then.tolist(), now.tolist(), strict=True):
-                yield ClassDrift(label, of, before, share)
+def _classes(graph: RuleGraph, rows: RowsOfToday, name: str, codes: Array | None) -> Iterator[ShareDrift]:
+    then = getattr(rows.known, name)
+    if then is not None and codes is not None and len(then) == len(graph.classes):
+        now = rows.sums(codes, len(then)) / rows.size
+        for label, before, share in zip(graph.classes, then.tolist(), now.tolist(), strict=True):
+            yield ShareDrift(name, label, before, share)
 
 
 # Tests ---------------------------------------------------------------------------------------------------------------
 
-_OF_COLUMNS = frozenset({"missing", "new levels", "gone", "out of range", "distribution", "steps", "words"})
 
-
-def _column_tests(
-    feature: Feature, known: KnownTable, column: ColumnOfToday, drift: ColumnDrift, rows: RowsOfToday
-) -> Iterator[_Test]:
-    name, then = feature.name, known.columns[feature.name]
-    chance = share_test(column.missing, rows.size, then.missing * known.size, known.size)
+def _column_tests(column: ColumnOfToday, drift: ColumnDrift) -> Iterator[_Test]:
+    name, then, rows = column.name, column.then, column.rows
+    known = rows.known.size
+    chance = share_test(column.missing, rows.size, then.missing * known, known)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
     if isinstance(then, KnownTexts):
         for share, count in _words(then, column):
-            chance = share_test(count, rows.size, share * known.size, known.size)
+            chance = share_test(count, rows.size, share * known, known)
             yield _Test("words", name, chance, matters(share, count / rows.size))
         return
-    now, before = _counts(known, name, column)
+    now, before = _counts(column)
     chance = homogeneity(now, before, in_order=isinstance(then, KnownNumbers))
     yield _Test("distribution", name, chance, drift.psi >= LEAST_PSI)
     if isinstance(then, KnownLevels):
-        total = known.size + rows.size
-        chance = _chance_of_new(column, before, total, rows)
-        yield _Test("new levels", name, chance, column.unseen_share >= LEAST_SHARE)
-        gone = [all_in_one(round(n), known.size, total) for n, own in zip(before, now, strict=True) if n and not own]
+        yield _Test("new levels", name, _chance_of_new(column), column.unseen_share >= LEAST_SHARE)
+        left = (round(n) for n, own in zip(before, now, strict=True) if n and not own)
+        gone = [all_in_one(n, known, known + rows.size) for n in left]
         missed = [share for share, own in zip(then.shares, now, strict=False) if share and not own]
         chance = min(1.0, len(then.levels) * min(gone, default=1.0))
         yield _Test("gone", name, chance, max(missed, default=0.0) >= _GONE_SHARE)
         return
-    for beyond, far in ((column.below, column.far_below), (column.above, column.far_above)):
-        chance = _chance_beyond(beyond, far, known, rows)
-        much = beyond / rows.every.n_rows >= LEAST_SHARE or far >= beyond * _FAR
-        yield _Test("out of range", name, chance, much)
+    for side in (column.below, column.above):
+        much = side.rows / rows.every.n_rows >= LEAST_SHARE or side.far >= side.rows * _FAR
+        yield _Test("out of range", name, _chance_beyond(side, rows), much)
     if then.grid:
-        change = grid_change(then, column.values, known)
+        change = grid_change(column, column.values)
         yield _Test("steps", name, 1.0 if change is None else change.chance, change is not None)
 
 
-def _chance_beyond(beyond: int, far: float, known: KnownTable, rows: RowsOfToday) -> float:
+def _chance_beyond(side: Beyond, rows: RowsOfToday) -> float:
     """How likely it is that the most extreme rows are all among today's, and that far from those of training.
 
     The first is by division alone. A value m widths of the range beyond it counts as one of m, which holds of tails no
     heavier than that of 1 / x.
     """
     n = float(rows.every.n_rows)
-    return all_in_one(beyond, n, n + known.rows) * math.exp(-far) if beyond else 1.0
+    return all_in_one(side.rows, n, n + rows.known.rows) * math.exp(-side.far) if side.rows else 1.0
 
 
-def _chance_of_new(column: ColumnOfToday, before: Array, total: float, rows: RowsOfToday) -> float:
+def _chance_of_new(column: ColumnOfToday) -> float:
     """How likely so many levels, or so frequent a one, are all in today's rows by chance.
 
     A level of t rows in all is with probability (n)_t / (N)_t; the number of such levels is taken for Poisson.
@@ -298,24 +297,80 @@ def _chance_of_new(column: ColumnOfToday, before: Array, total: float, rows: Row
     if not column.unseen:
         return 1.0
     new = list(column.new.values()) or [column.unseen]
-    n = float(rows.every.n_rows)
-    n_all = n + total - rows.size
-    known = [round(a + b) for a, b in zip(before, column.counts, strict=False)]
-    chances = {t: all_in_one(t, n, n_all) for t in {*known, *new}}
-
-    def mean(least: int) -> float:
-        return sum(chances[t] for t in (*known, *new) if t >= least)
-
-    many, frequent = at_least(len(new), mean(1)), at_least(1, mean(max(new)))
-    return min(1.0, 2.0 * min(many, frequent))
+    n = float(column.rows.every.n_rows)
+    chances = [
+        (t, all_in_one(t, n, n + column.rows.known.size))
+        for t in (*(round(a + b) for a, b in zip(column.before, column.counts, strict=True)), *new)
+    ]
+    many, frequent = (sum(chance for t, chance in chances if t >= least) for least in (1, max(new)))
+    return min(1.0, 2.0 * min(at_least(len(new), many), at_least(1, frequent)))
 
 
-def _facts(known: KnownTable, name: str, column: ColumnOfToday, rows: RowsOfToday) -> Alarms:
-    """What is odd about a few rows, each by itself."""
-    sides = ((column.below, column.far_below), (column.above, column.far_above))
+def _facts(column: ColumnOfToday) -> Alarms:
     odd = {
         "new levels": column.unseen,
-        "missing": column.missing and not known.columns[name].missing,
-        "out of range": min(_chance_beyond(*side, known, rows) for side in sides) <= _RARE,
+        "missing": column.missing and not column.then.missing,
+        "out of range": min(_chance_beyond(side, column.rows) for side in (column.below, column.above)) <= _RARE,
     }
     return frozenset(kind for kind, holds in odd.items() if holds)
+
+
+# Counts of an artifact -----------------------------------------------------------------------------------------------
+
+_FIX = "give what count_rules of a Python export returns, as JSON, or the result of a query with --counts, as CSV"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """So many rows, by id on how many each rule fired, and for how many each class [K] was decided; None: not known."""
+
+    rows: int
+    rules: Mapping[str, int]
+    classes: tuple[int, ...] | None = None
+
+
+def read_counts(text: str, graph: RuleGraph, where: str) -> RuleCounts:
+    """The counts that an artifact made where the rows are: SQL as CSV, Python as JSON.
+
+    Raises InputError where the text is neither, or of other rules than the model's.
+    """
+    counts: dict[str, dict[str, int]] = {"rows": {}, "rule": {}, "class": {}}
+    for what, name, value in _of_json(text, where) if text.lstrip().startswith("{") else _of_csv(text, where):
+        try:
+            count = -1 if isinstance(value, bool) else int(value)
+        except (TypeError, ValueError):
+            count = -1
+        if count < 0:
+            raise InputError(f"{value!r} is no count", where=where, fix=_FIX)
+        counts.get(what, {})[name] = count
+    rules, classes = counts["rule"], counts["class"]
+    ids, labels = {rule.id for rule in rules_of(graph)}, [label_text(label) for label in graph.classes]
+    strange = [name for name in rules if name not in ids] or [name for name in classes if name not in labels]
+    if strange:
+        fix = "count with its own export"
+        raise InputError(f"{strange[0]!r} is no rule or class of the model", where=where, fix=fix)
+    rows = next(iter(counts["rows"].values()), sum(classes.values()))
+    if rows < 1 or any(count > rows for count in (*rules.values(), *classes.values())):
+        raise InputError("the number of rows is missing, or too small for the counts", where=where, fix=_FIX)
+    complete = set(classes) == set(labels) and sum(classes.values()) == rows
+    return RuleCounts(rows, rules, tuple(classes[label] for label in labels) if complete else None)
+
+
+def _of_json(text: str, where: str) -> Iterator[tuple[str, str, Any]]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise InputError("this is no JSON", where=where, fix=_FIX) from None
+    yield "rows", "", found.get("rows")
+    for what, key in (("rule", "rules"), ("class", "classes")):
+        part = found.get(key, {})
+        if not isinstance(part, Mapping):
+            raise InputError(f"{key!r} is no object", where=where, fix=_FIX)
+        yield from ((what, str(name), count) for name, count in part.items())
+
+
+def _of_csv(text: str, where: str) -> Iterator[tuple[str, str, Any]]:
+    reader = csv.DictReader(io.StringIO(text))
+    if not {"what", "name", "count"} <= set(reader.fieldnames or ()):
+        raise InputError("there are no columns what, name and count", where=where, fix=_FIX)
+    yield from ((row["what"], row["name"] or "", row["count"]) for row in reader)

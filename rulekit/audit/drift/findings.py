@@ -46,28 +46,26 @@ class ColumnDrift:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleDrift:
-    """The share of the rows on which a rule fires, then and now, and whether that is another share."""
+class ShareDrift:
+    """A share of the rows, then and now, and whether it changed: of those on which a rule fires (name: its id, label:
+    its class), or those of a class, as the model decides (name: "predicted") or as they are ("actual").
+    """
 
-    id: str
+    name: str
     label: Any
     then: float
     now: float
     changed: bool = False
 
+    @property
+    def text(self) -> str:
+        verbs = {"predicted": "decided in", "actual": "is the class of"}
+        said = f"{quoted(self.label)} {verbs[self.name]}" if self.name in verbs else f"{self.name} holds in"
+        return f"{said} {percent(self.now)} of rows ({percent(self.then)} in training)"
 
-@dataclass(frozen=True, slots=True)
-class ClassDrift:
-    """The share of the rows of a class, as the model decides (predicted) or as they are (actual), then and now."""
-
-    label: Any
-    of: str
-    then: float
-    now: float
-    changed: bool = False
-
-
-_KEYS = {"label": "class"}
+    def as_dict(self, key: str) -> dict[str, Any]:
+        """JSON values, the name under a key."""
+        return {key: self.name, "class": self.label, "then": self.then, "now": self.now, "changed": self.changed}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +75,8 @@ class Drift:
     rows: int
     training_rows: int
     columns: tuple[ColumnDrift, ...]
-    rules: tuple[RuleDrift, ...]
-    classes: tuple[ClassDrift, ...]
+    rules: tuple[ShareDrift, ...]
+    classes: tuple[ShareDrift, ...]
     few: bool = False
     tests: int = 0
 
@@ -90,7 +88,7 @@ class Drift:
     def found(self) -> Iterator[tuple[str, str]]:
         """What changed, as pairs of "column", "rule" or "class" and a name."""
         yield from (("column", column.name) for column in self.columns if column.changes)
-        yield from (("rule", rule.id) for rule in self.rules if rule.changed)
+        yield from (("rule", rule.name) for rule in self.rules if rule.changed)
         yield from (("class", str(part.label)) for part in self.classes if part.changed)
 
     def __str__(self) -> str:
@@ -107,8 +105,8 @@ class Drift:
             "few_rows": self.few,
             "tests": self.tests,
             "columns": [{**asdict(each), "changes": list(map(asdict, each.changes))} for each in self.columns],
-            "rules": [{_KEYS.get(key, key): v for key, v in asdict(each).items()} for each in self.rules],
-            "classes": [{_KEYS.get(key, key): v for key, v in asdict(each).items()} for each in self.classes],
+            "rules": [rule.as_dict("id") for rule in self.rules],
+            "classes": [part.as_dict("of") for part in self.classes],
         }
 
 
@@ -123,36 +121,30 @@ def drift_lines(drift: Drift) -> Iterator[Said]:
         yield "alike", f"{beside}, {chance}"
         return
     yield "not alike", beside
-    for column in sorted(drift.columns, key=lambda column: -max((c.size for c in column.changes), default=0.0)):
+    for column in _worst_first(drift):
         for k, change in enumerate(column.changes):
-            yield "column" if k == 0 else "", f"{name(column.name)}: {change.text}" if k == 0 else f"  {change.text}"
-    yield from (("rule", _of_rule(rule)) for rule in drift.rules if rule.changed)
-    yield from (("class", _of_class(part)) for part in drift.classes if part.changed)
+            yield "" if k else "column", f"  {change.text}" if k else f"{name(column.name)}: {change.text}"
+    yield from (("rule", rule.text) for rule in drift.rules if rule.changed)
+    yield from (("class", part.text) for part in drift.classes if part.changed)
+
+
+def _worst_first(drift: Drift) -> list[ColumnDrift]:
+    changed = [column for column in drift.columns if column.changes]
+    return sorted(changed, key=lambda column: -max(change.size for change in column.changes))
 
 
 def drift_line(drift: Drift, command: str) -> str:
     """One line for what is worst, or "" where nothing is odd; command: what shows all."""
     if drift.alike:
         return ""
-    columns = [column for column in drift.columns if column.changes]
-    columns.sort(key=lambda column: -max(change.size for change in column.changes))
-    told = [f"{name(column.name)}: {column.changes[0].text}" for column in columns]
+    told = [f"{name(column.name)}: {column.changes[0].text}" for column in _worst_first(drift)]
+    noun = "column" if told else "change"
     if not told:
-        told = [f"rule {_of_rule(rule)}" for rule in drift.rules if rule.changed]
-        told = [_of_class(part) for part in drift.classes if part.changed] + told
-    noun = "column" if columns else "change"
-    more = [f"{counted(len(told) - _TOLD, f'more {noun}')}"] if len(told) > _TOLD else []
+        told = [part.text for part in drift.classes if part.changed]
+        told += [f"rule {rule.text}" for rule in drift.rules if rule.changed]
+    more = [counted(len(told) - _TOLD, f"more {noun}")] if len(told) > _TOLD else []
     what = "this row is" if drift.rows == 1 else "these rows are"
     return f"{what} not like those of training: {'; '.join([*told[:_TOLD], *more])}. {command} shows all"
-
-
-def _of_rule(rule: RuleDrift) -> str:
-    return f"{rule.id} holds in {percent(rule.now)} of rows ({percent(rule.then)} in training)"
-
-
-def _of_class(part: ClassDrift) -> str:
-    verb = "decided in" if part.of == "predicted" else "is the class of"
-    return f"{quoted(part.label)} {verb} {percent(part.now)} of rows ({percent(part.then)} in training)"
 
 
 def column_rows(drift: Drift) -> list[list[str]]:
@@ -168,7 +160,7 @@ def column_rows(drift: Drift) -> list[list[str]]:
 def rule_rows(drift: Drift) -> list[list[str]]:
     """The table of rules and classes: the share of the rows of each, then and now."""
     rows = [["rule", "for", "then", "now", ""]]
-    known = [(rule.id, rule) for rule in drift.rules] + [(part.of, part) for part in drift.classes]
-    for title, each in known:
-        rows.append([title, quoted(each.label), percent(each.then), percent(each.now), "*" if each.changed else ""])
+    for each in (*drift.rules, *drift.classes):
+        shares = percent(each.then), percent(each.now)
+        rows.append([each.name, quoted(each.label), *shares, "*" if each.changed else ""])
     return rows

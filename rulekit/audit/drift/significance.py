@@ -50,26 +50,23 @@ def share_test(marked: float, n: float, known_marked: float, known: float) -> fl
     """
     k, rows, both = round(marked), max(round(n), 1), round(marked) + round(known_marked)
     total = rows + max(round(known), round(known_marked), 1)
-    down = _tail(k, rows, both, total, -1)
-    up = _tail(k, rows, both, total, 1)
-    return min(1.0, 2.0 * min(down, up))
+    # so many rows are marked, or more, where so many are not marked, or fewer
+    tails = _at_most(k, rows, both, total), _at_most(rows - k, rows, total - both, total)
+    return min(1.0, 2.0 * min(tails))
 
 
-def _tail(k: int, rows: int, marked: int, total: int, step: int) -> float:
-    """The probability of k, and of all counts beyond it in the direction of the step."""
-    low, high = max(0, rows + marked - total), min(rows, marked)
-    if not low <= k <= high:
+def _at_most(k: int, rows: int, marked: int, total: int) -> float:
+    """The probability that at most k of the marked rows of all are among so many rows."""
+    low = max(0, rows + marked - total)
+    if not low <= k <= min(rows, marked):
         return 1.0
     term = math.exp(_choose(marked, k) + _choose(total - marked, rows - k) - _choose(total, rows))
-    first, sum_ = term, 0.0
-    while low <= k <= high and term > max(sum_ * 1e-16, 0.0):
+    sum_ = 0.0
+    while k >= low and term > sum_ * 1e-16:
         sum_ += term
-        if step > 0:
-            term *= (marked - k) * (rows - k) / ((k + 1) * (total - marked - rows + k + 1))
-        else:
-            term *= k * (total - marked - rows + k) / ((marked - k + 1) * (rows - k + 1))
-        k += step
-    return min(1.0, max(sum_, first))
+        term *= k * (total - marked - rows + k) / ((marked - k + 1) * (rows - k + 1))
+        k -= 1
+    return min(1.0, sum_)
 
 
 def _choose(n: int, k: int) -> float:
@@ -98,41 +95,23 @@ def homogeneity(counts: Floats, known: Floats, *, in_order: bool) -> float:
     merged = [(counts[group].sum(), both[group].sum()) for group in groups]
     if len(merged) < 2:
         return 1.0
-    statistic = 0.0
-    for own, all_ in merged:
-        expected = all_ * n / total
-        statistic += (own - expected) ** 2 * (1.0 / expected + 1.0 / (all_ - expected))
+    own, all_ = np.array(merged).T
+    expected = all_ * n / total
+    statistic = float(((own - expected) ** 2 * (1.0 / expected + 1.0 / (all_ - expected))).sum())
     return chi_square_tail(statistic, len(merged) - 1)
 
 
 def chi_square_tail(statistic: float, degrees: int) -> float:
     """The probability of a larger chi-square: the regularised incomplete gamma function Q(degrees / 2, statistic / 2).
 
-    By its series, or its continued fraction (W. Gautschi, 1979), to 14 digits.
+    As the degrees are whole, it is the sum of exp(-x) x^a / gamma(a + 1) over a = 0, 1, ... below degrees / 2; of odd
+    degrees over a = 1/2, 3/2, ..., beside erfc(sqrt(x)).
     """
-    a, x = degrees / 2.0, statistic / 2.0
+    x, half = statistic / 2.0, degrees % 2 / 2.0
     if x <= 0.0:
         return 1.0
-    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
-    if x < a + 1.0:
-        term = total = 1.0 / a
-        k = a
-        while term > total * 1e-16:
-            k += 1.0
-            term *= x / k
-            total += term
-        return max(0.0, 1.0 - scale * total)
-    b, c, d = x + 1.0 - a, 1e300, 1.0 / (x + 1.0 - a)
-    result = d
-    for k in range(1, 10_000):
-        b += 2.0
-        factor = -k * (k - a)
-        d = 1.0 / (factor * d + b)
-        c = b + factor / c
-        result *= c * d
-        if abs(c * d - 1.0) < 1e-15:
-            break
-    return min(1.0, scale * result)
+    terms = (math.exp((k + half) * math.log(x) - x - math.lgamma(k + half + 1.0)) for k in range(degrees // 2))
+    return min(1.0, (math.erfc(math.sqrt(x)) if half else 0.0) + sum(terms))
 
 
 def rejected(chances: Sequence[float], rate: float) -> list[bool]:

@@ -12,7 +12,7 @@ from rulekit.arrays import Array
 from rulekit.audit.drift.significance import stability_index
 from rulekit.graph.language.words import rounded_amount
 from rulekit.schema import Feature
-from rulekit.shown.distributions import bin_counts
+from rulekit.shown.statistics import bin_counts
 from rulekit.shown.table_figures import KnownNumbers
 
 _FACTORS = (

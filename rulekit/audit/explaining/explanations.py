@@ -13,26 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.arrays import Ints
-from rulekit.audit.explaining.noisy_formulas import (
-    conditions_of_rows,
-    has_conditions,
-    noisy_formulas,
-    together,
-    without_strengths,
-)
+from rulekit.audit.explaining.noisy_formulas import conditions_of_rows, noisy_formulas, together, without_strengths
+from rulekit.audit.explaining.sentences import SURELY, add_sentences
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.language.text import print_node
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, firing, rule_values, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text, printable
 from rulekit.search.moves import ANY, Wishes
-from rulekit.search.nearest import NearestChange
-from rulekit.shown.score_cards import has_scores, row_scores
+from rulekit.search.nearest import NearestChange, nearest_changes
+from rulekit.shown.score_cards import has_scores, row_scores, total_names
+from rulekit.shown.sections import signature
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:
-    from rulekit.audit.reason_codes.catalogue import ResolvedReason
+    from rulekit.audit.reason_codes.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +45,13 @@ class ExplainOptions:
     to: int | None = None
     changes: bool = True
     sentences: bool = True
-    reasons: Sequence[ResolvedReason] = ()
+    reasons: Sequence[Reason] = ()
     adverse: Sequence[int] = ()
     most: int = 4
     deadline: Deadline = NO_LIMIT
 
 
 EVERYTHING = ExplainOptions()
-
-
 SEARCHING = 0.6  # of a limit of time for many rows
 
 
@@ -76,79 +70,63 @@ def explain(graph: RuleGraph, data: Any, asked: ExplainOptions = EVERYTHING) -> 
     Returns
     -------
     list of dict
-        For each row `label`, `probabilities` (K, in class order), `rules` (those that fired), `nearest_rules`, `change`
-        (the nearest that turns the decision), `sentences` (all of it in words), where probabilities decide
-        `conditions`, and where sums do `scores`.
+        For each row `label`, `probabilities` (K, in class order), `rules`, `nearest_rules`, `change`, `sentences` (all
+        of it in words), where probabilities decide `conditions`, and where sums do `scores`.
 
     Notes
     -----
-    Rules: those that fired; where a probability decides for a class and none of its rules is above the threshold alone,
-    the fewest that are so together, most probable first, each with `together`. Each rule has `id`, `class`, `text`, and
-    where it applies `weight` (its part of a sum), `probability` (that of a random rule for this row) and `against` (it
-    keeps the rules of its class from acting).
+    `rules`: those that fired; where a probability decides for a class and none of its rules is above the threshold
+    alone, the fewest that are so together, most probable first, each with `together`. Each has `id`, `class`, `text`,
+    and where it applies `weight` (its part of a sum, the largest first), `probability` (that of a random rule for this
+    row) and `against` (it keeps the rules of its class from acting).
 
-    Conditions: those that speak for the label in this row, the strongest first: `id` (the hidden bits that it causes),
-    `class` of the formula, `text`, `holds`, `said` (the condition, or where it fails its contrary), and `change`, by
-    how much the probability of the formula would change if the condition went the other way. Those with less than a
-    hundredth of the largest change are left out.
+    `conditions`: those that speak for the label in this row, the strongest first, but for those with less than a
+    hundredth of the largest `change`, by which the probability of the formula would change if the condition went the
+    other way; with `id` (the hidden bits that it causes), `class` of the formula, `text`, `holds` and `said` (the
+    condition, or where it fails its contrary).
 
-    Where sums decide, `rules` are sorted by the size of their weights. `scores` has for each sum `class`, `total`,
-    `threshold`, and `points`, each with `id`, `text` and `points`, the largest first.
+    `scores`: for each sum `class`, `total`, `threshold`, and `points`, each with `id`, `text` and `points`, the largest
+    first. `nearest_rules`: of the plain rules of other classes that do not hold, those with the fewest conditions in
+    the way: `id`, `class`, and with the values of the row those `in_the_way` and those `holding`.
 
-    `nearest_rules`: of the plain rules of other classes that do not hold, those with the fewest conditions in the way
-    (rulekit.audit.explaining.sentences): `id`, `class`, and conditions with the values of the row: those
-    `in_the_way` and those `holding`.
-
-    `change` is the nearest change that turns the decision (rulekit.search.nearest): `to` (the class
-    then), `columns` (each with `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one
-    does it) and `text`. `reasons`, where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
+    `change`: the nearest that turns the decision (rulekit.search.nearest): `to` (the class then), `columns` (each with
+    `column`, `from`, `to`, None for missing), `distance`, `proved` (that no smaller one does it) and `text`. `reasons`,
+    where a catalogue was given and the decision is adverse: `code`, `text`, `columns`.
 
     Where overrides hold, they stand before all other rules, the one that decides first, each with `override` (`author`,
-    `date`, `expires`, `reason`), and `beneath` is the label that the model would have decided without them; of `rules`,
-    `scores`, `conditions` and `nearest_rules` all else is what is said of the model beneath.
-    """
-    from rulekit.audit.explaining.phrases import Phrases
-    from rulekit.audit.explaining.sentences import nearest_rules, sentences_of_rows
+    `date`, `expires`, `reason`); `beneath` is the label without them, of which all else is said.
 
+    """
     table = data if isinstance(data, Table) else graph.table(data)
-    labels, chances = decide(graph, table), probabilities(graph, table)
-    rows: list[dict[str, Any]] = [
-        {"label": graph.classes[label], "probabilities": chance}
-        for label, chance in zip(labels.tolist(), chances.tolist(), strict=True)
-    ]
-    beneath = graph.underlying
+    labels, beneath = decide(graph, table), graph.underlying
     own = decide(beneath, table) if graph.overrides else labels
-    _add("rules", rows, _fired_rules(beneath, table, own))
+    facts: dict[str, Sequence[Any]] = {
+        "label": [graph.classes[label] for label in labels.tolist()],
+        "probabilities": probabilities(graph, table).tolist(),
+        "rules": _fired_rules(beneath, table, own),
+    }
+    if has_scores(graph):
+        facts["scores"] = row_scores(beneath, table)
+    if noisy := noisy_formulas(graph):
+        facts["conditions"] = conditions_of_rows(beneath, noisy, table, own)
+    changes = None
+    if asked.changes:
+        deadline = asked.deadline
+        if table.n_rows > SURELY and deadline.seconds is not None:
+            deadline = deadline.within(SEARCHING * deadline.left)
+        changes = nearest_changes(graph, table, asked.wishes, asked.to, deadline)
+        facts["change"] = [as_json(graph, change) for change in changes]
+    rows = [dict(zip(facts, values, strict=True)) for values in zip(*facts.values(), strict=True)]
     if graph.overrides:
         _add_overrides(graph, table, rows, own)
-    if has_scores(graph):
-        _add("scores", rows, [[score.as_dict() for score in scores] for scores in row_scores(beneath, table)])
-    if noisy := noisy_formulas(graph):
-        _add("conditions", rows, conditions_of_rows(beneath, noisy, table, own))
-    changes = _changes(graph, table, asked)
-    if changes is not None:
-        _add("change", rows, [as_json(graph, change) for change in changes])
     if asked.reasons:
-        for row, reasons in zip(rows, _reasons(graph, table, asked, changes), strict=True):
-            row |= reasons
+        _add_reasons(graph, table, rows, asked, changes)
     if asked.sentences:
-        phrases = Phrases(beneath, table)
-        near = nearest_rules(beneath, table, own, phrases, asked.deadline)
-        _add("nearest_rules", rows, [[rule.as_dict(graph) for rule in nearest] for nearest in near])
-        wished = asked.wishes != ANY
-        said = sentences_of_rows(graph, phrases, rows, near, changes, wished, asked.deadline)
-        _add("sentences", rows, said)
+        add_sentences(graph, table, rows, own, changes, asked.wishes != ANY, asked.deadline)
     return rows
 
 
-def _add(key: str, rows: list[dict[str, Any]], values: Sequence[Any]) -> None:
-    for row, value in zip(rows, values, strict=True):
-        row[key] = value
-
-
-def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[str, Any]]]:
-    from rulekit.graph.language.text import print_node
-
+def _fired_rules(graph: RuleGraph, table: Table, labels: Ints) -> list[list[dict[str, Any]]]:
     rules = rules_of(graph)
     views: list[dict[str, Any]] = []
     for rule in rules:
@@ -169,44 +147,30 @@ def _fired_rules(graph: RuleGraph, table: Table, labels: Any) -> list[list[dict[
     return rows
 
 
-def _changes(graph: RuleGraph, table: Table, asked: ExplainOptions) -> list[NearestChange] | None:
-    from rulekit.audit.explaining.sentences import SURELY
-    from rulekit.search.nearest import nearest_changes
+def _add_reasons(
+    graph: RuleGraph,
+    table: Table,
+    rows: list[dict[str, Any]],
+    asked: ExplainOptions,
+    changes: Sequence[NearestChange] | None,
+) -> None:
+    """Put the reasons, and the columns that count, into rows with an adverse decision."""
+    from rulekit.audit.reason_codes.reasons import reasons_of
 
-    if not asked.changes:
-        return None
-    deadline = asked.deadline
-    if table.n_rows > SURELY and deadline.seconds is not None:
-        deadline = deadline.within(SEARCHING * deadline.left)
-    return nearest_changes(graph, table, asked.wishes, asked.to, deadline)
-
-
-def _reasons(
-    graph: RuleGraph, table: Table, asked: ExplainOptions, changes: Sequence[NearestChange] | None
-) -> list[dict[str, Any]]:
-    """Of rows with an adverse decision the reasons, and the columns that count."""
-    from rulekit.audit.reason_codes.giving import reasons_of
-    from rulekit.search.nearest import nearest_changes
-
-    ordering: Sequence[NearestChange | None]
-    if changes is not None and asked.wishes == ANY and asked.to is None:
-        ordering = changes
-    else:
+    ordering: Sequence[NearestChange | None] = changes or ()
+    if changes is None or asked.wishes != ANY or asked.to is not None:
         adverse = np.flatnonzero(np.isin(decide(graph, table), list(asked.adverse)))
         free = nearest_changes(graph, table.take(adverse), deadline=asked.deadline)
         known = dict(zip(adverse.tolist(), free, strict=True))
         ordering = [known.get(i) for i in range(table.n_rows)]
-    rows: list[dict[str, Any]] = [{} for _ in range(table.n_rows)]
     found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
     for row, own in zip(rows, found, strict=True):
         if own.adverse:
             row["reasons"] = [given.as_dict() for given in own.given]
             row["counting"] = {"columns": list(own.counting), "complete": own.exact}
-    return rows
 
 
 def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:
-    """A nearest change as JSON values."""
     return {
         "to": None if change.class_index is None else graph.classes[change.class_index],
         "columns": [{"column": c.column, "from": c.before, "to": c.after} for c in change.columns],
@@ -236,46 +200,32 @@ def _add_overrides(graph: RuleGraph, table: Table, rows: list[dict[str, Any]], b
 
 @dataclass(frozen=True, slots=True)
 class RuleMeaning:
-    """What the id of a rule stands for: the class that it speaks for or against, and its condition.
-
-    weight: its part of a sum, else None; a rule whose weight is negative speaks against the class, as does one that
-    inhibits others. nested: its conditions count by strengths, which the condition leaves out. signed: of an override
-    who answers for it, and why.
-    """
+    """What the id of a rule stands for, in words; nested: its conditions count by strengths, which these leave out."""
 
     id: str
-    class_label: ClassLabel
-    condition: str
-    weight: float | None = None
+    text: str
     nested: bool = False
-    inhibits: bool = False
-    signed: str = ""
 
     def __str__(self) -> str:
-        against = "against " if self.inhibits or (self.weight is not None and self.weight < 0) else ""
-        part = "" if self.weight is None else f" by {abs(self.weight):.4g}"
-        signed = f" (override, {self.signed})" if self.signed else ""
-        return printable(f"{self.id}  {against}{label_text(self.class_label)}{part}: {self.condition}{signed}")
+        return printable(f"{self.id}  {self.text}")
 
 
 def meanings_of(graph: RuleGraph) -> tuple[RuleMeaning, ...]:
-    """What the ids of all rules of a model stand for."""
-    from rulekit.graph.language.text import print_node
-    from rulekit.shown.sections import signature
+    """What the ids of all rules of a model stand for: the class for or against which each speaks, and its condition.
 
-    signed = {override.id: signature(override) for override in graph.overrides}
-    return tuple(
-        RuleMeaning(
-            rule.id,
-            graph.classes[rule.class_index],
-            print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema),
-            rule.weight if rule.connective == "sum" else None,
-            rule.nested,
-            rule.connective in CONTRARY,
-            signed.get(rule.id, ""),
-        )
-        for rule in rules_of(graph)
-    )
+    Of a sum also the weight; of an override who answers for it, and why.
+    """
+    signed = {override.id: f" (override, {signature(override)})" for override in graph.overrides}
+    found = []
+    for rule in rules_of(graph):
+        summed = rule.connective == "sum"
+        against = "against " * (rule.connective in CONTRARY or (summed and rule.weight < 0))
+        part = f" by {abs(rule.weight):.4g}" if summed else ""
+        condition = print_node(without_strengths(rule.node) if rule.nested else rule.node, graph.schema)
+        label = label_text(graph.classes[rule.class_index])
+        text = f"{against}{label}{part}: {condition}{signed.get(rule.id, '')}"
+        found.append(RuleMeaning(rule.id, text, rule.nested))
+    return tuple(found)
 
 
 def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -285,28 +235,21 @@ def explanation_columns(graph: RuleGraph, rows: list[dict[str, Any]]) -> dict[st
     `conditions` says with each condition what the probability would lose without it: `sex in {female} 0.41`. Of sums
     there are totals, `points` (`income <= 25000: +0.77; amount <= 8000: -0.33`) and `change` (`income: 30000 -> 1`).
     """
-    from rulekit.shown.score_cards import total_names
-
-    columns: dict[str, list[Any]] = {"rules": [_rule_ids(row["rules"]) or None for row in rows]}
-    if has_conditions(graph):
-        columns["conditions"] = [
-            "; ".join(f"{condition['said']} {condition['change']:.2g}" for condition in row["conditions"]) or None
-            for row in rows
-        ]
+    values: list[list[Any]] = [[_rule_ids(row["rules"]) or None for row in rows]]
+    if noisy_formulas(graph):
+        said = (((c["said"], c["change"]) for c in row["conditions"]) for row in rows)
+        values.append(["; ".join(f"{words} {change:.2g}" for words, change in each) or None for each in said])
     if has_scores(graph):
-        for j, name in enumerate(total_names(graph)):
-            columns[name] = [row["scores"][j]["total"] for row in rows]
-        columns["points"] = [_points_of(row) or None for row in rows]
-        columns["change"] = [row["change"]["text"] for row in rows]
-    return columns
+        values += ([row["scores"][j]["total"] for row in rows] for j in range(len(total_names(graph))))
+        values.append([_points_of(row) or None for row in rows])
+        values.append([row["change"]["text"] for row in rows])
+    return dict(zip(explanation_names(graph), values, strict=True))
 
 
 def explanation_names(graph: RuleGraph) -> list[str]:
     """The columns of `explanation_columns`."""
-    from rulekit.shown.score_cards import total_names
-
     sums = [*total_names(graph), "points", "change"] if has_scores(graph) else []
-    return ["rules", *["conditions"] * has_conditions(graph), *sums]
+    return ["rules", *["conditions"] * bool(noisy_formulas(graph)), *sums]
 
 
 def reason_column(rows: list[dict[str, Any]]) -> dict[str, list[str | None]]:

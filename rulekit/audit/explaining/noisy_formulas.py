@@ -61,11 +61,6 @@ def noisy_formulas(graph: RuleGraph) -> list[Noisy]:
     return found
 
 
-def has_conditions(graph: RuleGraph) -> bool:
-    """Whether probabilities decide, so that conditions of hidden bits count in a row."""
-    return bool(noisy_formulas(graph))
-
-
 def together(
     noisy: list[Noisy], rules: tuple[Rule, ...], values: list[Array], labels: Ints, ranked: bool
 ) -> dict[int, list[int]]:
@@ -80,25 +75,21 @@ def together(
         if not mine:
             continue
         chance = np.column_stack([values[j] for j in mine]).astype(np.float64)
-        # What is left of a probability where nothing inhibits.
-        spared = np.prod([1.0 - values[j] for j in own if rules[j].connective == INHIBITS], axis=0)
+        # what is left of a probability where nothing inhibits
+        inhibitors = (values[j] for j in own if rules[j].connective == INHIBITS)
+        spared = np.prod([np.ones(len(labels)), *(1.0 - value for value in inhibitors)], axis=0)
         decided = labels >= part.class_index if ranked else labels == part.class_index
-        # a rule that fired says it all, unless the threshold is so high that it is not enough alone
-        joined_by_or = rules[mine[0]].connective == "or"
-        least = max(part.threshold, _HALF)
-        alone = (
-            (chance * np.reshape(spared, (-1, 1)) > least).any(axis=1) if joined_by_or else (chance > _HALF).all(axis=1)
-        )
-        rows = np.flatnonzero(decided & ~alone)
-        order = np.argsort(-chance[rows], axis=1, kind="stable")
-        ordered = np.take_along_axis(chance[rows], order, axis=1)
+        order = np.argsort(-chance, axis=1, kind="stable")
+        ordered = np.take_along_axis(chance, order, axis=1)
         count = np.count_nonzero(ordered > 0, axis=1)
-        if joined_by_or:
-            left = np.broadcast_to(spared, len(chance))[rows, np.newaxis]
-            reached = (1.0 - np.cumprod(1.0 - ordered, axis=1)) * left > part.threshold
+        alone = (chance > _HALF).all(axis=1)
+        if rules[mine[0]].connective == "or":
+            # a rule that fired says it all, unless the threshold is so high that it is not enough alone
+            alone = (chance * spared[:, np.newaxis] > max(part.threshold, _HALF)).any(axis=1)
+            reached = (1.0 - np.cumprod(1.0 - ordered, axis=1)) * spared[:, np.newaxis] > part.threshold
             count = np.where(reached.any(axis=1), reached.argmax(axis=1) + 1, count)
-        for i, first, many in zip(rows.tolist(), order.tolist(), count.tolist(), strict=True):
-            found.setdefault(i, []).extend(mine[k] for k in first[:many])
+        for i in np.flatnonzero(decided & ~alone).tolist():
+            found.setdefault(i, []).extend(mine[k] for k in order[i, : count[i]].tolist())
     return found
 
 
@@ -117,12 +108,15 @@ def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, label
         fall = np.column_stack([values[whole] - values[score] for score in turned])
         speaks = fall * _direction(graph, part.class_index, labels)[:, np.newaxis]
         label = graph.classes[part.class_index]
-        views = [condition_views(name, label, cause, graph.schema) for cause, name in causes.items()]
+        views = [_condition_views(name, label, cause, graph.schema) for cause, name in causes.items()]
         holds = np.column_stack([values[cause] for cause in causes])
         states = np.where(holds, 1, 2 * _known(tuple(causes), table))
         for i, j in zip(*np.nonzero(speaks > 0), strict=True):
             found[i].append({**views[j][states[i, j]], "change": float(speaks[i, j])})
-    return [_strongest(row) for row in found]
+    for i, own in enumerate(found):
+        own.sort(key=lambda entry: -entry["change"])
+        found[i] = [entry for entry in own if entry["change"] >= _LEAST_SHARE * own[0]["change"]]
+    return found
 
 
 def _known(causes: tuple[Node, ...], table: Table) -> Bools:
@@ -131,11 +125,6 @@ def _known(causes: tuple[Node, ...], table: Table) -> Bools:
     asked = [TRUE if column is None else Missing(column) for column in columns]
     values = evaluate_nodes(list(dict.fromkeys(asked)), table)
     return ~np.column_stack([values[node] for node in asked])
-
-
-def _strongest(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    ordered = sorted(row, key=lambda entry: -entry["change"])
-    return [entry for entry in ordered if entry["change"] >= _LEAST_SHARE * ordered[0]["change"]]
 
 
 def _direction(graph: RuleGraph, class_index: int, labels: Ints) -> Floats:
@@ -157,7 +146,6 @@ def causes_of(formula: Node) -> dict[Node, str]:
 
 
 def _with_turned(formula: Node, cause: Node) -> Node:
-    """The formula where one condition holds on exactly the other rows."""
 
     def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
         if isinstance(node, Hidden) and node.cause == cause:
@@ -167,16 +155,15 @@ def _with_turned(formula: Node, cause: Node) -> Node:
     return fold([formula], rebuilt)[formula]
 
 
-def condition_views(name: str, label: object, cause: Node, schema: Schema) -> tuple[dict[str, Any], ...]:
+def _condition_views(name: str, label: object, cause: Node, schema: Schema) -> tuple[dict[str, Any], ...]:
     """What is said of a condition that fails, that holds, and that fails in a row where its column is known."""
-    text = print_node(cause, schema)
-    fails, contrary = f"not {_enclosed(cause, False, schema)}", contrary_of_known(cause)
+    text, fails, contrary = print_node(cause, schema), f"not {_enclosed(cause, False, schema)}", _contrary(cause)
     known = fails if contrary is None else _enclosed(contrary, True, schema)
     said = ((False, fails), (True, _enclosed(cause, True, schema)), (False, known))
     return tuple({"id": name, "class": label, "text": text, "holds": holds, "said": words} for holds, words in said)
 
 
-def contrary_of_known(cause: Node) -> Node | None:
+def _contrary(cause: Node) -> Node | None:
     """What holds instead of a leaf that fails on a known value, `story lacks wheat`; None where no leaf says it."""
     leaf = cause.child if isinstance(cause, Not) else cause
     wanted = leaf is cause  # a leaf is denied by what is false where it is missing, as every condition is

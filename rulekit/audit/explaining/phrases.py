@@ -53,7 +53,6 @@ class Phrases:
         self.graph, self.schema, self.table = graph, graph.schema, table
         self._values: dict[Node, Any] = {}
         self._relations: dict[Node, str | None] = {}
-        self._said: tuple[int, dict[str, str]] = -1, {}
 
     def of(self, node: Node) -> Any:
         """What a node yields [n]."""
@@ -72,14 +71,6 @@ class Phrases:
 
     def value(self, column: str, i: int) -> str:
         """The value of a column in a row, in words."""
-        if self._said[0] != i:
-            self._said = i, {}
-        said = self._said[1]
-        if column not in said:
-            said[column] = self._value(column, i)
-        return said[column]
-
-    def _value(self, column: str, i: int) -> str:
         feature = self.schema[column]
         array = self.table.array(column)
         if isinstance(array, TokenSets):
@@ -122,88 +113,80 @@ class Phrases:
 
     def _of_value(self, column: str, said: str, holds: bool, i: int, needed: bool) -> str:
         value = self.value(column, i)
-        start = f"{column_title(column)} is {value}"
-        if not holds:
-            wanted = said.replace("above ", "more than ", 1) if said.startswith("above ") else said
-            return f"{start}, and the rule requires {wanted}" if needed else f"{start}, not {said}"
-        if said == value:
-            return start
-        return f"{start}, which is taken too" if value in ("missing", NEW) else f"{start}, which is {said}"
+        wanted = f"more than {said.removeprefix('above ')}" if said.startswith("above ") else said
+        state = f", and the rule requires {wanted}" if needed else f", not {said}"
+        if holds:
+            state = f", which is {'taken too' if value in ('missing', NEW) else said}" if said != value else ""
+        return f"{column_title(column)} is {value}{state}"
 
     def _of_words(self, node: Node, leaf: Contains, i: int, needed: bool) -> str:
-        array, column = self.table.array(leaf.feature), column_title(leaf.feature)
+        array, column, denied = self.table.array(leaf.feature), column_title(leaf.feature), isinstance(node, Not)
         assert isinstance(array, TokenSets)
         if array.missing[i]:
-            state = "which is taken too" if self.holds(node, i) else "and the rule requires a text"
-            return f"{column} is missing" + (f", {state}" if needed or self.holds(node, i) else "")
+            state = ", which is taken too" if self.holds(node, i) else ", and the rule requires a text" * needed
+            return f"{column} is missing{state}"
         vocabulary = self.table.features[self.table.names.index(leaf.feature)].levels
         own = {vocabulary[token] for token in array.ids[array.starts[i] : array.starts[i + 1]].tolist()}
-        found = [token for token in leaf.tokens if token in own]
+        found = [name(token) for token in leaf.tokens if token in own]
         if found:
-            extra = ", which must not be there" * (needed and isinstance(node, Not))
-            return f"{column} contains {listed([name(token) for token in found])}{extra}"
-        absent = name(leaf.tokens[0]) if len(leaf.tokens) == 1 else f"all of {level_set(leaf.tokens)}"
-        wanted = "which the rule requires" if len(leaf.tokens) == 1 else "one of which the rule requires"
-        return f"{column} lacks {absent}" + (f", {wanted}" if needed and not isinstance(node, Not) else "")
+            return f"{column} contains {listed(found)}{', which must not be there' * (needed and denied)}"
+        one = len(leaf.tokens) == 1
+        absent = name(leaf.tokens[0]) if one else f"all of {level_set(leaf.tokens)}"
+        wanted = f", {'which' if one else 'one of which'} the rule requires" * (needed and not denied)
+        return f"{column} lacks {absent}{wanted}"
 
     def _of_several(self, node: Node, i: int, needed: bool, depth: int) -> str | None:
+        leaf = node.child if isinstance(node, Not) else node
+        if isinstance(leaf, LinearThreshold):
+            return self._of_unit(leaf, i, denied=leaf is not node)
         if isinstance(node, Not):
-            contrary = negate(node.child, self.schema) if is_logic(node.child) else None
-            if isinstance(node.child, LinearThreshold):
-                return self._of_unit(node.child, i, denied=True)
-            return None if contrary is None or isinstance(contrary, Not) else self.clause(contrary, i, needed, depth)
-        if isinstance(node, LinearThreshold):
-            return self._of_unit(node, i)
+            contrary = negate(leaf, self.schema) if is_logic(leaf) else node
+            return None if isinstance(contrary, Not) else self.clause(contrary, i, needed, depth)
         if isinstance(node, Above) and node.score.family is not Family.BOOLEAN:
             total = weight(float(self.of(node.score)[i]))
             verb = "exceeds" if self.holds(node, i) else "does not exceed"
             shown = print_node(node.score, self.schema)
             return printable(f"{shown} is {total}, which {verb} {weight(node.threshold)} ({self.values(node, i)})")
-        if isinstance(node, And):
-            parts = conditions(node)
-            telling = parts if self.holds(node, i) else [part for part in parts if not self.holds(part, i)]
+        held = [child for child in node.children if self.holds(child, i)]
+        if isinstance(node, And) or (isinstance(node, Or) and held):
+            telling = held[:_MOST]
+            if isinstance(node, And):
+                parts = conditions(node)
+                telling = [part for part in parts if self.holds(node, i) or not self.holds(part, i)]
             return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
-        if isinstance(node, Or):
-            held = [child for child in node.children if self.holds(child, i)]
-            if held:
-                return " and ".join(self.clause(child, i, needed, depth + 1) for child in held[:_MOST])
-            said = "; ".join(self.clause(child, i, needed, depth + 1) for child in node.children[:_MOST])
-            more = len(node.children) - _MOST
-            return f"none of {len(node.children)} alternatives holds ({said}{f' and {more} more' if more > 0 else ''})"
-        if isinstance(node, AtLeast):
-            held = [child for child in node.children if self.holds(child, i)]
-            shown = "; ".join(self.clause(child, i, False, depth + 1) for child in node.children[: 2 * _MOST])
-            end = f"and {node.k} are enough" if self.holds(node, i) else f"where {node.k} are needed"
-            verb = "holds" if len(held) == 1 else "hold"
-            return f"{len(held)} of {len(node.children)} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
-        return None
+        if not isinstance(node, AtLeast | Or):
+            return None
+        least, n, told = node.k if isinstance(node, AtLeast) else 1, len(node.children), node.children[: 2 * _MOST]
+        shown = "; ".join(self.clause(child, i, needed and not held, depth + 1) for child in told)
+        be = "is" if least == 1 else "are"
+        end = f"and {least} {be} enough" if self.holds(node, i) else f"where {least} {be} needed"
+        verb = "holds" if len(held) == 1 else "hold"
+        return f"{len(held)} of {n} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
 
-    def _of_unit(self, node: LinearThreshold, i: int, denied: bool = False) -> str:
-        """A unit by its points and those that it needs."""
+    def _of_unit(self, node: LinearThreshold, i: int, denied: bool) -> str:
         total = float(self.of(Linear(node.terms, 0.0))[i])
         needed = f"{'fewer than' if denied else 'at least'} {weight(0.0 - node.bias)}"
         shown = print_node(node, self.schema)
-        inner = shown[shown.index("(") :] if "(" in shown else shown
-        met = self.holds(node, i) != denied
-        state = f"which is {needed}" if met else f"where {needed} are needed"
-        return printable(f"the points {inner} come to {weight(total)}, {state} ({self.values(node, i)})")
+        state = f"which is {needed}" if self.holds(node, i) != denied else f"where {needed} are needed"
+        points = f"the points {shown[max(shown.find('('), 0) :]} come to {weight(total)}"
+        return printable(f"{points}, {state} ({self.values(node, i)})")
 
 
 @lru_cache(maxsize=16384)
 def conditions(node: Node) -> tuple[Node, ...]:
     """The conditions that a rule joins, from all depths of its conjunction; two bounds on one column are one."""
-    flat: list[Node] = []
+    flat: dict[Node, None] = {}
     waiting = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, And):
             waiting.extend(reversed(part.children))
         elif part is not TRUE:
-            flat.append(part)
-    flat = list(dict.fromkeys(flat))
-    bounds = [part if isinstance(part, Compare) else None for part in flat]
+            flat[part] = None
+    parts = list(flat)
+    bounds = [part if isinstance(part, Compare) else None for part in parts]
     return tuple(
-        flat[places[0]] if len(places) == 1 else And([flat[place] for place in places])
+        parts[places[0]] if len(places) == 1 else And([parts[place] for place in places])
         for places in grouped(bounds, anywhere=True)
     )
 
@@ -228,19 +211,15 @@ def relation(node: Node, schema: Schema) -> str | None:
         lower, upper = node.children
         if isinstance(lower, Compare) and isinstance(upper, Compare) and lower.feature == upper.feature:
             return _between(lower, upper, schema[lower.feature])
-    return _contrary(node.child, schema) if isinstance(node, Not) else None
-
-
-def _contrary(leaf: Node, schema: Schema) -> str | None:
-    """What is denied is said without `not` where a value itself says it."""
+    if not isinstance(node, Not) or isinstance(node.child, Contains):
+        return None
+    leaf = node.child  # what is denied is said without `not` where a value itself says it
     if isinstance(leaf, Missing):
         return "known"
     if isinstance(leaf, IsTrue):
         return "false" + " or missing" * (not leaf.missing)
     if isinstance(leaf, Among) and leaf.levels and not leaf.unseen:
         return f"not {_one_of(leaf.levels, schema[leaf.feature])}" + " or missing" * (not leaf.missing)
-    if isinstance(leaf, Contains):
-        return None
     contrary = negate(leaf, schema)
     return None if isinstance(contrary, Not) else relation(contrary, schema)
 
@@ -255,19 +234,18 @@ def _side(node: Compare, feature: Feature) -> str:
 def _between(lower: Compare, upper: Compare, feature: Feature) -> str:
     if lower.op == "<=":
         lower, upper = upper, lower
-    marker = " or missing" * (lower.missing and upper.missing)
     whole = lone_value(lower.value, upper.value, feature, rounded=True)
+    said = f"{_side(lower, feature)} and {_side(upper, feature)}"
     if (lower.op, upper.op) == (">", "<=") and whole is not None:
-        return amount(whole, feature) + marker
-    return f"{_side(lower, feature)} and {_side(upper, feature)}{marker}"
+        said = amount(whole, feature)
+    return said + " or missing" * (lower.missing and upper.missing)
 
 
 def _among(node: Among, feature: Feature) -> str:
     beside = [level for level in feature.levels if level not in node.levels]
-    marker = " or missing" * node.missing
+    marker, new = " or missing" * node.missing, " or a level never seen" * node.unseen
     if node.unseen and 0 < len(beside) < max(2, len(node.levels)):
         return f"not {_one_of(beside, feature)}{marker}"
-    new = " or a level never seen" * node.unseen
     if not node.levels:
         return (marker + new).removeprefix(" or ") or "no value"
     return _one_of(node.levels, feature) + new + marker

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from rulekit.audit.explaining.noisy_formulas import Noisy, causes_of, noisy_formulas, without_strengths
+from rulekit.audit.explaining.noisy_formulas import causes_of, noisy_formulas, without_strengths
 from rulekit.audit.explaining.phrases import Phrases, conditions, unknown
-from rulekit.graph.decisions import Part
 from rulekit.graph.language.sentences import sentence_of
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, listed, quoted, share, weight
@@ -21,63 +19,46 @@ from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import column_title, printable
 from rulekit.search.nearest import ColumnChange, NearestChange
-from rulekit.shown.score_cards import Card, card_of, has_scores, sum_of, threshold_words
+from rulekit.shown.score_cards import card_of, has_scores, sum_of, threshold_words
 from rulekit.tables.table import Array, Table
 
 MOST_RULES = 2
 SURELY = 20  # rows that are explained whatever the time
 
 
-@dataclass(frozen=True, slots=True)
-class NearRule:
-    """A rule that does not hold: its conditions in the way and those that hold, each with the values of the row.
-
-    alike: how many more rules have as few conditions in the way.
-    """
-
-    rule: Rule
-    in_the_way: tuple[str, ...]
-    holding: tuple[str, ...]
-    alike: int = 0
-
-    def as_dict(self, graph: RuleGraph) -> dict[str, Any]:
-        return {
-            "id": self.rule.id,
-            "class": graph.classes[self.rule.class_index],
-            "in_the_way": list(self.in_the_way),
-            "holding": list(self.holding),
-        }
-
-
 def nearest_rules(
-    graph: RuleGraph, table: Table, labels: Array, phrases: Phrases | None = None, deadline: Deadline = NO_LIMIT
-) -> list[tuple[NearRule, ...]]:
+    graph: RuleGraph, table: Table, labels: Array, phrases: Phrases, deadline: Deadline = NO_LIMIT
+) -> list[tuple[list[dict[str, Any]], int]]:
     """Of each row [n] the nearest rules whose holding would change its decision; none where no plain rules decide.
 
-    After the deadline only the first rows have some.
+    Each has its conditions in the way and those that hold, with the values of the row. The number is how many more
+    rules have as few conditions in the way. After the deadline only the first rows have some.
     """
-    words = Phrases(graph, table) if phrases is None else phrases
     plain = (rule for rule in rules_of(graph) if rule.connective == "or" and not rule.nested)
     rules = [rule for rule in plain if rule.node.family is Family.BOOLEAN]
-    found: list[tuple[NearRule, ...]] = [()] * table.n_rows
+    found: list[tuple[list[dict[str, Any]], int]] = [([], 0)] * table.n_rows
     if not rules:
         return found
     parts = [conditions(rule.node) for rule in rules]
-    words.evaluate(part for own in parts for part in own)
-    failing = np.column_stack([sum((~words.of(part).astype(bool)).astype(int) for part in own) for own in parts])
-    failing = np.where(_would_change(graph, rules, labels, words), failing, 0)
+    phrases.evaluate(part for own in parts for part in own)
+    none = np.zeros(table.n_rows, dtype=int)
+    failing = np.column_stack([sum((phrases.of(part) == 0 for part in own), none) for own in parts])
+    failing = np.where(_would_change(graph, rules, labels, phrases), failing, 0)
     least = np.where(failing > 0, failing, np.iinfo(failing.dtype).max).min(axis=1)
     for i in range(table.n_rows):
         if i >= SURELY and deadline.over:
             break
         nearest = np.flatnonzero(failing[i] == least[i]).tolist()
-        alike = max(0, len(nearest) - MOST_RULES)
-        near = []
-        for j in nearest[:MOST_RULES]:
-            way = tuple(words.clause(part, i, needed=True) for part in parts[j] if not words.holds(part, i))
-            held = tuple(words.clause(part, i) for part in parts[j] if words.holds(part, i))
-            near.append(NearRule(rules[j], way, held, alike))
-        found[i] = tuple(near)
+        near = [
+            {
+                "id": rules[j].id,
+                "class": graph.classes[rules[j].class_index],
+                "in_the_way": [phrases.clause(part, i, needed=True) for part in parts[j] if not phrases.holds(part, i)],
+                "holding": [phrases.clause(part, i) for part in parts[j] if phrases.holds(part, i)],
+            }
+            for j in nearest[:MOST_RULES]
+        ]
+        found[i] = near, max(0, len(nearest) - MOST_RULES)
     return found
 
 
@@ -105,22 +86,15 @@ def _would_change(graph: RuleGraph, rules: list[Rule], labels: Array, words: Phr
 MOST_CONDITIONS = 5
 
 
-@dataclass(frozen=True, eq=False)
 class Why:
-    """What is known of a model beforehand; rules: by class index and id."""
+    """What decided the rows of a table, in sentences."""
 
-    graph: RuleGraph
-    phrases: Phrases
-    rules: Mapping[tuple[int, str], Rule] = field(default_factory=dict)
-    noisy: Sequence[Noisy] = ()
-    cards: Sequence[tuple[Part, Card]] = ()
-
-    @classmethod
-    def of(cls, graph: RuleGraph, phrases: Phrases) -> Why:
-        rules = {(rule.class_index, rule.id): rule for rule in rules_of(graph)}
+    def __init__(self, graph: RuleGraph, phrases: Phrases) -> None:
+        self.graph, self.phrases = graph, phrases
+        self.rules = {(rule.class_index, rule.id): rule for rule in rules_of(graph)}
+        self.noisy = noisy_formulas(graph)
         made = ((part, card_of(part.score, graph.schema)) for part in graph.decision.parts if has_scores(graph))
-        cards = [(part, card) for part, card in made if card is not None]
-        return cls(graph, phrases, rules, tuple(noisy_formulas(graph)), tuple(cards))
+        self.cards = [(part, card) for part, card in made if card is not None]
 
     def sentences(self, row: Mapping[str, Any], label: int, i: int) -> Iterator[str]:
         """What decided row i."""
@@ -140,31 +114,24 @@ class Why:
     # Plain rules -----------------------------------------------------------------------------------------------------
 
     def _rules(self, row: Mapping[str, Any], label: int, i: int) -> Iterator[str]:
+        classes, decision = self.graph.classes, self.graph.decision
         held = [self._rule(view) for view in row["rules"] if "override" not in view]
-        own = [rule for rule in held if self._speaks(rule, label)]
+        own = [r for r in held if r.class_index == label or (decision.ordered and r.class_index < label)]
         for rule in own:
             yield f"Rule {rule.id} for {self.class_words(rule.class_index)} holds: {self._true(rule.node, i)}."
-        if self.graph.decision.ordered:
-            if label + 1 < len(self.graph.classes):
+        if decision.ordered:
+            if label + 1 < len(classes):
                 yield f"No rule for {self.class_words(label + 1)} holds."
+        elif not own and len(classes) == 2 and not decision.ranked:
+            yield f"No rule for {quoted(classes[1])} holds, and so the decision is {quoted(classes[label])}."
         elif not own:
-            yield self._no_rule(label)
-        for k in dict.fromkeys(rule.class_index for rule in held if not self._speaks(rule, label)):
+            yield f"No rule of any class holds, and so the decision is {quoted(classes[label])}, the default."
+        for k in dict.fromkeys(rule.class_index for rule in held if rule not in own):
             ids = listed([rule.id for rule in held if rule.class_index == k])
-            first = quoted(self.graph.classes[label])
-            yield f"Rule {ids} for {self.class_words(k)} holds as well, but {first} is decided first."
+            yield f"Rule {ids} for {self.class_words(k)} holds as well, but {quoted(classes[label])} is decided first."
 
     def _rule(self, view: Mapping[str, Any]) -> Rule:
         return self.rules[self.graph.classes.index(view["class"]), view["id"]]
-
-    def _speaks(self, rule: Rule, label: int) -> bool:
-        return rule.class_index <= label if self.graph.decision.ordered else rule.class_index == label
-
-    def _no_rule(self, label: int) -> str:
-        classes = self.graph.classes
-        if len(classes) == 2 and not self.graph.decision.ranked:
-            return f"No rule for {quoted(classes[1])} holds, and so the decision is {quoted(classes[label])}."
-        return f"No rule of any class holds, and so the decision is {quoted(classes[label])}, the default."
 
     def _true(self, node: Node, i: int) -> str:
         """The conditions of a true rule, behind its sentence where it has quantifiers."""
@@ -180,30 +147,28 @@ class Why:
             said = self.class_words(part.class_index)
             verb = "exceeds" if chance > part.threshold else "does not exceed"
             yield f"The probability of the rules for {said} is {share(chance)}, which {verb} {share(part.threshold)}."
-        for view in (view for view in row["rules"] if "override" not in view):
-            yield self._random_rule(view, i)
-        if together := [view for view in row["rules"] if view.get("together")]:
-            ids = listed([view["id"] for view in together])
-            yield f"None of these is enough alone; {ids} {'are' if len(together) > 1 else 'is'} enough with the others."
+        views = [view for view in row["rules"] if "override" not in view]
+        for view in views:
+            rule = self._rule(view)
+            node = without_strengths(rule.node) if rule.nested else rule.node
+            said = f"{'against' if rule.connective in CONTRARY else 'for'} {self.class_words(rule.class_index)}"
+            how = f"is true with probability {share(view['probability'])}" if "probability" in view else "holds"
+            yield f"Rule {rule.id} {said} {how}: {self._true(node, i)}."
+        if together := [view["id"] for view in views if view.get("together")]:
+            verb = "are" if len(together) > 1 else "is"
+            yield f"None of these is enough alone; {listed(together)} {verb} enough with the others."
         causes = {
             (self.graph.classes[part.class_index], names): cause
             for part in self.noisy
             for cause, names in causes_of(part.formula).items()
         }
-        counting = []
-        for condition in row.get("conditions", ())[:MOST_CONDITIONS]:
-            cause = causes[condition["class"], condition["id"]]
-            counting.append(f"{self.phrases.clause(cause, i)} ({condition['change']:.2g})")
+        counting = [
+            f"{self.phrases.clause(causes[found['class'], found['id']], i)} ({found['change']:.2g})"
+            for found in row.get("conditions", ())[:MOST_CONDITIONS]
+        ]
         if counting:
             what = "; ".join(counting)
             yield f"What counts most, and by how much the probability would be another without it: {what}."
-
-    def _random_rule(self, view: Mapping[str, Any], i: int) -> str:
-        rule = self._rule(view)
-        node = without_strengths(rule.node) if rule.nested else rule.node
-        for_class = f"{'against' if rule.connective in CONTRARY else 'for'} {self.class_words(rule.class_index)}"
-        chance = f" is true with probability {share(view['probability'])}" if "probability" in view else " holds"
-        return f"Rule {rule.id} {for_class}{chance}: {self._true(node, i)}."
 
     # Sums ------------------------------------------------------------------------------------------------------------
 
@@ -226,76 +191,67 @@ class Why:
             yield f"The points by class are {said}; the class with the most is decided."
             shown = [(part, card) for part, card in self.cards if part.class_index == label]
         for part, card in shown:
-            yield from self._lines(part, card, i, len(shown) > 1)
-
-    def _lines(self, part: Part, card: Card, i: int, several: bool) -> Iterator[str]:
-        brought = [(entry.points * float(self.phrases.of(entry.node)[i]), entry.node) for entry in card.entries]
-        lines = sorted(((points, node) for points, node in brought if points), key=lambda line: -abs(line[0]))
-        whose = f" for {self.class_words(part.class_index)}" if several else ""
-        if card.bias:
-            yield f"{card.bias:+.6g}{whose} for every row."
-        for points, node in lines:
-            yield printable(f"{points:+.6g}{whose}: {self._line(node, i)}.")
+            whose = f" for {self.class_words(part.class_index)}" if len(shown) > 1 else ""
+            brought = [(entry.points * float(self.phrases.of(entry.node)[i]), entry.node) for entry in card.entries]
+            if card.bias:
+                yield f"{card.bias:+.6g}{whose} for every row."
+            for points, node in sorted(brought, key=lambda line: -abs(line[0])):
+                if points:
+                    yield printable(f"{points:+.6g}{whose}: {self._line(node, i)}.")
 
     def _line(self, node: Node, i: int) -> str:
         if node.family is Family.BOOLEAN:
             return self._true(node, i)
-        column = column_of(node)
-        shown = print_node(node, self.graph.schema)
-        return self.phrases.values(node, i) if column is not None else f"{shown} ({self.phrases.values(node, i)})"
+        values = self.phrases.values(node, i)
+        return values if column_of(node) is not None else f"{print_node(node, self.graph.schema)} ({values})"
 
 
-def sentences_of_rows(
+def add_sentences(
     graph: RuleGraph,
-    phrases: Phrases,
-    rows: Sequence[Mapping[str, Any]],
-    near: Sequence[tuple[NearRule, ...]],
+    table: Table,
+    rows: list[dict[str, Any]],
+    labels: Array,
     changes: Sequence[NearestChange] | None,
     wished: bool,
     deadline: Deadline,
-) -> list[list[str]]:
-    """The sentences of each row [n], of what `explain` found of it."""
-    why = Why.of(graph.underlying, phrases)
-    classes = {repr(label): k for k, label in enumerate(graph.classes)}
-    found = []
-    for i, row in enumerate(rows):
+) -> None:
+    """Put into each row [n] `nearest_rules`, and the `sentences` of what `explain` found of it.
+
+    labels [n]: the classes without overrides; changes: the nearest ones, of which some alone were allowed (wished).
+    """
+    phrases = Phrases(graph.underlying, table)
+    near = nearest_rules(graph.underlying, table, labels, phrases, deadline)
+    why = Why(graph.underlying, phrases)
+    for i, (row, (rules, alike)) in enumerate(zip(rows, near, strict=True)):
+        row["nearest_rules"] = rules
         if i >= SURELY and deadline.over:
-            found.append([f"This row has no sentences: {deadline.reason}."])
+            row["sentences"] = [f"This row has no sentences: {deadline.reason}."]
             continue
         deadline.tell("sentences", i / len(rows))
-        said = [_decision(graph, row, classes[repr(row["label"])])]
-        said += _sentences(why, row, classes[repr(row.get("beneath", row["label"]))], near[i], i)
+        said = f"The decision is {quoted(row['label'])}"
+        if graph.probability:
+            place = list(map(repr, graph.classes)).index(repr(row["label"]))
+            said += f"; its reported probability is {share(row['probabilities'][place])}"
+        own = [f"{said}.", *_sentences(why, row, int(labels[i]), alike, i)]
         if changes is not None:
-            said.append(change_sentence(graph, changes[i], wished))
+            own.append(change_sentence(graph, changes[i], wished))
         if "reasons" in row:
-            said += _reasons(row)
-        found.append([printable(sentence) for sentence in said])
-    return found
+            own += _reasons(row)
+        row["sentences"] = list(map(printable, own))
 
 
-def _sentences(why: Why, row: Mapping[str, Any], label: int, near: Sequence[NearRule], i: int) -> Iterator[str]:
+def _sentences(why: Why, row: Mapping[str, Any], label: int, alike: int, i: int) -> Iterator[str]:
     if missing := unknown(why.phrases, i):
         yield f"Not known of this row: {listed(missing)}."
     yield from override_sentences(row)
     yield from why.sentences(row, label, i)
-    for rule in near:
-        yield from _nearest(why, rule)
-    if near and near[0].alike:
-        yield f"{counted(near[0].alike, 'more rule')} with as few conditions in the way."
-
-
-def _decision(graph: RuleGraph, row: Mapping[str, Any], label: int) -> str:
-    said = f"The decision is {quoted(graph.classes[label])}"
-    if not graph.probability:
-        return f"{said}."
-    return f"{said}; its reported probability is {share(row['probabilities'][label])}."
-
-
-def _nearest(why: Why, near: NearRule) -> Iterator[str]:
-    words = why.class_words(near.rule.class_index)
-    yield f"Rule {near.rule.id} for {words} does not apply: {'; '.join(near.in_the_way)}."
-    if near.holding:
-        yield f"Its other conditions hold: {'; '.join(near.holding)}."
+    for near in row["nearest_rules"]:
+        words = why.class_words(why.graph.classes.index(near["class"]))
+        yield f"Rule {near['id']} for {words} does not apply: {'; '.join(near['in_the_way'])}."
+        if near["holding"]:
+            yield f"Its other conditions hold: {'; '.join(near['holding'])}."
+    if alike:
+        yield f"{counted(alike, 'more rule')} with as few conditions in the way."
 
 
 def _reasons(row: Mapping[str, Any]) -> Iterator[str]:
@@ -342,21 +298,15 @@ def change_sentence(graph: RuleGraph, change: NearestChange, wished: bool = Fals
     label = quoted(graph.classes[change.class_index])
     if not change.columns:
         return f"The decision is {label} already, so that nothing need change."
-    moves = listed([_move(graph, moved) for moved in change.columns])
-    n = len(change.columns)
+    moves, n = listed([_move(graph, moved) for moved in change.columns]), len(change.columns)
     far = counted(n, "column")
-    if _has_distance(graph, change):
+    known = [graph.schema[c.column] for c in change.columns if c.before is not None and c.column in graph.schema]
+    if any(feature.kind == "numeric" for feature in known):  # of all else the distance is the number of columns
         far += f", {change.distance:.2g} of {'its spread' if n == 1 else 'their spreads, added up'}"
-    proved = f"Proved: no smaller {allowed}change does." if change.proved else "Not proved: a smaller one may do."
-    if change.stopped:
-        proved = f"Not proved, as {change.stopped}: a smaller one may do."
+    proved = f"Not proved{change.stopped and f', as {change.stopped}'}: a smaller one may do."
+    if change.proved and not change.stopped:
+        proved = f"Proved: no smaller {allowed}change does."
     return f"The smallest {allowed}change that turns it to {label}: {moves} ({far}). {proved}"
-
-
-def _has_distance(graph: RuleGraph, change: NearestChange) -> bool:
-    """Whether some number changes that was known; of all else the distance is the number of columns."""
-    known = [moved.column for moved in change.columns if moved.before is not None]
-    return any(column in graph.schema and graph.schema[column].kind == "numeric" for column in known)
 
 
 def _move(graph: RuleGraph, moved: ColumnChange) -> str:

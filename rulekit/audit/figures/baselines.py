@@ -16,10 +16,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from importlib import import_module
-from threading import Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table
 from rulekit.tables.token_sets import TokenSets
 
-MOST_FREQUENT, SINGLE_CONDITION = "most frequent class", "best single condition"
+MOST_FREQUENT, SINGLE_CONDITION, _LOGISTIC = "most frequent class", "best single condition", "logistic regression"
 _CELLS = 1 << 19
 _LEAST_ROWS = 2_000
 _MOST_LEVELS = 32
@@ -113,12 +113,10 @@ def measured_here(sample: Sample, seconds: float) -> Found:
     found, left_out = [_measured(MOST_FREQUENT, most_frequent, sample.numbers, *rows, np.inf)], []
     with threadpool_limits(1):  # threads that wait for each other take longer than one, where others work too
         for (name, fit), still in zip(_models(), (4, 3, 2, 1), strict=True):
-            inputs = sample.numbers if fit is not _logistic else _standardised(sample.numbers, sample.levels)
+            inputs = sample.numbers if name != _LOGISTIC else _standardised(sample.numbers, sample.levels)
             share = (until - time.monotonic()) / still
-            made = _measured(name, fit, inputs, *rows, share) if share > 0 else None
-            if made is None:
-                left_out.append(name)
-            found.append(made)
+            found.append(_measured(name, fit, inputs, *rows, share) if share > 0 else None)
+            left_out += [name] * (found[-1] is None)
     return tuple(each for each in found if each is not None), tuple(left_out)
 
 
@@ -159,11 +157,25 @@ def most_frequent(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]
 
 
 def _models() -> Iterator[tuple[str, Fit]]:
-    """The models of scikit-learn, each imported when its turn comes."""
     yield SINGLE_CONDITION, one_condition
-    yield "tree of depth 4", _tree
-    yield "logistic regression", _logistic
-    yield "gradient boosting", _boosted
+    from sklearn.tree import DecisionTreeClassifier
+
+    yield "tree of depth 4", partial(_fitted, DecisionTreeClassifier(max_depth=4, random_state=0))
+    from sklearn.linear_model import LogisticRegression
+
+    yield _LOGISTIC, partial(_fitted, LogisticRegression(max_iter=100))
+    from sklearn.ensemble import HistGradientBoostingClassifier as Boosting
+
+    yield "gradient boosting", partial(_fitted, Boosting(max_iter=_TREES, early_stopping=False, random_state=0))
+
+
+def _fitted(model: Any, X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
+    """A model of scikit-learn; a column without values, which boosting cannot bin, is 0 on every row."""
+    empty = np.isnan(X).all(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it has not converged: it is a baseline, and has its number of steps
+        model.fit(np.where(empty, 0.0, X), y, weight)
+    return lambda rows: np.asarray(model.predict(np.where(empty, 0.0, rows)))
 
 
 def one_condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
@@ -185,36 +197,10 @@ def one_condition(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]
     return lambda rows: np.where((rows[:, column] <= cut)[:, None], *sides)
 
 
-def _tree(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    from sklearn.tree import DecisionTreeClassifier
-
-    decide: Callable[[Array], Array] = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y, weight).predict
-    return decide
-
-
-def _logistic(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    from sklearn.linear_model import LogisticRegression
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it has not converged: it is a baseline, and has its number of steps
-        decide: Callable[[Array], Array] = LogisticRegression(max_iter=100).fit(X, y, weight).predict
-    return decide
-
-
-def _boosted(X: Array, y: Array, weight: Array) -> Callable[[Array], Array]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    model = HistGradientBoostingClassifier(max_iter=_TREES, early_stopping=False, random_state=0)
-    empty = np.isnan(X).all(axis=0)  # it cannot bin a column without values
-    decide: Callable[[Array], Array] = model.fit(np.where(empty, 0.0, X), y, weight).predict
-    return lambda rows: decide(np.where(empty, 0.0, rows))
-
-
 # Columns -----------------------------------------------------------------------------------------------------------
 
 
 def _width(feature: Feature) -> int:
-    """How many columns of numbers a feature becomes."""
     if feature.kind == "text":
         return min(len(feature.levels), _MOST_WORDS)
     return min(len(feature.levels), _MOST_LEVELS) + 1 if feature.kind == "categorical" and not feature.ordered else 1
@@ -262,8 +248,7 @@ Measure = Callable[[Sample, float], Callable[..., Found]]
 """Begins to measure the baselines on a sample in so many seconds; what is returned waits for them until a deadline."""
 
 _CHILD = "from rulekit.audit.figures.baselines import answer; answer()"
-_NEEDED = ("sklearn.tree", "sklearn.linear_model", "sklearn.ensemble")
-_ENDED = (OSError, ValueError, TypeError)  # what a process that has ended early leaves to be read
+_ARRAYS = tuple(item.name for item in fields(Sample))
 
 
 @contextlib.contextmanager
@@ -289,44 +274,29 @@ def measured_beside() -> Iterator[Measure]:
 
 
 def _asked(process: subprocess.Popen[bytes], sample: Sample, seconds: float) -> Callable[..., Found]:
-    arrays = {item.name: getattr(sample, item.name) for item in fields(Sample)}
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, seconds=seconds, **arrays)
-    assert process.stdin is not None
-    stdin = process.stdin
-
-    def send() -> None:
-        with contextlib.suppress(*_ENDED), stdin:
-            stdin.write(file.getvalue())
-
-    sending = Thread(target=send, daemon=True)  # the process reads once it has imported what it needs
-    sending.start()
+    np.savez(file, allow_pickle=False, seconds=seconds, **{name: getattr(sample, name) for name in _ARRAYS})
+    # By a thread, since the process reads once it has imported what it needs.
+    answered = ThreadPoolExecutor(1).submit(process.communicate, file.getvalue())
 
     def wait(deadline: Deadline = NO_LIMIT) -> Found:
-        late = Timer(deadline.left, process.kill) if deadline.seconds is not None else None
-        if late is not None:
-            late.start()
         try:
-            assert process.stdout is not None
-            sending.join()
-            models, left_out = json.loads(process.stdout.read())
+            found, _ = answered.result(None if deadline.seconds is None else deadline.left)
+            models, left_out = json.loads(found)
             return tuple(Baseline(**model) for model in models), tuple(left_out)
-        except _ENDED:
+        except (OSError, ValueError, TypeError):  # where it ended early, or is late
             return measured_here(sample, min(seconds, deadline.left))
-        finally:
-            if late is not None:
-                late.cancel()
 
     return wait
 
 
 def answer() -> None:
     """What the process does."""
-    for module in _NEEDED:
+    for module in ("sklearn.tree", "sklearn.linear_model", "sklearn.ensemble"):
         import_module(module)
     # Where the caller has ended there is nothing to be read, and nothing is done.
     if content := sys.stdin.buffer.read():
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            sample = Sample(*(arrays[item.name] for item in fields(Sample)))
+            sample = Sample(*(arrays[name] for name in _ARRAYS))
             models, left_out = measured_here(sample, float(arrays["seconds"]))
         sys.stdout.write(json.dumps([[asdict(model) for model in models], left_out]))

@@ -1,25 +1,32 @@
-"""The error against the size of a model, and figures of models that each tell one label from the rest.
+"""What is drawn (an extra, `plot`): errors by size, rates by threshold, the operating characteristic and calibration.
 
-As numbers (CSV) or drawn (an extra, `plot`).
+Curves are written to a file as numbers (CSV) or as a picture. Beside them stand the figures of models that each tell
+one label from the rest.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats
+from rulekit.audit.figures.rates import Calibration, OperatingPoint
 from rulekit.errors import InputError
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import ClassLabel
 from rulekit.shown.path_points import PathPoint
+
+PICTURES = (".png", ".svg", ".pdf")
+_MOST_PANELS = 12
+_DASHES = ("-", "--", "-.", ":")
 
 
 def picture_bytes(figure: Any, ending: str) -> bytes:
@@ -35,19 +42,12 @@ def picture_bytes(figure: Any, ending: str) -> bytes:
     return content.getvalue()
 
 
-PICTURES = (".png", ".svg", ".pdf")
-_MOST_PANELS = 12
-
-
 def check_curve(path: Path) -> None:
     """Raises InputError, before anything is learned, where no curve can be written to this file."""
     ending = path.suffix.lower()
     if ending not in (*PICTURES, ".csv"):
-        raise InputError(
-            f"a curve is no {ending or 'file without an ending'}",
-            where=str(path),
-            fix=f"call it {path.stem}.png or {path.stem}.csv",
-        )
+        what, fix = ending or "file without an ending", f"call it {path.stem}.png or {path.stem}.csv"
+        raise InputError(f"a curve is no {what}", where=str(path), fix=fix)
     if ending in PICTURES:
         require_matplotlib(str(path), ", or write the numbers with --curve curve.csv")
 
@@ -55,89 +55,135 @@ def check_curve(path: Path) -> None:
 def require_matplotlib(where: str, instead: str = "") -> None:
     """Raises InputError where no picture can be drawn; instead: what else would do."""
     if find_spec("matplotlib") is None:
-        raise InputError(
-            "pictures need matplotlib, which is not installed",
-            where=where,
-            fix=f"pip install 'rulekit-portable[plot]'{instead}",
-        )
+        what, fix = "pictures need matplotlib, which is not installed", "pip install 'rulekit-portable[plot]'"
+        raise InputError(what, where=where, fix=f"{fix}{instead}")
+
+
+def _written(path: Path, header: Sequence[Any], rows: Iterable[Sequence[Any]], draw: Callable[[Any], None]) -> bytes:
+    """The content of a file, by its ending the numbers or what is drawn on a figure."""
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        return text.getvalue().encode()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0))
+    draw(figure)
+    figure.tight_layout()
+    return picture_bytes(figure, ending[1:])
+
+
+# Errors by size ------------------------------------------------------------------------------------------------------
 
 
 def curve_bytes(path: Path, points: Sequence[PathPoint], target: str, noun: str = "unit") -> bytes:
-    """The content of the file, by its ending numbers or a picture; noun: what the size of a model is counted in."""
-    ending = path.suffix.lower()
-    return _numbers(points) if ending == ".csv" else _picture(points, target, noun, ending[1:])
-
-
-def _numbers(points: Sequence[PathPoint]) -> bytes:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
+    """The content of a file with the error of each size; noun: what the size of a model is counted in."""
     names = ("units", "objective", "training_error", "held_out_error", "standard_error", "smoothed")
-    rows.writerow(("class", *names, "chosen"))
-    for point in points:
-        values = (getattr(point, name) for name in names)
-        rows.writerow((point.label, *("" if value is None else value for value in values), int(point.chosen)))
-    return text.getvalue().encode()
+    values = ((point.label, *(getattr(point, name) for name in names), int(point.chosen)) for point in points)
+
+    def draw(figure: Any) -> None:
+        labels = list(dict.fromkeys(point.label for point in points))[:_MOST_PANELS]
+        across = min(3, len(labels))
+        down = -(-len(labels) // across)
+        figure.set_size_inches(6.4 if across == 1 else 4.2 * across, 4.0 if down == 1 else 3.2 * down)
+        panels = [figure.add_subplot(down, across, k + 1) for k in range(len(labels))]
+        draw_sizes(panels, points, [f"{target} = {label}" for label in labels], noun)
+
+    return _written(path, ("class", *names, "chosen"), values, draw)
 
 
-def _picture(points: Sequence[PathPoint], target: str, noun: str, ending: str) -> bytes:
-    """One panel per formula: held-out error with a band of one standard error, training error, the chosen size."""
-    from matplotlib.figure import Figure
-
-    labels = list(dict.fromkeys(point.label for point in points))[:_MOST_PANELS]
-    across = min(3, len(labels))
-    down = -(-len(labels) // across)
-    figure = Figure(figsize=(6.4 if across == 1 else 4.2 * across, 4.0 if down == 1 else 3.2 * down))
-    for i, label in enumerate(labels):
-        panel = figure.add_subplot(down, across, i + 1)
-        draw_curve(panel, [point for point in points if point.label == label], noun)
-        panel.set_title(f"{target} = {label}", fontsize=10)
+def draw_sizes(panels: Sequence[Any], points: Sequence[PathPoint], titles: Sequence[str], noun: str) -> None:
+    """A panel for each question: held-out error with a band of one standard error, training error, the chosen size."""
+    labels = dict.fromkeys(point.label for point in points)
+    for panel, label, title in zip(panels, labels, titles, strict=False):
+        _draw_curve(panel, [point for point in points if point.label == label], noun)
+        panel.set_title(title, fontsize=10)
         panel.set_xlabel(f"{noun}s")
-        if i % across == 0:
+        if panel.get_subplotspec() is None or panel.get_subplotspec().is_first_col():
             panel.set_ylabel("error (% of rows)")
-        if i == 0:
-            panel.legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    return picture_bytes(figure, ending)
+    panels[0].legend(frameon=False, fontsize=8)
 
 
-def draw_curve(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
-    """The errors of one question on axes of matplotlib; noun: what the size of a model is counted in."""
-    from matplotlib.ticker import MaxNLocator
-
+def _draw_curve(panel: Any, points: Sequence[PathPoint], noun: str) -> None:
     training = [100 * point.training_error for point in points]
     panel.plot([point.units for point in points], training, "--", color="0.55", label="training rows")
-    held = [p for p in points if p.held_out_error is not None]
+    held = [
+        (p.units, 100 * p.held_out_error, 100 * (p.standard_error or 0.0))
+        for p in points
+        if p.held_out_error is not None
+    ]
     if held:
-        at, error, low, high = zip(*map(_held_out, held), strict=True)
-        panel.fill_between(at, low, high, color="tab:blue", alpha=0.18, linewidth=0, label="± 1 standard error")
+        at, error, spread = np.array(held).T
+        band = {"color": "tab:blue", "alpha": 0.18, "linewidth": 0, "label": "± 1 standard error"}
+        panel.fill_between(at, error - spread, error + spread, **band)
         panel.plot(at, error, "-o", color="tab:blue", markersize=3, label="held-out rows")
     first, last = points[0].units, points[-1].units
     for point in points:
         if point.chosen:
             value = 100 * (point.training_error if point.held_out_error is None else point.held_out_error)
             right = point.units <= (first + last) / 2
-            panel.plot([point.units], [value], "o", color="tab:red", markersize=8, fillstyle="none", mew=1.8)
-            panel.annotate(
-                f"{counted(point.units, noun)}, {value:.1f} %",
-                (point.units, value),
-                textcoords="offset points",
-                xytext=(5 if right else -5, 9),
-                ha="left" if right else "right",
-                fontsize=8,
-                color="tab:red",
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
-            )
+            box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+            where = {"xytext": (5 if right else -5, 9), "ha": "left" if right else "right", "bbox": box}
+            _mark(panel, point.units, value, f"{counted(point.units, noun)}, {value:.1f} %", **where)
     panel.margins(y=0.12)
-    panel.set_ylim(bottom=max(0.0, panel.get_ylim()[0]))
     panel.set_xlim(first - 0.6, last + 0.6)
+    whole_sizes(panel)
+
+
+def _mark(panel: Any, x: float, y: float, text: str, **how: Any) -> None:
+    """A red ring with a text beside it."""
+    panel.plot([x], [y], "o", color="tab:red", markersize=8, fillstyle="none", mew=1.8)
+    panel.annotate(text, (x, y), textcoords="offset points", fontsize=8, color="tab:red", **how)
+
+
+def whole_sizes(panel: Any) -> None:
+    """Axes from sizes, which are whole numbers, to errors, of which none lies below 0."""
+    from matplotlib.ticker import MaxNLocator
+
+    panel.set_ylim(bottom=max(0.0, panel.get_ylim()[0]))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     panel.spines[["top", "right"]].set_visible(False)
 
 
-def _held_out(point: PathPoint) -> tuple[int, float, float, float]:
-    """Units, held-out error and the ends of the band, in percent."""
-    error, deviation = 100 * (point.held_out_error or 0.0), 100 * (point.standard_error or 0.0)
-    return point.units, error, error - deviation, error + deviation
+# Probabilities -------------------------------------------------------------------------------------------------------
+
+Curve = tuple[str, Sequence[OperatingPoint], Sequence[float] | None]
+"""The name of a class, its points, and at which rates it is decided."""
+
+
+def draw_operating(
+    panel: Any, curves: Sequence[Curve], colours: Sequence[str], quiet: str, paper: str = "none"
+) -> None:
+    """Operating characteristics, and the points at which the model decides."""
+    panel.plot([0, 1], [0, 1], ":", color=quiet, linewidth=1, label="by chance")
+    for (name, points, at), colour, dash in zip(curves, colours, cycle(_DASHES), strict=False):
+        wrong, right = ([getattr(p, which) for p in points] for which in ("false_positive_rate", "true_positive_rate"))
+        panel.plot(wrong, right, dash, color=colour, linewidth=1.8, label=name)
+        if at is not None:
+            said = "decided here" if name == curves[0][0] else None
+            ring = {"markersize": 8, "markerfacecolor": paper, "markeredgewidth": 1.8, "label": said}
+            panel.plot(*at, "o", color=colour, **ring)
+    panel.set(xlabel="false positive rate", ylabel="true positive rate")
+    _unit_square(panel, "lower right")
+
+
+def draw_calibration(panel: Any, found: Calibration, colour: str, quiet: str) -> None:
+    """What was observed against what was reported, with exact intervals of 95 %; larger where there are more rows."""
+    mean, share = (np.array([getattr(each, key) for each in found.bins]) for key in ("mean_probability", "happened"))
+    spread = np.abs(np.array([(each.low, each.high) for each in found.bins]).T - share)
+    panel.plot([0, 1], [0, 1], ":", color=quiet, linewidth=1, label="as reported")
+    panel.errorbar(mean, share, spread, fmt="none", color=colour, linewidth=1.4)
+    sizes = [25 + 275 * each.share_of_rows for each in found.bins]
+    panel.scatter(mean, share, sizes, color=colour, linewidths=0, label="rows, by tenths")
+    panel.set(xlabel="reported probability", ylabel="observed share")
+    _unit_square(panel, "upper left")
+
+
+def _unit_square(panel: Any, legend: str) -> None:
+    panel.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.legend(frameon=False, fontsize=9, loc=legend)
 
 
 # Labels ---------------------------------------------------------------------------------------------------------------
@@ -175,10 +221,9 @@ class LabelFigures:
     def of(cls, label: ClassLabel, has: Bools, given: Bools, weight: Floats | None = None) -> LabelFigures:
         """The figures of a label; has, given [n]: which rows have it, and which its model gives it."""
         weights = np.ones(len(has)) if weight is None else weight
-        support, predicted, right = (float(weights[rows].sum()) for rows in (has, given, has & given))
-        return cls(
-            label, support, predicted, right, _quotient(float(weights[has == given].sum()), float(weights.sum()))
-        )
+        masses = (float(weights[rows].sum()) for rows in (has, given, has & given, has == given))
+        support, predicted, right, same = masses
+        return cls(label, support, predicted, right, _quotient(same, float(weights.sum())))
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -188,10 +233,8 @@ class LabelFigures:
 
 def macro_average(figures: Sequence[LabelFigures]) -> LabelRates:
     """The mean of the rates over the labels, each counting alike; that of F1 is the mean of theirs."""
-    rates = [each.rates for each in figures]
-    return LabelRates(
-        *(float(np.mean([getattr(each, name) for each in rates])) for name in ("precision", "recall", "f1"))
-    )
+    names, rates = ("precision", "recall", "f1"), [each.rates for each in figures]
+    return LabelRates(*(float(np.mean([getattr(each, name) for each in rates])) for name in names))
 
 
 def micro_average(figures: Sequence[LabelFigures]) -> LabelRates:
@@ -229,64 +272,32 @@ class ThresholdCurve:
 
     @property
     def break_even(self) -> BreakEven:
-        """Where precision equals recall, or nearly."""
         k = int(np.argmin(np.abs(self.precision - self.recall)))
         return BreakEven(float(self.thresholds[k]), float(self.precision[k] + self.recall[k]) / 2.0)
 
 
 def threshold_curve(labels: Iterable[Judged]) -> ThresholdCurve:
     """The curve of some labels together, each of which is given where its probability is above the threshold."""
-    has, chance, weight = (
-        np.concatenate(part)
-        for part in zip(
-            *((yes, p, np.ones(len(yes)) if weight is None else weight) for yes, p, weight in labels), strict=True
-        )
-    )
+    weighted = [(yes, p, np.ones(len(yes)) if weight is None else weight) for yes, p, weight in labels]
+    has, chance, weight = map(np.concatenate, zip(*weighted, strict=True))
     values, place = np.unique(chance, return_inverse=True)
-    given = np.bincount(place, weight, len(values))[::-1].cumsum()[::-1]
-    right = np.bincount(place, weight * has, len(values))[::-1].cumsum()[::-1]
-    below = np.concatenate([[0.0], values[:-1]])
-    tiny = np.finfo(float).tiny
+    given, right = (np.bincount(place, of, len(values))[::-1].cumsum()[::-1] for of in (weight, weight * has))
+    below, tiny = np.concatenate([[0.0], values[:-1]]), np.finfo(float).tiny
     return ThresholdCurve((below + values) / 2.0, right / np.maximum(given, tiny), right / max(float(right[0]), tiny))
 
 
 def threshold_curve_bytes(path: Path, curve: ThresholdCurve) -> bytes:
-    """The content of the file, by its ending numbers or a picture."""
-    ending = path.suffix.lower()
-    return picture_bytes(_figure(curve), ending[1:]) if ending in PICTURES else _rates_by_threshold(curve)
+    """The content of a file with precision and recall by threshold."""
+    columns = curve.thresholds.tolist(), curve.precision.tolist(), curve.recall.tolist()
 
+    def draw(figure: Any) -> None:
+        panel, found = figure.add_subplot(), curve.break_even
+        panel.plot(curve.thresholds, 100.0 * curve.precision, "-", label="precision", color="tab:blue")
+        panel.plot(curve.thresholds, 100.0 * curve.recall, "--", label="recall", color="tab:orange")
+        said = f"{100.0 * found.rate:.1f} % at {found.threshold:.2f}"
+        _mark(panel, found.threshold, 100.0 * found.rate, said, xytext=(8, -12))
+        panel.set(xlabel="a label is given above this probability", ylabel="micro-average (%)", xlim=(0.0, 1.0))
+        panel.legend(frameon=False, fontsize=8)
+        panel.spines[["top", "right"]].set_visible(False)
 
-def _rates_by_threshold(curve: ThresholdCurve) -> bytes:
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("threshold", "precision", "recall"))
-    rows.writerows(zip(curve.thresholds.tolist(), curve.precision.tolist(), curve.recall.tolist(), strict=True))
-    return text.getvalue().encode()
-
-
-def _figure(curve: ThresholdCurve) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0))
-    panel = figure.add_subplot()
-    for name, values, style in (("precision", curve.precision, "-"), ("recall", curve.recall, "--")):
-        panel.plot(
-            curve.thresholds, 100.0 * values, style, label=name, color="tab:blue" if style == "-" else "tab:orange"
-        )
-    found = curve.break_even
-    panel.plot([found.threshold], [100.0 * found.rate], "o", color="tab:red", markersize=8, fillstyle="none", mew=1.8)
-    panel.annotate(
-        f"{100.0 * found.rate:.1f} % at {found.threshold:.2f}",
-        (found.threshold, 100.0 * found.rate),
-        textcoords="offset points",
-        xytext=(8, -12),
-        fontsize=8,
-        color="tab:red",
-    )
-    panel.set_xlabel("a label is given above this probability")
-    panel.set_ylabel("micro-average (%)")
-    panel.set_xlim(0.0, 1.0)
-    panel.legend(frameon=False, fontsize=8)
-    panel.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    return figure
+    return _written(path, ("threshold", "precision", "recall"), zip(*columns, strict=True), draw)

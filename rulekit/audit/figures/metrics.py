@@ -7,9 +7,9 @@ taken for none.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -69,27 +69,15 @@ class Figures:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
-        return {
-            "rows": self.rows,
-            "accuracy": self.accuracy,
-            "accuracy_standard_error": self.accuracy_error,
-            "majority_class_accuracy": self.majority,
-            "per_class": [
-                {
-                    "label": c.label,
-                    "support": c.support,
-                    "predicted": c.predicted,
-                    "precision": c.precision,
-                    "recall": c.recall,
-                    "f1": c.f1,
-                }
-                for c in self.classes
-            ],
-            "macro_f1": self.macro_f1,
-            "auc": self.auc,
-            "log_loss": self.log_loss,
-            "confusion": [list(row) for row in self.confusion],
-        }
+        found = {_IN_JSON.get(name, name): value for name, value in asdict(self).items()}
+        return found | {"per_class": list(found["per_class"]), "confusion": list(map(list, self.confusion))}
+
+
+_IN_JSON: Mapping[Any, str] = {
+    "accuracy_error": "accuracy_standard_error",
+    "majority": "majority_class_accuracy",
+    "classes": "per_class",
+}
 
 
 def figures(
@@ -107,51 +95,39 @@ def figures(
     Where equal rows were put together under the sum of their weights: rows, how many there were, and squares, the sum
     of their squared weights.
     """
-    indices, k = np.arange(len(classes)), len(classes)
+    k, mass = len(classes), np.ones(len(y)) if weight is None else weight
     y, predicted = y.astype(np.int64), predicted.astype(np.int64)
-    confusion = np.bincount(k * y + predicted, weight, k * k).astype(np.float64).reshape(k, k)
+    confusion = np.bincount(k * y + predicted, mass, k * k).astype(np.float64).reshape(k, k)
     right, support, chosen = confusion.diagonal(), confusion.sum(axis=1), confusion.sum(axis=0)
     precision, recall = right / np.maximum(chosen, _TINY), right / np.maximum(support, _TINY)
     f1 = 2.0 * right / np.maximum(support + chosen, _TINY)
     total = confusion.sum()
     accuracy = float(right.sum() / total)
-    given = np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0)
-    squares = squares if squares is not None or weight is None else float((weight**2).sum())
-    effective = len(y) if weight is None else float(weight.sum() ** 2 / squares)
+    losses = -np.log(np.clip(probabilities[np.arange(len(y)), y], 1e-15, 1.0))
+    effective = float(mass.sum() ** 2 / (float((mass**2).sum()) if squares is None else squares))
     return Figures(
         rows=len(y) if rows is None else rows,
         accuracy=accuracy,
         accuracy_error=math.sqrt(accuracy * (1 - accuracy) / effective),
         majority=float(support.max() / total),
         classes=tuple(
-            ClassFigures(classes[k], support[k], chosen[k], float(precision[k]), float(recall[k]), float(f1[k]))
-            for k in indices
+            map(ClassFigures, classes, *(each.tolist() for each in (support, chosen, precision, recall, f1)))
         ),
         macro_f1=float(macro_f1(right, chosen, support)),
-        auc=_area(y, probabilities, weight),
-        log_loss=_log_loss(given, weight),
-        confusion=tuple(tuple(float(v) for v in row) for row in confusion),
+        auc=_area(y, probabilities, mass, support),
+        # summed exactly: the same for rows in blocks and in any order
+        log_loss=math.fsum((losses * mass).tolist()) / math.fsum(mass.tolist()),
+        confusion=tuple(map(tuple, confusion.tolist())),
     )
 
 
-def _log_loss(given: Floats, weight: Floats | None) -> float:
-    """The weighted mean of -log p, summed exactly: the same for rows in blocks and in any order."""
-    losses = -np.log(given)
-    if weight is None:
-        return math.fsum(losses.tolist()) / len(losses)
-    return math.fsum((losses * weight).tolist()) / math.fsum(weight.tolist())
-
-
-def _area(y: Ints, probabilities: Floats, weight: Floats | None) -> float | None:
+def _area(y: Ints, probabilities: Floats, mass: Floats, support: Floats) -> float | None:
     """Area under the receiver operating characteristic; classes that do not occur are left out of the mean."""
-    mass = np.bincount(y, weights=weight, minlength=probabilities.shape[1])
-    present = [k for k, share in enumerate(mass > 0) if share and np.count_nonzero(mass) > 1]
-    if not present:
+    present = np.flatnonzero(support > 0).tolist()
+    if len(present) < 2:
         return None
-    if probabilities.shape[1] == 2:
-        present = [1]
-    mass_of_rows = np.ones(len(y)) if weight is None else weight
-    return float(np.mean([area_under_curve(y == k, probabilities[:, k], mass_of_rows) for k in present]))
+    asked = present if len(support) > 2 else [1]
+    return float(np.mean([area_under_curve(y == k, probabilities[:, k], mass) for k in asked]))
 
 
 def area_under_curve(yes: Bools, score: Array, weight: Array) -> float:
@@ -182,19 +158,16 @@ def measured(graph: RuleGraph, rows: LabelledTable) -> Figures:
         stop = start + block.n_rows
         weight = np.ones(block.n_rows) if rows.weight is None else rows.weight[start:stop]
         found = np.column_stack([y[start:stop], decide(graph, block), probabilities(graph, block)])
-        answers, weights = _merged(np.concatenate([answers, found]), np.concatenate([weights, weight]))
+        # distinct answers and the sums of their weights
+        answers, weights = np.concatenate([answers, found]), np.concatenate([weights, weight])
+        order = np.lexsort(answers.T)
+        answers = answers[order]
+        first = np.flatnonzero(np.concatenate([[True], np.any(answers[1:] != answers[:-1], axis=1)]))
+        answers, weights = answers[first], np.add.reduceat(weights[order], first)
         squares += float((weight**2).sum())
         start = stop
     true, decided = answers[:, 0].astype(np.int64), answers[:, 1].astype(np.int64)
     return figures(true, decided, answers[:, 2:], graph.classes, weights, rows=len(y), squares=squares)
-
-
-def _merged(answers: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Distinct rows of answers [n, 2 + K] and the sums of their weights."""
-    order = np.lexsort(answers.T)
-    answers = answers[order]
-    first = np.flatnonzero(np.concatenate([[True], np.any(answers[1:] != answers[:-1], axis=1)]))
-    return answers[first], np.add.reduceat(weights[order], first)
 
 
 BLOCKS = 5
@@ -241,9 +214,6 @@ def _moment(time: float, display: str) -> str:
 # What a training measured ---------------------------------------------------------------------------------------------
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
     """Figures of a model, on which rows, of weights or not, and where these were others the confusion of training."""
@@ -263,18 +233,13 @@ def with_kept_figures(
     weighted: bool = False,
 ) -> RuleGraph:
     """The model with what its training measured in its provenance; the digest says of which size the figures are."""
-    notes: dict[str, Any] = {"measured": {"model": model.digest, "on": measured_on, **figures.as_dict()}}
-    if weighted:
-        notes["measured"]["weighted"] = True
-    if training is not None:
-        notes["measured"]["training"] = training.confusion
+    measured = {"model": model.digest, "on": measured_on, **figures.as_dict()}
+    measured |= {"weighted": True} if weighted else {}
+    measured |= {} if training is None else {"training": training.confusion}
+    notes: dict[str, Any] = {"measured": measured}
     if baselines is not None and baselines.models:
-        notes["baselines"] = {
-            "rows": baselines.rows,
-            "of_rows": baselines.of_rows,
-            "models": [asdict(model) for model in baselines.models],
-            "left_out": list(baselines.left_out),
-        }
+        names = ("rows", "of_rows", "models", "left_out")
+        notes["baselines"] = {name: asdict(baselines)[name] for name in names}
     return model.with_(provenance={**model.provenance, **notes})
 
 
@@ -285,85 +250,55 @@ def kept_figures(graph: RuleGraph) -> KeptFigures | None:
         return None
     try:
         own = _figures({**note, "confusion": note["training"]}, graph).confusion if "training" in note else None
-        return KeptFigures(_figures(note, graph), _text(note["on"]), own, note.get("weighted") is True)
-    except (KeyError, OverflowError, TypeError, ValueError):
+        measured_on = _read({"on": _text}, note)["on"]
+        return KeptFigures(_figures(note, graph), measured_on, own, note.get("weighted") is True)
+    except _NO_NOTE:
         return None
 
 
 def kept_baselines(graph: RuleGraph) -> Baselines | None:
     """The baselines that were measured in training; None where the provenance has none."""
-    note = graph.provenance.get("baselines")
+    note: Any = graph.provenance.get("baselines")
     try:
-        models = tuple(
-            Baseline(
-                _text(each["name"]),
-                _share(each["error"]),
-                None if each["standard_error"] is None else _share(each["standard_error"]),
-                _share(each["macro_f1"]),
-                _count(each["folds"]),
-            )
-            for each in _items(note["models"])  # type: ignore[index]
-        )
-        left_out = tuple(map(_text, _items(note["left_out"])))  # type: ignore[index]
-        return Baselines(models, _count(note["rows"]), _count(note["of_rows"]), left_out)  # type: ignore[index]
-    except (KeyError, OverflowError, TypeError, ValueError):
+        models = tuple(Baseline(**_read(_OF_BASELINE, each, "standard_error")) for each in note["models"])
+        counts = _read(dict.fromkeys(("rows", "of_rows"), json_values.count), note)
+        left_out = tuple(map(str, note["left_out"]))
+        return Baselines(models, **counts, left_out=left_out)
+    except _NO_NOTE:
         return None
 
 
 def _figures(note: Mapping[str, Any], graph: RuleGraph) -> Figures:
-    k = len(graph.classes)
-    confusion = tuple(tuple(map(_weight, _items(row))) for row in _items(note["confusion"]))
-    per_class = _items(note["per_class"])
-    if len(confusion) != k or any(len(row) != k for row in confusion) or len(per_class) != k:
+    confusion: Any = tuple(tuple(map(_weight, row)) for row in note["confusion"])
+    if [len(row) for row in confusion] != [len(graph.classes)] * len(graph.classes) or None in sum(confusion, ()):
         raise ValueError("other classes")
-    classes = tuple(
-        ClassFigures(
-            label,
-            *(_weight(each[name]) for name in ("support", "predicted")),
-            *(_share(each[name]) for name in ("precision", "recall", "f1")),
-        )
-        for label, each in zip(graph.classes, per_class, strict=True)
-    )
-    area = note["auc"]
-    return Figures(
-        rows=_count(note["rows"]),
-        accuracy=_share(note["accuracy"]),
-        accuracy_error=_weight(note["accuracy_standard_error"]),
-        majority=_share(note["majority_class_accuracy"]),
-        classes=classes,
-        macro_f1=_share(note["macro_f1"]),
-        auc=None if area is None else _share(area),
-        log_loss=_weight(note["log_loss"]),
-        confusion=confusion,
-    )
+    each_class = zip(graph.classes, note["per_class"], strict=True)
+    classes = tuple(ClassFigures(label, **_read(_OF_CLASS, each)) for label, each in each_class)
+    return Figures(classes=classes, confusion=confusion, **_read(_OF_FIGURES, note, "auc"))
 
 
-def _items(value: Any) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise TypeError
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _known(value: T | None) -> T:
-    if value is None:
+def _read(readers: Mapping[Any, Callable[[Any], Any]], note: Any, optional: str = "") -> dict[Any, Any]:
+    """Values of a note by name; raises ValueError for one that its reader makes nothing of, but a None that may be."""
+    values = {name: note[_IN_JSON.get(name, name)] for name in readers}
+    found = {name: reader(values[name]) for name, reader in readers.items()}
+    if any(value is None and not (name == optional and values[name] is None) for name, value in found.items()):
         raise ValueError
-    return value
+    return found
 
 
-def _count(value: Any) -> int:
-    return _known(json_values.count(value))
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
-def _weight(value: Any) -> float:
-    weight = _known(json_values.number(value))
-    return _known(weight if weight >= 0 else None)
+def _weight(value: Any) -> float | None:
+    weight = json_values.number(value)
+    return weight if weight is not None and weight >= 0 else None
 
 
-def _share(value: Any) -> float:
-    return _known(json_values.share(value))
+_NO_NOTE = (KeyError, OverflowError, TypeError, ValueError)
+_SHARES = dict.fromkeys(("accuracy", "majority", "macro_f1", "auc"), json_values.share)
+_OF_FIGURES = {"rows": json_values.count, "accuracy_error": _weight, "log_loss": _weight, **_SHARES}
+_RATES = dict.fromkeys(("precision", "recall", "f1"), json_values.share)
+_OF_CLASS = {"support": _weight, "predicted": _weight, **_RATES}
+_ERRORS = dict.fromkeys(("error", "standard_error", "macro_f1"), json_values.share)
+_OF_BASELINE = {"name": _text, "folds": json_values.count, **_ERRORS}

@@ -15,25 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.findings import Example, examples
-from rulekit.audit.reason_codes.catalogue import Catalogue, CatalogueFinding, Reason, ResolvedReason, faults, meant
-from rulekit.audit.reason_codes.giving import BoundedSearch, applies, covered_where, lint_search
+from rulekit.audit.checks.findings import Example, Finding, examples
+from rulekit.audit.reason_codes.reasons import Catalogue, Reason, applies, faults, meant
 from rulekit.dates import is_dated
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.language.words import listed, name, quoted
-from rulekit.graph.nodes import FALSE, TRUE, Missing
+from rulekit.graph.language.words import counted, listed, name, quoted
+from rulekit.graph.leaves import readers
+from rulekit.graph.nodes import Among, Compare, IsTrue, Missing, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, NO_LIMIT, Deadline
 from rulekit.logic.satisfying import Sought
 from rulekit.names import label_text, printable
 from rulekit.schema import Feature
 from rulekit.search.moves import Direction, has_order
-from rulekit.search.row_search import Claim, Either, decided_as
+from rulekit.search.row_search import Claim, Either, InBox, RowSearch, decided_as
 from rulekit.search.takes_part import Counting, Nearer, Place
 from rulekit.tables.table import Table
 from rulekit.verification.rows import adversarial_rows
@@ -43,7 +42,7 @@ from rulekit.verification.rows import adversarial_rows
 class Lint:
     """The findings, what is proved in sentences, and what could not be decided."""
 
-    findings: tuple[CatalogueFinding, ...]
+    findings: tuple[Finding, ...]
     proved: tuple[str, ...]
     open: tuple[str, ...]
 
@@ -54,106 +53,129 @@ class Lint:
 
 def lint(graph: RuleGraph, catalogue: Catalogue, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Lint:
     """Everything that is wrong in a catalogue for the adverse classes of a model; raises InputError for a bad one."""
-    reasons = meant(catalogue, graph)
-    findings = list(faults(catalogue, graph))
-    model = Linter(graph, reasons, tuple(adverse), deadline)
-    texts: dict[str, list[str]] = {"proved": [], "open": []}
-    without = (found for k in adverse for found in model.decisions_without_reason(k))
-    for found in chain(without, model.reasons_that_do_not_count()):
-        if isinstance(found, CatalogueFinding):
-            findings.append(found)
-        else:
-            texts[found[0]].append(found[1])
-    return Lint(tuple(findings), tuple(texts["proved"]), tuple(texts["open"]))
+    linter = Linter(graph, meant(catalogue, graph), tuple(adverse), deadline)
+    linter.findings += faults(catalogue, graph)
+    for k in adverse:
+        linter.look_for_decisions_without_reason(k)
+    linter.look_for_reasons_that_do_not_count()
+    return Lint(tuple(linter.findings), tuple(linter.proved), tuple(linter.open))
 
 
-LintSaid = CatalogueFinding | tuple[Literal["proved", "open"], str]
-"""A finding, or what is proved or open, in words."""
+ROWS, MOST_SEARCHES, MOST_CLAIMS = 200, 40, 100
 
 
 class Linter:
-    """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart."""
+    """A model and the reasons for its adverse decisions, with one search over the cells that these tell apart.
+
+    few: whether all cells are soon run. seen: by class rows that are decided so, and what counts there; nothing is seen
+    where all cells are soon run, and that nothing is seen proves nothing.
+    """
 
     def __init__(
-        self, graph: RuleGraph, reasons: Sequence[ResolvedReason], adverse: tuple[int, ...], deadline: Deadline
+        self, graph: RuleGraph, reasons: Sequence[Reason], adverse: tuple[int, ...], deadline: Deadline
     ) -> None:
         self.graph, self.reasons, self.adverse, self.deadline = graph, reasons, adverse, deadline
         self.search = lint_search(graph, reasons, deadline)
         self.places = Counting(graph, self.search)
-        self.read = {place.column for place in self.places.places}
-        self.asking = BoundedSearch(self.search)
-        self.tried = TriedRows(graph, self.places, adverse)
-        self._turns: dict[tuple[int, int, int], Sought] = {}
+        self.few = self.places.space.size <= FEW_CELLS
+        self.seen: dict[int, tuple[Table, Nearer]] = {}
+        if not (self.few and self.places.whole):
+            rows = adversarial_rows(graph, ROWS).table
+            labels = decide(graph, rows)
+            for k in set(labels.tolist()) & set(adverse):
+                own = rows.take(np.flatnonzero(labels == k))
+                self.seen[k] = own, self.places.of(own, k)
+        self.findings: list[Finding] = []
+        self.proved: list[str] = []
+        self.open: list[str] = []
+        self._made = 0
+        self._turns: dict[tuple[Any, ...], Sought] = {}
+
+    def find(self, *claims: Claim | Either) -> Sought:
+        """A row on which all claims hold; where many cells are searched too often, that it was not looked for."""
+        if not self.few and (self._made >= MOST_SEARCHES or len(claims) > MOST_CLAIMS):
+            columns = counted(len(self.places.space.axes), "column")
+            return Sought(None, f"that takes more searches over {columns} than are made")
+        self._made += 1
+        return self.search.find(*claims)
 
     # Decisions -------------------------------------------------------------------------------------------------------
 
-    def decisions_without_reason(self, k: int) -> Iterator[LintSaid]:
+    def look_for_decisions_without_reason(self, k: int) -> None:
         """A row of a class that no reason applies to; one for each column that counts there."""
         label = quoted(self.graph.classes[k])
-        reached = Sought(()) if k in self.tried.seen else self.asking.find(decided_as(self.graph, k))
+        reached = Sought(()) if k in self.seen else self.find(decided_as(self.graph, k))
+        if reached.reason:
+            self.open.append(f"whether any row is decided {label}: {reached.reason}")
+        elif reached.cells is None:
+            self.proved.append(f"no row is decided {label}")
         if reached.cells is None:
-            if reached.reason:
-                yield "open", f"whether any row is decided {label}: {reached.reason}"
-            else:
-                yield "proved", f"no row is decided {label}"
             return
-        can, reason = self._some_column_turns(k)
+        can, reason = self._turns_some(k)
         if not can and not reason:
             text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
-            yield CatalogueFinding("cannot turn", text, rows=self._rows(reached if reached.cells else Sought(None)))
+            self.findings.append(Finding("cannot turn", text, rows=self._rows(reached)))
             return
         found, reason = list(self._uncovered(k)), ""
         for place, sought in found:
             if sought.cells is None:
                 reason = reason or sought.reason
                 continue
-            text = (
-                f"a decision for {label} has no reason: {name(place.column)} counts, by a change that no reason covers"
-            )
-            if not any(place.column in r.columns and r.covers(k) for r in self.reasons):
-                text = f"a decision for {label} has no reason: {name(place.column)} counts, and no reason names it"
-            yield CatalogueFinding("no reason", text, column=place.column, rows=self._rows(sought))
+            text = f"a decision for {label} has no reason: {name(place.column)} counts, "
+            named = any(place.column in r.columns and r.covers(k) for r in self.reasons)
+            text += "by a change that no reason covers" if named else "and no reason names it"
+            self.findings.append(Finding("no reason", text, column=place.column, rows=self._rows(sought)))
         if all(sought.cells is None for _, sought in found):
             said = f"every decision for {label} that a change of values turns has a reason"
-            yield ("open", f"whether {said}: {reason}") if reason else ("proved", said)
+            (self.open if reason else self.proved).append(f"whether {said}: {reason}" if reason else said)
 
-    def _some_column_turns(self, k: int) -> tuple[bool, str]:
-        if self.tried.turned(k):
-            return True, ""
-        reason = ""
+    def _turns_some(self, k: int, reason: Reason | None = None, column: str = "") -> tuple[bool, str]:
+        """Whether some change of a column ("": of any) that the reason covers (None: any change) turns a decision of a
+        class, and if not why that is no proof.
+        """
+        if k in self.seen:
+            rows, near = self.seen[k]
+            counts = near.distance == 1
+            if reason is not None:
+                known = applies(self.places, reason, near, rows).get(column, np.zeros(1, dtype=bool))
+                counts = known & (near.exact | counts)
+            if counts.any():
+                return True, ""
+        why = ""
         for axis, place in enumerate(self.places.places):
+            if column not in ("", place.column):
+                continue
+            why = why or ("" if place.cells else _added_up(place.column))
             for cell in place.cells:
-                sought = self._turn(k, axis, cell)
+                covers = [] if reason is None else covering(reason, self.places, axis, cell)
+                sought = Sought(None) if covers is None else self._turn(k, axis, cell)
+                if covers and sought.cells is not None:
+                    sought = self._turn(k, axis, cell, *covers)
                 if sought.cells is not None:
                     return True, ""
-                reason = reason or sought.reason
-        return False, reason or ("" if self.places.whole else "numbers are added up, so that cells do not decide")
+                why = why or sought.reason
+        return False, why
 
-    def _turn(self, k: int, axis: int, cell: int) -> Sought:
-        """A row of a class that one column turns by going to a cell."""
-        key = k, axis, cell
+    def _turn(self, k: int, axis: int, cell: int, *claims: Claim | Either) -> Sought:
+        """A row of a class on which the claims hold, and that one column turns by going to a cell."""
+        key = k, axis, cell, claims
         if key not in self._turns:
-            self._turns[key] = self.asking.find(
-                decided_as(self.graph, k), decided_as(self.graph, k).contrary().at(axis, cell)
-            )
+            decided = decided_as(self.graph, k)
+            self._turns[key] = self.find(decided, decided.contrary().at(axis, cell), *claims)
         return self._turns[key]
 
     def _uncovered(self, k: int) -> Iterator[tuple[Place, Sought]]:
         """By column a row that it turns by a change that is not covered, while no covered change turns it."""
-        always = {c for r in self.reasons if r.covers(k) and not r.reason.conditional for c in r.columns}
+        always = {c for r in self.reasons if r.covers(k) and not r.conditional for c in r.columns}
         uncovered = [(axis, place) for axis, place in enumerate(self.places.places) if place.column not in always]
         claims = list(self._no_reason_applies(k)) if uncovered else []
         for done, (axis, place) in enumerate(uncovered):
             self.deadline.tell("decisions without a reason", done / len(uncovered))
-            best = Sought(None)
-            if not place.cells:
-                best = Sought(None, f"the numbers of {name(place.column)} are added up, so that cells do not decide")
+            best = Sought(None, "" if place.cells else _added_up(place.column))
             for cell in place.cells:
                 if self._turn(k, axis, cell) == Sought(None):
                     continue
-                sought = self.asking.find(
-                    decided_as(self.graph, k), decided_as(self.graph, k).contrary().at(axis, cell), *claims
-                )
+                sought = self._turn(k, axis, cell, *claims)
                 best = sought if sought.cells is not None or not best.reason else best
                 if sought.cells is not None:
                     break
@@ -163,119 +185,102 @@ class Linter:
         """The claims that no change that is covered turns a decision of a class."""
         label = decided_as(self.graph, k)
         for axis, place in enumerate(self.places.places):
-            own = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
-            for cell in place.cells if own else ():
+            named = [r for r in self.reasons if place.column in r.columns and r.covers(k)]
+            for cell in place.cells if named else ():
                 # where that costs little, claims are left out that always hold
-                if self.asking.few and self._turn(k, axis, cell) == Sought(None):
+                if self.few and self._turn(k, axis, cell) == Sought(None):
                     continue
-                for node in dict.fromkeys(covered_where(r, self.places, place, cell) for r in own):
-                    if node is TRUE:
-                        yield label.at(axis, cell)
-                    elif node is not FALSE:
-                        yield Either((label.at(axis, cell), Claim(node, False)))
+                covers = [own for r in named if (own := covering(r, self.places, axis, cell)) is not None]
+                if [] in covers:
+                    yield label.at(axis, cell)
+                else:
+                    yield from (Either((label.at(axis, cell), *(c.contrary() for c in claims))) for claims in covers)
 
     # Reasons ---------------------------------------------------------------------------------------------------------
 
-    def reasons_that_do_not_count(self) -> Iterator[LintSaid]:
+    def look_for_reasons_that_do_not_count(self) -> None:
         """Columns of reasons that can never count, and reasons none of whose columns can."""
-        silent = opened = 0
+        before = len(self.findings), len(self.open)
         for place, reason in enumerate(self.reasons):
             self.deadline.tell("which reasons count", place / len(self.reasons))
-            code = reason.reason.code
-            said = {column: self._can_count(reason, column) for column in reason.columns}
-            dead = [column for column, (can, why) in said.items() if not can and not why]
-            unsure = [(column, why) for column, (can, why) in said.items() if not can and why]
-            for column, why in unsure:
-                opened += 1
-                yield "open", f"whether {name(column)} can count for {code}: {why}"
+            classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
+            decisions = f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
+            dead = []
+            for column in reason.columns:
+                can, why = self._can_count(reason, column)
+                if why:
+                    self.open.append(f"whether {name(column)} can count for {reason.code}: {why}")
+                elif not can:
+                    dead.append(column)
             if dead and len(dead) == len(reason.columns):
-                silent += 1
-                yield CatalogueFinding("never given", self._never(reason, dead), (code,), dead[0])
+                how = f" by going {reason.direction}" * bool(reason.direction)
+                how += f" where {reason.when}" * bool(reason.when)
+                never = f"{listed(list(map(name, dead)))} never {'counts' if len(dead) == 1 else 'count'}{how}"
+                text = printable(f"{reason.code} is never given: {never} in {decisions}")
+                self.findings.append(Finding("never given", text, (reason.code,), column=dead[0]))
                 continue
             for column in dead:
-                silent += 1
-                text = f"{code} names {name(column)}, which never counts in {self._decisions(reason)}"
-                yield CatalogueFinding("cannot count", printable(text), (code,), column)
-        if not silent and not opened and self.reasons:
-            yield "proved", "every column that a reason names can count in an adverse decision"
+                text = printable(f"{reason.code} names {name(column)}, which never counts in {decisions}")
+                self.findings.append(Finding("cannot count", text, (reason.code,), column=column))
+        if before == (len(self.findings), len(self.open)) and self.reasons:
+            self.proved.append("every column that a reason names can count in an adverse decision")
 
-    def _never(self, reason: ResolvedReason, dead: Sequence[str]) -> str:
-        columns = listed([name(column) for column in dead])
-        how = f" by going {reason.reason.direction}" * bool(reason.reason.direction)
-        how += f" where {reason.reason.when}" * bool(reason.reason.when)
-        never = f"{columns} never {'counts' if len(dead) == 1 else 'count'}{how}"
-        return printable(f"{reason.reason.code} is never given: {never} in {self._decisions(reason)}")
-
-    def _decisions(self, reason: ResolvedReason) -> str:
-        classes = [quoted(self.graph.classes[k]) for k in self.adverse if reason.covers(k)]
-        return f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
-
-    def may_count(self, reason: ResolvedReason) -> bool:
+    def may_count(self, reason: Reason) -> bool:
         """Whether the first column of a reason can count by a change that it covers, as far as is known."""
         can, why = self._can_count(reason, reason.columns[0])
         return can or bool(why)
 
-    def knows_ways(self, column: str) -> bool:
-        """Whether it takes little to say which way a column must go: all cells are soon run, and none is open."""
-        return self.asking.few and all(place.cells for place in self.places.places if place.column == column)
-
-    def _can_count(self, reason: ResolvedReason, column: str) -> tuple[bool, str]:
+    def _can_count(self, reason: Reason, column: str) -> tuple[bool, str]:
         """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
-        if column not in self.read:
-            return False, ""
-        classes = [k for k in self.adverse if reason.covers(k)]
-        if any(self.tried.counts(reason, column, k) for k in classes):
-            return True, ""
         why = ""
-        for k, (axis, place) in product(classes, enumerate(self.places.places)):
-            if place.column != column:
-                continue
-            if not place.cells:
-                why = why or f"the numbers of {name(column)} are added up, so that cells do not decide"
-            for cell in place.cells:
-                sought = self._turn(k, axis, cell)
-                node = covered_where(reason, self.places, place, cell)
-                if sought.cells is not None and node is not TRUE:
-                    decided = decided_as(self.graph, k)
-                    sought = self.asking.find(decided, decided.contrary().at(axis, cell), Claim(node))
-                if sought.cells is not None:
-                    return True, ""
-                why = why or sought.reason
+        for k in self.adverse:
+            can, open_ = self._turns_some(k, reason, column) if reason.covers(k) else (False, "")
+            if can:
+                return True, ""
+            why = why or open_
         return False, why
 
     def _rows(self, sought: Sought) -> tuple[Example, ...]:
-        return examples(self.graph, self.search, (sought.cells,)) if sought.cells is not None else ()
+        return examples(self.graph, self.search, (sought.cells,)) if sought.cells else ()
 
 
-ROWS = 200
+def _added_up(column: str) -> str:
+    return f"the numbers of {name(column)} are added up, so that cells do not decide"
 
 
-class TriedRows:
-    """What is seen on some rows; that nothing is seen proves nothing. None are tried where all cells are soon run."""
+def lint_search(graph: RuleGraph, reasons: Sequence[Reason], deadline: Deadline = NO_LIMIT) -> RowSearch:
+    """The cells that the decision and the reasons tell apart; of columns with a direction those of no two values that
+    stand apart are one.
+    """
+    read = readers(graph.decision.roots)
+    nodes: list[Node] = [*graph.decision.roots, *(r.node for r in reasons if r.node and r.columns[0] in read)]
+    first = RowSearch(graph, nodes, deadline=deadline)
+    directed = {column for r in reasons if r.direction for column in r.columns}
+    ends: list[Node] = []
+    for axis in first.space.axes:
+        feature = axis.feature
+        if feature.name in directed and feature.kind == "boolean":
+            ends.append(IsTrue(feature.name))
+        elif feature.name in directed and feature.kind == "categorical":
+            ends += [Among(feature.name, (level,)) for level in feature.levels]
+        elif feature.name in directed and axis.whole:
+            ends += [Compare(feature.name, "<=", cut) for cut in axis.cells.cuts if np.isfinite(cut)]
+    return RowSearch(graph, [*nodes, *ends], deadline=deadline) if ends else first
 
-    def __init__(self, graph: RuleGraph, places: Counting, adverse: Sequence[int]) -> None:
-        self._places = places
-        self.seen: dict[int, tuple[Table, Nearer]] = {}
-        if places.whole and places.space.size <= FEW_CELLS:
-            return
-        rows = adversarial_rows(graph, ROWS).table
-        labels = decide(graph, rows)
-        for k in adverse:
-            own = rows.take(np.flatnonzero(labels == k))
-            if own.n_rows:
-                self.seen[k] = own, places.of(own, k)
 
-    def turned(self, class_index: int) -> bool:
-        """Whether a change of one column turns such a decision."""
-        return class_index in self.seen and bool((self.seen[class_index][1].distance == 1).any())
-
-    def counts(self, reason: ResolvedReason, column: str, class_index: int) -> bool:
-        """Whether a column counts in such a decision, by a change that the reason covers."""
-        if class_index not in self.seen:
-            return False
-        rows, near = self.seen[class_index]
-        by_column = applies(self._places, reason, near, rows)
-        return column in by_column and bool((by_column[column] & (near.exact | (near.distance == 1))).any())
+def covering(reason: Reason, places: Counting, axis: int, cell: int) -> list[Claim] | None:
+    """What must hold of a row so that a change of one column to a known cell is covered; None where it never is."""
+    claims = [] if reason.node is None else [Claim(reason.node)]
+    if reason.direction:
+        cells, axes = places.places[axis].cells, places.space.axes
+        at = cells.index(cell)
+        own = cells[:at] if reason.direction == "up" else cells[at + 1 :]
+        if not own:
+            return None
+        sides = [np.ones(len(each), dtype=bool) for each in axes]
+        sides[axis] = np.isin(np.arange(len(axes[axis])), own)
+        claims.append(Claim(InBox(tuple(sides))))
+    return claims
 
 
 _WAYS: tuple[Direction, ...] = ("up", "down")
@@ -284,7 +289,7 @@ _WAYS: tuple[Direction, ...] = ("up", "down")
 def starter(graph: RuleGraph, adverse: Sequence[int], deadline: Deadline = NO_LIMIT) -> Catalogue:
     """Reasons for the adverse classes of a model; columns that are shown to never count have none."""
     read = graph.with_(probability=()).used_features
-    ordered = [_candidate(column, "up") for column in read if has_order(graph.schema[column])]
+    ordered = [Reason("", "", (column,), "up") for column in read if has_order(graph.schema[column])]
     model = Linter(graph, ordered, tuple(adverse), deadline)
     reasons: list[Reason] = []
     for done, column in enumerate(read):
@@ -294,32 +299,27 @@ def starter(graph: RuleGraph, adverse: Sequence[int], deadline: Deadline = NO_LI
     return Catalogue(tuple(reasons), tuple(label_text(graph.classes[k]) for k in adverse))
 
 
-def _candidate(column: str, direction: Direction | None = None) -> ResolvedReason:
-    return ResolvedReason(Reason("", "", (column,), direction or ""), (column,), 0)
-
-
 def _reasons(feature: Feature, model: Linter) -> Iterator[Reason]:
     """The reasons of a column; what is not known of it counts as yes."""
-    if not model.may_count(_candidate(feature.name)):
+    any_change = Reason("", "", (feature.name,))
+    if not model.may_count(any_change):
         return
     title, missing = feature.name.replace("_", " "), f"{name(feature.name)} is missing"
-    told = has_order(feature) and model.knows_ways(feature.name)
-    ways = [way for way in _WAYS if told and model.may_count(_candidate(feature.name, way))]
+    # which way a column must go is asked where all cells are soon run, and none is open
+    closed = all(place.cells for place in model.places.places if place.column == feature.name)
+    told = has_order(feature) and model.few and closed
+    ways = [way for way in _WAYS if told and model.may_count(replace(any_change, direction=way))]
     if told and not ways:  # only a missing value is ever in the way
         yield Reason("", f"{title} is not known", (feature.name,), "", missing)
     elif len(ways) != 1:
         what = "words" if feature.kind == "text" else "value"
         yield Reason("", f"the {what} of {title}", (feature.name,))
     else:
-        yield Reason("", f"{title} {_fault(feature, ways[0])}", (feature.name,), ways[0])
-        if model.may_count(replace(_candidate(feature.name), when=Missing(feature.name))):
+        faults = ("is too low", "is too high")
+        if feature.kind == "boolean":
+            faults = ("is not true", "is true")
+        elif is_dated(feature):
+            faults = ("is too early", "is too late")
+        yield Reason("", f"{title} {faults[ways[0] == 'down']}", (feature.name,), ways[0])
+        if model.may_count(replace(any_change, node=Missing(feature.name))):
             yield Reason("", f"{title} is not known", (feature.name,), "", missing)
-
-
-def _fault(feature: Feature, way: Direction) -> str:
-    faults = ("is too low", "is too high")
-    if feature.kind == "boolean":
-        faults = ("is not true", "is true")
-    elif is_dated(feature):
-        faults = ("is too early", "is too late")
-    return faults[way == "down"]

@@ -9,22 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Tone = Literal["plain", "good", "bad", "note", "quiet"]
+Tone = Literal["plain", "good", "bad", "note", "quiet", "heading"]
+Bar = tuple[float, float | None, float | None, float | None]
+"""A share from 0 to 1, the ends of its interval and what it is compared with, on a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph; tone: what is proved or fulfilled, what is wrong, what a reader must know."""
+    """A paragraph; tone: what is proved or fulfilled, what is wrong, what a reader must know, or a heading."""
 
     text: str
     tone: Tone = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading within a section."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +38,6 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareBar:
-    """A share from 0 to 1 with its interval, on a line; tick: what it is compared with."""
-
-    share: float
-    low: float | None = None
-    high: float | None = None
-    tick: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Cell:
     """A cell of a table.
 
@@ -63,25 +48,20 @@ class Cell:
     text: str = ""
     lines: Sequence[tuple[int, str]] = ()
     marks: Sequence[str] = ()
-    bar: ShareBar | None = None
+    bar: Bar | None = None
     tone: Tone = "plain"
     links: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
-    """A column of a table; kind: texts, numbers (flush right), ids, or figures in lines."""
-
-    title: str
-    kind: Literal["text", "number", "id", "rule", "bar", "figures"] = "text"
-
-
-@dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Rows of cells under columns; title: what they show; below: what is said under them."""
+    """Rows of cells under columns, each a title and a kind; title: what they show; below: what is said under them.
+
+    Kinds are text, number (flush right), id, rule, bar, and figures in lines.
+    """
 
     title: str
-    columns: tuple[TableColumn, ...]
+    columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[Cell, ...], ...]
     below: str = ""
 
@@ -103,10 +83,9 @@ class ScoringForm:
     code: str
 
 
-Line = tuple[str | Cell, ...]
-"""A row of a table, of texts and cells."""
-
-Block = Text | Heading | Items | Facts | ReportTable | Picture | ScoringForm
+Block = Text | Items | Facts | ReportTable | Picture | ScoringForm
+Line = Sequence[str | Cell]
+"""A row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +98,18 @@ class ReportSection:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def table(
-    title: str, columns: Iterable[str | TableColumn], rows: Iterable[Sequence[str | Cell]], below: str = ""
-) -> ReportTable:
-    """A table of texts and cells; a column that ends in `#` is one of numbers, `|` is one of bars without a title."""
+def table(title: str, columns: Iterable[str | tuple[str, str]], rows: Iterable[Line], below: str = "") -> ReportTable:
+    """A table of texts and cells.
+
+    A column is a title and a kind, or a title of ours: one that ends in `#` is of numbers, `|` of bars without a title.
+    """
     cells = (tuple(Cell(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
     return ReportTable(title, tuple(map(_column, columns)), tuple(cells), below)
 
 
-def _column(title: str | TableColumn) -> TableColumn:
-    if isinstance(title, TableColumn):
-        return title
-    if title == "|":
-        return TableColumn("", "bar")
-    return TableColumn(title.rstrip("#"), "number" if title.endswith("#") else "text")
+def _column(column: str | tuple[str, str]) -> tuple[str, str]:
+    if isinstance(column, tuple):
+        return column
+    if column == "|":
+        return "", "bar"
+    return column.rstrip("#"), "number" if column.endswith("#") else "text"

@@ -10,20 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rulekit.audit.checks.checking import Checked, check_lines
-from rulekit.audit.report.blocks import (
-    Block,
-    Cell,
-    Facts,
-    Heading,
-    Items,
-    ReportSection,
-    ReportTable,
-    TableColumn,
-    Text,
-    Tone,
-    table,
-)
+from rulekit.audit.checks.checking import check_lines
+from rulekit.audit.report.blocks import Block, Cell, Facts, Items, ReportSection, ReportTable, Text, Tone, table
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.files.json_values import count, mapping, number
 from rulekit.graph.language.figures import UNKNOWN, number_text, rows_text, share_text
@@ -37,8 +25,9 @@ _MEANING_OF_PROVED = (
 )
 
 
-def checks_section(checked: Checked) -> ReportSection:
+def checks_section(subject: Subject) -> ReportSection:
     """A line for each promise, for what is proved of all rules, for each kind of finding and for what is open."""
+    checked = subject.checked
     rows: list[tuple[Cell, list[tuple[int, str]]]] = []
     for word, text in check_lines(checked):
         if word:
@@ -47,10 +36,12 @@ def checks_section(checked: Checked) -> ReportSection:
         else:
             rows[-1][1].append((1, text.strip()))
     broken = sum(verdict.outcome == "fails" for verdict in checked.verdicts)
-    blocks: list[Block] = [Text(_MEANING_OF_PROVED)]
-    blocks += [Text(f"{counted(broken, 'promise')} broken.", "bad")] if broken else []
+    blocks: list[Block] = [
+        Text(_MEANING_OF_PROVED),
+        *[Text(f"{counted(broken, 'promise')} broken.", "bad")] * bool(broken),
+    ]
     lines = [(outcome, Cell(lines=said)) for outcome, said in rows]
-    blocks.append(table("", ("outcome", TableColumn("what", "rule")), lines))
+    blocks.append(table("", ("outcome", ("what", "rule")), lines))
     return ReportSection("checks", "Constraints and checks", blocks, checked.as_dict())
 
 
@@ -74,7 +65,7 @@ def verification_section(subject: Subject) -> ReportSection:
     found = subject.verifications
     blocks: list[Block] = [] if found else [Text(NONE_GIVEN, "note")]
     for name, content in found.items():
-        blocks += _verified(name, content, subject.graph.digest, name in subject.verified)
+        blocks += [Text(f"{name}: {content.get('target')}", "heading"), *_verdict_of(subject, name, content)]
     return ReportSection("verification", "Verification of artifacts", blocks, {"reports": dict(found)})
 
 
@@ -83,24 +74,29 @@ def foreign(content: Mapping[str, Any], digest: str) -> bool:
     return content.get("digest") != digest
 
 
-def _verified(name: str, content: Mapping[str, Any], digest: str, here: bool) -> list[Block]:
-    """here: whether the verification was made for this report, so that nobody need believe its file."""
-    blocks: list[Block] = [Heading(f"{name}: {content.get('target')}")]
+def _verdict_of(subject: Subject, name: str, content: Mapping[str, Any]) -> list[Block]:
+    blocks: list[Block] = []
+    here = name in subject.verified  # so that nobody need believe its file
     if not here:
         blocks.append(Text(NOT_REPEATED, "note"))
-    if foreign(content, digest):
+    if foreign(content, subject.graph.digest):
         blocks.append(Text("This report is of another model, and says nothing of this one.", "bad"))
-    different, proved = content.get("different_decisions"), content.get("proof") == "proved"
-    if content.get("ok") is True:
-        method, cells = _METHODS.get(str(content.get("proof_method")), ""), content.get("proof_cells")
-        cells_said = f" ({rows_text(cells)} cells)" if type(cells) is int and cells else ""
-        said = f"Proved: it decides every possible row as the model does; {method}{cells_said}."
-        if not proved:
-            said = f"It decided every row that was tried as the model does. Not proved: {content.get('proof_reason')}."
-        blocks.append(Text(said, "good" if proved and here else "note"))
-    else:
+    different, proved, cells = (
+        content.get("different_decisions"),
+        content.get("proof") == "proved",
+        content.get("proof_cells"),
+    )
+    if content.get("ok") is not True:
         reason = content.get("not_run") or f"{different} decisions differ"
         blocks.append(Text(f"It does not decide as the model does, or says what is not so: {reason}.", "bad"))
+    elif proved:
+        said = f" ({rows_text(cells)} cells)" if type(cells) is int and cells else ""
+        method = _METHODS.get(str(content.get("proof_method")), "")
+        said = f"Proved: it decides every possible row as the model does; {method}{said}."
+        blocks.append(Text(said, "good" if here else "note"))
+    else:
+        why = content.get("proof_reason")
+        blocks.append(Text(f"It decided every row that was tried as the model does. Not proved: {why}.", "note"))
     probabilities = "proved on every cell" if content.get("proof_probabilities") is True else "compared on these rows"
     gap = content.get("largest_gap")
     within = f"{gap:.1g}" if number(gap) is not None else "not stated"
@@ -131,7 +127,7 @@ KINDS = {
     "drift": ("Drift", "monitor", "how rows of later days differ from those of training"),
 }
 """By kind the title of its section, the command that writes its files, and what that says."""
-_SAY = {
+_SAY: Mapping[tuple[str, Any], str] = {
     ("comparison", True): "The two models decide every row alike.",
     ("comparison", False): "The two models do not decide every row alike.",
     ("drift", True): "The rows are like those of training.",
@@ -155,28 +151,23 @@ def attached_section(subject: Subject, kind: str) -> ReportSection:
         said = f"Not given. rulekit {command} says {meaning}; what it writes in JSON is shown here by --{kind} FILE."
         blocks.append(Text(said, "note"))
     for name, content in files:
-        blocks += [Heading(name)] if len(files) > 1 else [Text(f"From {name}.", "quiet")]
-        blocks += _verdict(kind, content, subject.graph)
-        blocks += shown_json(content)
+        blocks.append(Text(name, "heading") if len(files) > 1 else Text(f"From {name}.", "quiet"))
+        if isinstance(content, Mapping) and not of_this_model(kind, content, subject.graph):
+            blocks.append(Text("This file is of another model, and says nothing of this one.", "bad"))
+        blocks += [Text(said, tone) for said, tone in _verdict(kind, content)] + shown_json(content)
     return ReportSection(kind, title, blocks, {"files": [{"name": n, "content": c} for n, c in files]})
 
 
-def _verdict(kind: str, content: Any, graph: RuleGraph) -> list[Block]:
-    """What the file says in one sentence, where it is as its command writes it, and whether it is of this model."""
-    if not isinstance(content, Mapping):
-        return []
-    blocks: list[Block] = []
-    if not of_this_model(kind, content, graph):
-        blocks.append(Text("This file is of another model, and says nothing of this one.", "bad"))
-    alike = content.get({"comparison": "equal", "drift": "alike"}.get(kind, ""))
-    if kind == "stability" and _is_number(content.get("dice_sorensen")):
-        said = f"The rules of two of these models agree by {number_text(content['dice_sorensen'], 2)} (Dice-Sørensen)"
-        blocks.append(Text(f"{said}, where 1 is all of them and 0 none."))
-    elif isinstance(alike, bool):
-        few = kind == "drift" and alike and content.get("few_rows") is True
-        said = "These are too few rows to compare with those of training." if few else _SAY[kind, alike]
-        blocks.append(Text(f"The file says: {said}", "note"))
-    return blocks
+def _verdict(kind: str, content: Any) -> list[tuple[str, Tone]]:
+    """What the file says in one sentence, where it is as its command writes it."""
+    found = mapping(content)
+    alike, agree = found.get({"comparison": "equal", "drift": "alike"}.get(kind, "")), found.get("dice_sorensen")
+    if kind == "stability" and _is_number(agree):
+        said = f"The rules of two of these models agree by {number_text(agree, 2)} (Dice-Sørensen)"
+        return [(f"{said}, where 1 is all of them and 0 none.", "plain")]
+    few = kind == "drift" and alike is True and found.get("few_rows") is True
+    said = "These are too few rows to compare with those of training." if few else _SAY.get((kind, alike), "")
+    return [(f"The file says: {said}", "note")] * isinstance(alike, bool)
 
 
 def of_this_model(kind: str, content: Mapping[str, Any], graph: RuleGraph) -> bool:
@@ -197,21 +188,20 @@ def shown_json(value: Any, depth: int = 0) -> list[Block]:
         for key, item in value.items():
             if not _is_short(item) and item:
                 words = _words(key)
-                blocks.append(Heading(f"{words[:1].upper()}{words[1:]}"))
-                blocks += [Text(_nested(item))] if depth >= DEEPEST else shown_json(item, depth + 1)
+                blocks.append(Text(f"{words[:1].upper()}{words[1:]}", "heading"))
+                blocks += [Text(_said("", item))] if depth >= DEEPEST else shown_json(item, depth + 1)
         return blocks
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+        return [_table(value)]
     if isinstance(value, list | tuple):
-        if value and all(isinstance(item, Mapping) for item in value):
-            return [_table(value)]
-        items = _some(map(_nested, value[:MOST_ITEMS]), len(value))
-        return [Items(items)] if items else [Text("none")]
-    return [Text(scalar_text(value))]
+        return [Items(items)] if (items := _some(value, MOST_ITEMS)) else [Text("none")]
+    return [Text(_said("", value))]
 
 
-def _some(shown: Any, of: int) -> list[str]:
-    """Texts, and how many more there are."""
-    texts = list(shown)
-    return [*texts, f"and {of - len(texts)} more"] if of > len(texts) else texts
+def _some(values: Sequence[Any], most: int) -> list[str]:
+    """Values in a line each, and how many more there are."""
+    more = [f"and {len(values) - most} more"] if len(values) > most else []
+    return [*(_said("", value) for value in values[:most]), *more]
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> ReportTable:
@@ -220,7 +210,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> ReportTable:
     keys = [key for key in every if any(row.get(key) not in (None, "", [], {}) for row in rows[:MOST_ROWS])]
     keys, hidden = keys[:MOST_COLUMNS], keys[MOST_COLUMNS:]
     numeric = {key: all(_is_number(row.get(key)) or row.get(key) is None for row in rows) for key in keys}
-    titles = [TableColumn(_words(key), "number" if numeric[key] else "text") for key in keys]
+    titles = [(_words(key), "number" if numeric[key] else "text") for key in keys]
     notes = [f"and {len(rows) - MOST_ROWS} more rows"] if len(rows) > MOST_ROWS else []
     notes += [f"not shown: {', '.join(map(_words, hidden))}"] if hidden else []
     lines = ([_cell(key, row.get(key)) for key in keys] for row in rows[:MOST_ROWS])
@@ -232,7 +222,7 @@ def _cell(key: Any, value: Any) -> Cell:
     if isinstance(value, Mapping):
         return Cell(lines=[(0, f"{_words(inner)} {_said(inner, item)}") for inner, item in value.items()])
     if isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
-        return Cell(lines=[(0, text) for text in _some(map(_nested, value[:MOST_IN_CELL]), len(value))])
+        return Cell(lines=[(0, text) for text in _some(value, MOST_IN_CELL)])
     return Cell(_said(key, value))
 
 
@@ -244,34 +234,23 @@ def _is_short(value: Any) -> bool:
     """Whether a value is said in a few words: a scalar, or a short list of scalars."""
     if isinstance(value, list | tuple):
         plain = all(not isinstance(item, Mapping | list | tuple) for item in value)
-        return plain and len(value) <= 8 and len(_nested(value)) <= 120
+        return plain and len(value) <= 8 and len(_said("", value)) <= 120
     return not isinstance(value, Mapping)
-
-
-def scalar_text(value: Any) -> str:
-    """A scalar as people read it."""
-    if value is None:
-        return UNKNOWN
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return number_text(float(value)) if isinstance(value, int | float) and math.isfinite(value) else str(value)
-
-
-def _nested(value: Any) -> str:
-    """A value in one line."""
-    if isinstance(value, Mapping):
-        return "; ".join(f"{_words(key)} {_said(key, item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        more = len(value) - MOST_ITEMS
-        return ", ".join(map(_nested, value[:MOST_ITEMS])) + (f" and {more} more" if more > 0 else "")
-    return scalar_text(value)
 
 
 def _said(key: Any, value: Any) -> str:
     """The value of a key in one line, in percent where the key names a share."""
-    if key in SHARES and _is_number(value) and 0.0 <= value <= 1.0:
-        return share_text(float(value))
-    return _nested(value)
+    if isinstance(value, Mapping):
+        return "; ".join(f"{_words(inner)} {_said(inner, item)}" for inner, item in value.items())
+    if isinstance(value, list | tuple):
+        more = len(value) - MOST_ITEMS
+        shown = ", ".join(_said("", item) for item in value[:MOST_ITEMS])
+        return f"{shown} and {more} more" if more > 0 else shown
+    if value is None or isinstance(value, bool):
+        return {None: UNKNOWN, True: "yes", False: "no"}[value]
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return str(value)
+    return share_text(float(value)) if key in SHARES and 0.0 <= value <= 1.0 else number_text(float(value))
 
 
 def _words(key: Any) -> str:

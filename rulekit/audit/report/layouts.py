@@ -17,13 +17,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.audit.report.blocks import Block, Cell, Facts, Heading, Items, Picture, ReportTable, ScoringForm, Text
-from rulekit.audit.report.document import Document
+from rulekit.audit.report.blocks import Block, Cell, Facts, Items, Picture, ReportTable, ScoringForm, Text
 from rulekit.names import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from rulekit.audit.report.document import Document
 
 HERE = Path(__file__).parent
 _FEW_COLUMNS, _SIDE_BY_SIDE, _SHORT = 5, 3, 16
@@ -46,13 +47,18 @@ def html(document: Document) -> str:
 
 @cache
 def _templates() -> Environment:
+    made = environment(HERE / "templates")
+    filters = {"place": lambda share: place(share, STRIP), "json": json_in_page, "drawn": _drawn, "shape": _shape}
+    made.filters |= {**filters, "runs": _runs, "kind": lambda block: type(block).__name__}
+    return made
+
+
+def environment(folder: Path) -> Environment:
+    """Templates in which every text is escaped and stands on one line."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
-    made = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, finalize=_plain, **options)
-    made.filters |= {"place": _place, "json": json_in_page, "drawn": _drawn, "runs": _runs, "shape": _shape}
-    made.filters["kind"] = lambda block: type(block).__name__
-    return made
+    return Environment(loader=FileSystemLoader(folder), autoescape=True, finalize=_plain, **options)
 
 
 def _plain(value: Any) -> Any:
@@ -60,8 +66,9 @@ def _plain(value: Any) -> Any:
     return printable(value) if type(value) is str else value
 
 
-def _place(share: float) -> str:
-    return f"{min(max(share, 0.0), 1.0) * STRIP:.1f}"
+def place(share: float, width: float) -> str:
+    """Where a share stands on a strip of this width."""
+    return f"{min(max(share, 0.0), 1.0) * width:.1f}"
 
 
 def json_in_page(value: Any) -> Markup:
@@ -73,7 +80,6 @@ def json_in_page(value: Any) -> Markup:
 
 
 def _drawn(svg: str, text: str) -> Markup:
-    """A picture with what it shows in words."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"^<svg", f'<svg role="img" aria-label="{escape(printable(text))}"', svg, count=1))
@@ -81,22 +87,16 @@ def _drawn(svg: str, text: str) -> Markup:
 
 def _shape(table: ReportTable) -> str:
     """Whether a table is as narrow as its cells, its rows become lists on a phone, and it stays on one printed page."""
-    kinds = {column.kind for column in table.columns}
-    classes = {
-        "narrow": len(table.columns) <= _FEW_COLUMNS and "rule" not in kinds,
-        "stack": len(table.columns) > _SIDE_BY_SIDE,
-        "short": len(table.rows) <= _SHORT,
-    }
-    return " ".join(name for name, given in classes.items() if given)
+    narrow = len(table.columns) <= _FEW_COLUMNS and all(kind != "rule" for _, kind in table.columns)
+    given = {"narrow": narrow, "stack": len(table.columns) > _SIDE_BY_SIDE, "short": len(table.rows) <= _SHORT}
+    return " ".join(name for name, so in given.items() if so)
 
 
 def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     """Pictures that follow each other together, any other block by itself."""
     for drawn, run in groupby(blocks, key=lambda block: isinstance(block, Picture)):
-        if drawn:
-            yield list(run)
-        else:
-            yield from ([block] for block in run)
+        together = list(run)
+        yield from [together] if drawn else [[block] for block in together]
 
 
 # Markdown ------------------------------------------------------------------------------------------------------------
@@ -120,40 +120,34 @@ def markdown(document: Document) -> str:
 
 def escaped(text: str) -> str:
     """Foreign text on one line, as it is and not as Markdown or HTML."""
+    entities = {"<": "&lt;", ">": "&gt;"}
     plain = printable(text).replace("&", "&amp;")
-    return _SIGNS.sub(
-        lambda match: "&lt;" if match[0] == "<" else "&gt;" if match[0] == ">" else f"\\{match[0]}", plain
-    )
+    return _SIGNS.sub(lambda match: entities.get(match[0], f"\\{match[0]}"), plain)
 
 
 def _table(block: ReportTable) -> Iterator[str]:
     """Columns of bars are left out."""
-    columns = list(enumerate(block.columns))
-    kept = [k for k, each in columns if each.kind != "bar" and (each.title or any(_cell(row[k]) for row in block.rows))]
+    rows, columns = [list(map(_cell, row)) for row in block.rows], enumerate(block.columns)
+    kept = [k for k, (title, kind) in columns if kind != "bar" and (title or any(row[k] for row in rows))]
     if block.title:
         yield from (f"**{escaped(block.title)}**", "")
-    yield f"| {' | '.join(escaped(block.columns[k].title) for k in kept)} |"
-    yield f"|{'|'.join('--:' if block.columns[k].kind == 'number' else '---' for k in kept)}|"
-    for row in block.rows:
-        yield f"| {' | '.join(_cell(row[k]) for k in kept)} |"
+    yield f"| {' | '.join(escaped(block.columns[k][0]) for k in kept)} |"
+    yield f"|{'|'.join('--:' if block.columns[k][1] == 'number' else '---' for k in kept)}|"
+    yield from (f"| {' | '.join(row[k] for k in kept)} |" for row in rows)
     if block.below:
         yield from ("", escaped(block.below))
 
 
 def _cell(cell: Cell) -> str:
+    said = ", ".join(escaped(title) for _, title in cell.links) or escaped(cell.text)
     if cell.lines:
         said = "<br>".join("&emsp;" * depth + escaped(text) for depth, text in cell.lines)
-    elif cell.links:
-        said = ", ".join(escaped(title) for _, title in cell.links)
-    else:
-        said = escaped(cell.text)
     return " ".join(filter(None, [said, *(f"({escaped(mark)})" for mark in cell.marks)]))
 
 
-_MARKS = {"note": "**Note:** ", "bad": "**Attention:** ", "good": "✓ "}
+_MARKS = {"note": "**Note:** ", "bad": "**Attention:** ", "good": "✓ ", "heading": "### "}
 _BLOCKS: Mapping[type[Block], Callable[[Any], Iterable[str]]] = {
     Text: lambda block: (_MARKS.get(block.tone, "") + escaped(block.text),),
-    Heading: lambda block: (f"### {escaped(block.text)}",),
     Items: lambda block: (f"- {escaped(item)}" for item in block.items),
     Facts: lambda block: (f"- {escaped(name)}: {escaped(text)}" for name, text in block.pairs),
     ReportTable: _table,

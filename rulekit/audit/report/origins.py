@@ -7,27 +7,15 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from rulekit.audit.figures.metrics import kept_baselines
-from rulekit.audit.report.blocks import (
-    Block,
-    Cell,
-    Facts,
-    Heading,
-    Items,
-    Line,
-    ReportSection,
-    ReportTable,
-    TableColumn,
-    Text,
-    table,
-)
+from rulekit.audit.report.blocks import Block, Cell, Facts, Items, Line, ReportSection, Text, table
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import UNKNOWN, rows_text
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, name, quoted
 from rulekit.graph.variants import added_rules
 from rulekit.names import printable
-from rulekit.shown.boosting_rounds import WORDS, rounds_tables
 from rulekit.shown.rule_rows import edits_of, is_learned
+from rulekit.shown.score_cards import ABOUT_ROUNDS, rounds_tables
 from rulekit.shown.sections import sections
 
 NOT_SAID = "not stated"
@@ -35,8 +23,8 @@ _MOST_TEXT = 400
 _ELSEWHERE = ("row_hashes", "baselines", "measured", "edits")
 
 
-def purpose_section(subject: Subject, version: str) -> ReportSection:
-    """What its author says, what the model decides, and from what it was learned; version: of the writer."""
+def purpose_section(subject: Subject) -> ReportSection:
+    """What its author says, what the model decides, and from what it was learned."""
     graph, said, rows = subject.graph, subject.said, subject.rows
     schema, provenance = graph.schema, graph.provenance
     labels = ", ".join(map(quoted, graph.classes))
@@ -53,7 +41,7 @@ def purpose_section(subject: Subject, version: str) -> ReportSection:
         ("threshold", _text(provenance.get("threshold"), "as learned")),
         ("stopped early", _text(provenance.get("stopped"), "no")),
         ("learned with", written),
-        ("report written by", f"rulekit {version}"),
+        ("report written by", f"rulekit {subject.version}"),
     ]
     digests = [("digest of the model", graph.digest), ("digest of the training table", _text(provenance.get("data")))]
     digests += [] if rows is None else [(f"digest of {rows.name}, as it was read", rows.digest)]
@@ -63,18 +51,15 @@ def purpose_section(subject: Subject, version: str) -> ReportSection:
         blocks.append(Text(note, "note"))
     blocks += [Facts(learned), Facts(digests, frozenset(dict(digests)))]
     if isinstance(parameters, Mapping) and parameters:
-        blocks.append(Text(f"Parameters as they were used: {_parameters(parameters)}", "quiet"))
-    data: dict[str, Any] = {
-        **asdict(said),
-        "target": schema.target,
-        "classes": list(graph.classes),
-        "ordered_classes": schema.ordered_classes,
-        "default": graph.classes[graph.default],
-        "digest": graph.digest,
-        "rulekit": version,
-        "rows": None if rows is None else {"name": rows.name, "digest": rows.digest},
-        "provenance": {key: value for key, value in provenance.items() if key not in _ELSEWHERE},
-    }
+        given = {key: value for key, value in parameters.items() if value is not None}
+        text = ", ".join(f"{printable(key)} {_short(_word(value))}" for key, value in given.items())
+        rest = f"; {len(parameters) - len(given)} others none." if len(given) < len(parameters) else "."
+        blocks.append(Text(f"Parameters as they were used: {text}{rest}", "quiet"))
+    data: dict[str, Any] = asdict(said) | {"target": schema.target, "classes": list(graph.classes)}
+    data |= {"ordered_classes": schema.ordered_classes, "default": graph.classes[graph.default]}
+    data |= {"digest": graph.digest, "rulekit": subject.version}
+    data["rows"] = None if rows is None else {"name": rows.name, "digest": rows.digest}
+    data["provenance"] = {key: value for key, value in provenance.items() if key not in _ELSEWHERE}
     return ReportSection("purpose", "Purpose and provenance", blocks, data)
 
 
@@ -84,14 +69,6 @@ def _text(value: Any, otherwise: str = NOT_SAID) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]} …"
-
-
-def _parameters(parameters: Mapping[str, Any]) -> str:
-    """Those that say something, then how many are none; all stand in the JSON."""
-    said = {name_: value for name_, value in parameters.items() if value is not None}
-    rest = len(parameters) - len(said)
-    text = ", ".join(f"{printable(name_)} {_short(_word(value))}" for name_, value in said.items())
-    return f"{text}; {rest} others none." if rest else f"{text}."
 
 
 def _word(value: Any) -> str:
@@ -117,17 +94,21 @@ def sizes_section(subject: Subject) -> ReportSection:
         rungs = [{each: getattr(rung, each) for each in names} for rung in ladder.rungs]
         data["ladder"] = {"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why, "rows": rungs}
         for rung, added in zip(ladder.rungs, added_rules(ladder), strict=True):
-            marks = [("this model", rung.size == ladder.chosen), ("smallest as good", rung.size == ladder.smallest)]
+            marks = ["this model"] * (rung.size == ladder.chosen) + ["smallest as good"] * (
+                rung.size == ladder.smallest
+            )
             texts = {row.id: row.text for part in sections(rung.model) for row in part.rows}
-            head = Cell(f"size {rung.size}", marks=[word for word, so in marks if so])
-            f1 = UNKNOWN if rung.macro_f1 is None else f"{rung.macro_f1:.3f}"
-            error = _error(rung.error, rung.standard_error)
+            f1, error = (
+                UNKNOWN if rung.macro_f1 is None else f"{rung.macro_f1:.3f}",
+                _error(rung.error, rung.standard_error),
+            )
             said = Cell(lines=[(0, texts[rule.id]) for rule in added if rule.id in texts])
+            head = Cell(f"size {rung.size}", marks=marks)
             lines.append((head, str(rung.rules), str(rung.literals), error, f1, said))
         if ladder.why:
             blocks.append(Text(f"This size was taken: {ladder.why}."))
     if lines:
-        titles = ("model", "rules#", "literals#", "error %#", "mean F1#", TableColumn("adds", "rule"))
+        titles = ("model", "rules#", "literals#", "error %#", "mean F1#", ("adds", "rule"))
         below = "The error is cross-validated on the training rows, with its standard error over the folds."
         if baselines is not None and baselines.rows < baselines.of_rows:
             below += f" The baselines saw {rows_text(baselines.rows)} of {rows_text(baselines.of_rows)} rows."
@@ -153,7 +134,9 @@ def history_section(subject: Subject) -> ReportSection:
     graph, edits = subject.graph, edits_of(subject.graph)
     blocks: list[Block] = [Items(_events(subject))]
     if edits:
-        blocks += [Heading("Edits by hand"), _edits_table(edits), Text(MARKED, "quiet")]
+        titles = ("date", "author", "reason", ("added", "id"), ("removed", "id"), "rows changed#", "the rest")
+        shown = table("", titles, map(_edit, edits))
+        blocks += [Text("Edits by hand", "heading"), shown, Text(MARKED, "quiet")]
     overrides = [
         {item.name: getattr(each, item.name) for item in fields(each) if item.name != "condition"}
         | {"text": print_node(each.condition, graph.schema), "class": quoted(graph.classes[each.class_index])}
@@ -162,31 +145,23 @@ def history_section(subject: Subject) -> ReportSection:
     if overrides:
         keys = ("id", "class", "text", "author", "date", "reason", "expires")
         lines = [[_said(each.get(key)) for key in keys] for each in overrides]
-        blocks.append(Heading("Overrides: rules that win over the learned ones"))
+        blocks.append(Text("Overrides: rules that win over the learned ones", "heading"))
         blocks.append(table("", ("rule", "decides", "where", *keys[3:]), lines))
     for each, margins in rounds_tables(graph):
         names, texts = zip(*each.lines, strict=True)
-        below = table("", [f"{name}#" for name in names], zip(*texts, strict=True), f"{WORDS}.")
-        blocks += [Heading("Rounds of boosting"), Text(f"{each.title}; {margins}."), below]
-    data: dict[str, Any] = {
-        "learned": is_learned(graph),
-        "edits": [dict(edit) for edit in edits],
-        **{key: graph.provenance.get(key) for key in ("refitted", "threshold", "simplified")},
-        "overrides": overrides,
-        "rounds": [
-            {name: [*map(float, texts)] for name, texts in each.lines} for each, _ in rounds_tables(graph, full=True)
-        ],
-    }
-    return ReportSection("history", "History", blocks, data)
+        below = table("", [f"{name}#" for name in names], zip(*texts, strict=True), f"{ABOUT_ROUNDS}.")
+        blocks += [Text("Rounds of boosting", "heading"), Text(f"{each.title}; {margins}."), below]
+    data: dict[str, Any] = {"learned": is_learned(graph), "edits": [dict(edit) for edit in edits]}
+    data |= {key: graph.provenance.get(key) for key in ("refitted", "threshold", "simplified")}
+    rounds = [{name: [*map(float, texts)] for name, texts in each.lines} for each, _ in rounds_tables(graph, full=True)]
+    return ReportSection("history", "History", blocks, data | {"overrides": overrides, "rounds": rounds})
 
 
 def _events(subject: Subject) -> list[str]:
     graph, provenance = subject.graph, subject.graph.provenance
     found = ["Not learned, or its record was lost: a rule text that is imported without its base has none."]
     if is_learned(graph):
-        rows = provenance.get("rows")
-        on = f" from {rows_text(rows)} rows" if type(rows) is int else ""
-        found = [f"Learned by {provenance['learner']}{on}."]
+        found = [f"Learned by {provenance['learner']}{_many(provenance.get('rows'), ' from')}."]
     if "simplified" in provenance:
         found.append("Simplified: fewer literals, the same decisions.")
     if graph.ladder is not None and graph.ladder.why == "asked for":
@@ -194,8 +169,7 @@ def _events(subject: Subject) -> list[str]:
     if edits := len(edits_of(graph)):
         found.append(f"Edited by hand {'once' if edits == 1 else f'{edits} times'}, as listed below.")
     if isinstance(note := provenance.get("refitted"), Mapping):
-        rows = note.get("rows")
-        on = f" to {rows_text(rows)} rows" if type(rows) is int else ""
+        on = _many(note.get("rows"), " to")
         found.append(f"Its probabilities were fitted anew{on} (digest {str(note.get('data'))[:12]}).")
     if provenance.get("threshold") is not None:
         found.append(f"It decides above the threshold {provenance['threshold']}.")
@@ -204,26 +178,20 @@ def _events(subject: Subject) -> list[str]:
     return found
 
 
-def _edits_table(edits: list[Mapping[str, Any]]) -> ReportTable:
-    ids = (TableColumn("added", "id"), TableColumn("removed", "id"))
-    lines = [
-        (
-            *(_said(edit.get(key)) for key in ("date", "author", "reason")),
-            *(_ids(edit.get(key)) for key in ("added", "removed")),
-            f"{_said(edit.get('rows_changed'))} of {_said(edit.get('rows'))}",
-            "proved unchanged" if edit.get("rest_proved") is True else "not proved unchanged",
-        )
-        for edit in edits
-    ]
-    return table("", ("date", "author", "reason", *ids, "rows changed#", "the rest"), lines)
+def _many(rows: Any, how: str) -> str:
+    return f"{how} {rows_text(rows)} rows" if type(rows) is int else ""
+
+
+def _edit(edit: Mapping[str, Any]) -> Line:
+    ids = [each if isinstance(each := edit.get(key), list | tuple) else () for key in ("added", "removed")]
+    rest = "proved unchanged" if edit.get("rest_proved") is True else "not proved unchanged"
+    changed = f"{_said(edit.get('rows_changed'))} of {_said(edit.get('rows'))}"
+    said = [_said(edit.get(key)) for key in ("date", "author", "reason")]
+    return (*said, *(_said(", ".join(map(str, each))) for each in ids), changed, rest)
 
 
 def _said(value: Any) -> str:
     return "–" if value is None or value == "" else str(value)
-
-
-def _ids(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) and value else "–"
 
 
 # What laws ask -------------------------------------------------------------------------------------------------------
@@ -269,16 +237,12 @@ _ASKED = {
 
 def annex_section(titles: Mapping[str, str]) -> ReportSection:
     """The table of what is asked and where it is answered; titles: of sections by id."""
-    asked = [
-        {"source": source, "point": point, "what": what, "sections": tuple(ids.split())}
-        for source, points in _ASKED.items()
-        for point, what, ids in points
-    ]
-    tables = []
+    asked, tables = [], []
     for source, points in _ASKED.items():
         lines = []
         for point, what, ids in points:
+            asked.append({"source": source, "point": point, "what": what, "sections": tuple(ids.split())})
             links = [(section, titles[section]) for section in ids.split() if section in titles]
             lines.append((point, what, Cell(links=links) if links else Cell(BY_THE_AUTHOR, tone="quiet")))
-        tables.append(table(source, ("point", "asks for", TableColumn("answered in", "rule")), lines))
+        tables.append(table(source, ("point", "asks for", ("answered in", "rule")), lines))
     return ReportSection("annex", "Where to find what Annex IV asks", [Text(SAID), *tables], {"asked": asked})

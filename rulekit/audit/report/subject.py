@@ -1,4 +1,4 @@
-"""What a report is about: a model, the rows that it is measured on, and what its author says."""
+"""What a report is about: a model, the rows that it is measured on, what its author says, and what is found of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.audit.figures.groups import Grouping
-from rulekit.audit.figures.intervals import effective_rows
+from rulekit.audit.checks.checking import Checked, check_model
 from rulekit.audit.figures.metrics import class_indices
+from rulekit.audit.figures.rates import Grouping, Parity, effective_rows, exact_bounds, parities
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.language.figures import RuleFigures, finite, rule_figures
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, fired, rules_of
+from rulekit.limits import NO_LIMIT, Deadline
+from rulekit.shown.rule_rows import marks_of
 from rulekit.shown.sections import Section, sections
 from rulekit.shown.statistics import rule_statistics
+from rulekit.shown.table_figures import tables_of
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.row_hashes import Overlap
+
+SEARCHING = 0.6  # of a limit of time; the rest is for the sections
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class MeasuredRows:
     """Labelled rows that a model is measured on, and what it says of them.
 
     name: of their file. overlap: how many of them equal training rows, None where that is not known. weight column: its
-    name, "" where all weigh the same. groups: the groupings by which figures are asked for.
+    name, "" where all weigh the same. groups: the groupings by which figures are asked for. All arrays have a row each.
     """
 
     graph: RuleGraph
@@ -53,13 +59,12 @@ class MeasuredRows:
 
     @property
     def weight(self) -> Floats | None:
-        """The weights of the rows [n]; None where each is 1."""
+        """None where each is 1."""
         weight = self.rows.weight
         return None if weight is None or bool(np.all(weight == 1.0)) else weight
 
     @cached_property
     def mass(self) -> Floats:
-        """The weights of the rows [n]."""
         return np.ones(len(self)) if self.weight is None else self.weight
 
     @cached_property
@@ -69,33 +74,23 @@ class MeasuredRows:
 
     @cached_property
     def y(self) -> Ints:
-        """The class index of each row [n]."""
         return class_indices(self.graph, self.rows).astype(np.int64)
 
     @cached_property
     def decided(self) -> Ints:
-        """The class index that the model decides [n]."""
         return decide(self.graph, self.rows.table)
 
     @cached_property
     def chances(self) -> Floats:
-        """The probabilities that the model reports [n, K]."""
         return probabilities(self.graph, self.rows.table)
 
     @cached_property
     def fired(self) -> Bools:
-        """Which rules hold [n, rules]."""
         return fired(self.graph, self.rows.table)
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the rows and their labels, as that of a training table is made."""
         return data_hash(self.rows)
-
-    @property
-    def flatter(self) -> bool:
-        """Whether some of the rows are known to equal training rows."""
-        return self.overlap is not None and bool(self.overlap.seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +100,7 @@ class Subject:
     rows: None where no rows were given. verifications, attachments: what `rulekit verify --report` and other commands
     wrote, as JSON values by the name of their file; artifacts of attachments are stability, comparison, drift.
     verified: the names of those verifications that were made for this report; the others are what a file says.
+    version: of rulekit. What is not proved by the deadline is open.
     """
 
     graph: RuleGraph
@@ -113,10 +109,19 @@ class Subject:
     verifications: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     attachments: Mapping[str, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
     verified: frozenset[str] = frozenset()
+    version: str = ""
+    deadline: Deadline = NO_LIMIT
+
+    @cached_property
+    def checked(self) -> Checked:
+        """The promises of the model and what is found of all its rules."""
+        left = self.deadline
+        found = check_model(self.graph, deadline=left if left.seconds is None else left.within(SEARCHING * left.left))
+        left.tell("the sections", 0.0)
+        return found
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of the model."""
         return rules_of(self.graph)
 
     @cached_property
@@ -150,3 +155,46 @@ class Subject:
     def binary(self) -> bool:
         """Whether there are two classes, of which the second is the positive one."""
         return len(self.graph.classes) == 2
+
+    @cached_property
+    def parities(self) -> tuple[Parity, ...]:
+        rows = self.rows
+        return () if rows is None else parities(rows.groups, self.graph.classes, rows.y, rows.decided, rows.weight)
+
+    @cached_property
+    def entries(self) -> list[dict[str, Any]]:
+        """The rules in their order as JSON values, each with the class that it speaks for and its figures by table.
+
+        covered of of_rows: on how many rows the rule holds; effective_n: how many of equal weight say as much;
+        coverage: their share; precision: the share of its class among them, with the exact interval of 95 %; lift:
+        precision by the base rate, whose interval takes the base rate for known. None where no row is covered.
+        """
+        graph, tables = self.measured, {known.name: known for known in tables_of(self.measured)}
+        effective = {name: known.effective_rows for name, known in tables.items()}
+        figures, marks = rule_figures(graph), marks_of(graph)
+        texts = {(row.class_index, row.id): row.text for part in self.parts for row in part.rows}
+        return [
+            {
+                "id": rule.id,
+                "label": graph.classes[rule.class_index],
+                "text": texts.get((rule.class_index, rule.id), rule.id),
+                "points": rule.weight if rule.connective == "sum" else None,
+                "literals": rule.literals,
+                "marks": marks.get(rule.id, ()),
+                "figures": [
+                    _figures(figure, tables[figure.table].rows, effective[figure.table].get((rule.id, figure.n)))
+                    for figure in figures.get((rule.class_index, rule.id), ())
+                ],
+            }
+            for rule in self.rules
+        ]
+
+
+def _figures(figure: RuleFigures, of_rows: int | None, known: float | None) -> dict[str, Any]:
+    share, base = figure.share, figure.base_rate
+    effective = float(figure.n if known is None or known > figure.n else known)
+    low, high = (None, None) if share is None else (finite(float(end)) for end in exact_bounds(share, effective))
+    lifts = [None if value is None or not base else value / base for value in (share, low, high)]
+    found = {"table": figure.table, "covered": figure.n, "of_rows": of_rows, "effective_n": effective}
+    found |= {"coverage": figure.coverage, "precision": share, "precision_low": low, "precision_high": high}
+    return found | {"base_rate": base} | dict(zip(("lift", "lift_low", "lift_high"), lifts, strict=True))

@@ -222,7 +222,7 @@ SCHEMA = {
     "together": each(TEXTS),
     "apart": each(TEXTS),
     "missing_never_helps": _TRUTH,
-    "features": each(Codec(lambda feature, _: _write_feature(feature), lambda value, _: _read_feature(value), {})),
+    "features": each(Codec(lambda feature, _: _write_feature(feature), lambda value, _: _feature(value), {})),
 }
 
 
@@ -255,7 +255,7 @@ def _write_feature(feature: Feature) -> dict[str, Any]:
     return written
 
 
-def _read_feature(value: object) -> Feature:
+def _feature(value: object) -> Feature:
     return Feature(**_read_fields(value, COLUMN, ("name", "kind")))
 
 
@@ -272,16 +272,11 @@ def _read_fields(value: object, known: Mapping[str, Codec], needed: tuple[str, .
 
 def write_classes(classes: tuple[Any, ...]) -> list[Any]:
     """The class labels as JSON values; a type other than text, integer, number or Boolean is a GraphError."""
-    return [_write_class(label) for label in classes]
-
-
-def _write_class(label: object) -> str | int | bool | float:
-    plain = label.item() if isinstance(label, np.generic) else label
-    if isinstance(plain, str | bool | int):
-        return plain
-    if isinstance(plain, float) and math.isfinite(plain):
-        return plain
-    raise GraphError(f"a class label is {plain!r}, not a text, a finite number or a Boolean")
+    plain = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    for label in plain:
+        if not isinstance(label, str | bool | int) and not (isinstance(label, float) and math.isfinite(label)):
+            raise GraphError(f"a class label is {label!r}, not a text, a finite number or a Boolean")
+    return plain
 
 
 def read_class(value: object) -> str | int | bool | float:

@@ -141,13 +141,13 @@ def _read_overrides(value: object, nodes: Nodes) -> tuple[Override, ...]:
     lines = read_list(value)
     if len(lines) > MAX_OVERRIDES:
         raise FormatError(f"{len(lines)} overrides are more than the {MAX_OVERRIDES} that are read")
-    return tuple(_at(f"override {number}", _read_override, line, nodes) for number, line in enumerate(lines, 1))
 
+    def read(value: object) -> Override:
+        data = _object(value, "it", _OVERRIDE, optional=("expires",))
+        said = {name: read_text(data[name]) for name in ("id", "author", "date", "reason", "expires") if name in data}
+        return Override(class_index=read_count(data["class"]), condition=read_node(data["condition"], nodes), **said)
 
-def _read_override(value: object, nodes: Nodes) -> Override:
-    data = _object(value, "it", _OVERRIDE, optional=("expires",))
-    said = {name: read_text(data[name]) for name in ("id", "author", "date", "reason", "expires") if name in data}
-    return Override(class_index=read_count(data["class"]), condition=read_node(data["condition"], nodes), **said)
+    return tuple(_at(f"override {number}", read, line) for number, line in enumerate(lines, 1))
 
 
 def _read_ladder(value: object, graph: RuleGraph, nodes: Nodes, verify: bool) -> Ladder:

@@ -66,13 +66,9 @@ def _is_true(node: rg.IsTrue, _: Children) -> Phrase:
     return _leaf(name(node.feature), *["missing"] * node.missing)
 
 
-def _or(node: rg.Or, children: Children) -> Phrase:
-    if len(children) < 2:
-        return _at_least(node, children)
-    return Phrase(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
-
-
-def _at_least(node: rg.And | rg.Or | rg.AtLeast | rg.Odd, children: Children) -> Phrase:
+def _some(node: rg.Or | rg.AtLeast | rg.Odd, children: Children) -> Phrase:
+    if isinstance(node, rg.Or) and len(children) > 1:
+        return Phrase(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
     return Phrase(f"{quantifier(node)}({', '.join(child.words for child in children)})")
 
 
@@ -83,21 +79,17 @@ def quantifier(node: rg.And | rg.Or | rg.AtLeast | rg.Odd) -> str:
     return "all of " if isinstance(node, rg.And) else "any of " if isinstance(node, rg.Or) else f"at least {node.k} of "
 
 
-def _hidden(node: rg.Hidden, children: Children) -> Phrase:
-    return _fires(node, children, odds)
-
-
-def _fires(node: rg.Hidden, children: Children, said: Callable[[float], str]) -> Phrase:
-    words = f"{name(node.name)} fires with {said(node.on)}"
-    if node.off:
-        words += f" (else {said(node.off).removeprefix('probability ')})"
-    return Phrase(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
-
-
 def odds(strength: float) -> str:
     """`probability p`, or `strength s` where no decimal p gives the strength back."""
     p = shortest_probability(strength)
     return f"strength {number(float(p[1:]))}" if p.startswith("s") else f"probability {number(float(p))}"
+
+
+def _hidden(node: rg.Hidden, children: Children, said: Callable[[float], str] = odds) -> Phrase:
+    words = f"{name(node.name)} fires with {said(node.on)}"
+    if node.off:
+        words += f" (else {said(node.off).removeprefix('probability ')})"
+    return Phrase(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
 
 
 def opening(node: rg.Linear | rg.LinearThreshold, said: Callable[[float], str] = number) -> str:
@@ -159,14 +151,10 @@ _WORDING: dict[type[Node], Callable[..., Phrase]] = {
     rg.IsTrue: _is_true,
     rg.Missing: lambda node, _: Phrase(f"{name(node.feature)} is missing"),
     rg.Constant: lambda node, _: Phrase("true" if node.value else "false"),
-    rg.Or: _or,
-    rg.AtLeast: _at_least,
-    rg.Odd: _at_least,
+    **dict.fromkeys((rg.Or, rg.AtLeast, rg.Odd), _some),
     rg.Above: _above,
     rg.Hidden: _hidden,
-    rg.Strength: _prefixed,
-    rg.Probability: _prefixed,
-    rg.Logistic: _prefixed,
+    **dict.fromkeys(PREFIXES, _prefixed),
     rg.Rescaled: _rescaled,
     rg.Difference: _difference,
     rg.Sided: _sided,
@@ -383,4 +371,4 @@ class ForPeople(ExactWording):
             sayable = math.isinf(strength) or probability_of(strength) < 1.0
             return f"probability {chance(strength)}" if sayable else odds(strength)
 
-        return _fires(node, children, said)
+        return _hidden(node, children, said)

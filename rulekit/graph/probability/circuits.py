@@ -192,12 +192,6 @@ def is_count(formula: Node) -> bool:
     return isinstance(formula, rg.AtLeast) and 0 < formula.k <= len(formula.children) and _is_row(formula)
 
 
-@lru_cache(maxsize=1024)
-def is_parity(formula: Node) -> bool:
-    """Whether a formula is the parity of different hidden bits and Boolean nodes, enough for a row of numbers."""
-    return isinstance(formula, rg.Odd) and len(set(formula.children)) == len(formula.children) and _is_row(formula)
-
-
 def _is_row(formula: Node) -> bool:
     parts = formula.children
     return formula.family is Family.RANDOM and len(parts) >= FEWEST_COUNTED and _are_plain(parts)

@@ -11,20 +11,9 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Floats, Ints
-from rulekit.learners.cnll.formula_on_cells import Formula
-from rulekit.learners.cnll.split_search import (
-    LEAST_STRENGTH,
-    BestSplits,
-    CodeOrders,
-    CodeSums,
-    add_code_sums,
-    best_splits,
-    code_orders,
-    fixed_lines,
-)
-from rulekit.learners.contract import NO_WATCH, Watch
+from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings
+from rulekit.learners.cnll.split_search import LEAST_STRENGTH, BestSplits, CodeOrders, best_splits, code_orders
 from rulekit.learners.data.binning import columns_in_matrix, matrix_of, side_by_side
-from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, completed
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
 
@@ -34,35 +23,25 @@ _WORTH_THREADS = 200_000
 _MOST_KEPT = 32
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """The ridge, and the least weight of either side of a condition.
-
-    watch: until when a step may be looked for; a search that is late raises OutOfTimeError between columns.
-    """
-
-    ridge: float
-    min_rows: float = 1.0
-    n_threads: int = 1
-    watch: Watch = NO_WATCH
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class NextBit:
-    """A move with the bit that it adds, and the objective that the formula then has."""
+class GrownStep:
+    """A move with the bit that it adds or changes, and the objective that it claims.
+
+    replaced: the place of the bit that has another condition (None: the bit was added). applied: the objective once the
+    step is made; `after` and `error`: that and the weighted training error once the strengths are refitted.
+    """
 
     move: Move
     bit: NoisyBit
-    objective: float
+    claimed: float
+    replaced: int | None = None
+    applied: float = 0.0
+    after: float = 0.0
+    error: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnSums:
-    """Columns that are counted together: positions [k] among those asked for; slope, curvature [k, n_codes, M]."""
-
-    at: Ints
-    slope: Floats
-    curvature: Floats
+ColumnSums = tuple[Ints, Floats, Floats]
+"""Columns counted together: positions [k] among those asked for; slope, curvature [k, n_codes, M]."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,50 +55,40 @@ class StepSearch:
     best: BestSplits
     groups: list[ColumnSums]
 
-    def step(self, k: int, m: int) -> NextBit:
+    def step(self, k: int, m: int) -> GrownStep:
         """The step that takes the best of move m in the k-th column."""
-        best, column = self.best, int(self.columns[k])
-        binned, sums = self.formula.problem.columns[column], self._sums(k)
-        order = code_orders(binned, sums, self.rest)[int(best.order[k, m])]
-        present = sums.weight > 0
+        best, column, rest = self.best, int(self.columns[k]), float(self.rest[m])
+        binned, weight = self.formula.problem.columns[column], self.formula.code_weights(column)
+        order = code_orders(binned, np.flatnonzero(weight))[int(best.order[k, m])]
+        if not binned.ordered:
+            at, slope, curvature = next(group for group in self.groups if k in group[0])
+            a, b = (sums[at == k][0, order, m] for sums in (slope, curvature))
+            order = order[np.argsort(-np.where(b > 0.0, a / np.where(b > 0.0, b, 1.0), rest), kind="stable")]
+        present = weight > 0
         condition = np.zeros_like(present)
-        condition[order[m if len(order) > 1 else 0][: best.prefix[k, m]]] = True
+        condition[order[: best.prefix[k, m]]] = True
         known, condition = completed(binned, present, condition)
         left, right = float(best.left[k, m]), float(best.right[k, m])
         if right > left:  # the condition holds on the side with the larger strength
             condition, left, right = known & ~condition, right, left
-        bit = NoisyBit(column, condition, known, left, right, float(self.rest[m]))
-        return NextBit(self.moves[m], bit, float(best.objective[k, m]))
-
-    def _sums(self, k: int) -> CodeSums:
-        group = next(group for group in self.groups if k in group.at)
-        at, column = int(np.flatnonzero(group.at == k)[0]), int(self.columns[k])
-        n_codes = self.formula.problem.columns[column].n_codes
-        return CodeSums(group.slope[at, :n_codes], group.curvature[at, :n_codes], self.formula.code_weights(column))
-
-    def least(self) -> Floats:
-        """The least objective of each move [M]; infinity where none is allowed."""
-        none = np.full((1, len(self.moves)), np.inf)
-        return np.asarray(np.concatenate([self.best.objective, none]).min(axis=0))
-
-    def step_of(self, m: int) -> NextBit:
-        """The best step of a move that has one."""
-        return self.step(int(self.best.objective[:, m].argmin()), m)
+        return GrownStep(
+            self.moves[m], NoisyBit(column, condition, known, left, right, rest), float(best.objective[k, m])
+        )
 
 
-def best_step(formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints) -> NextBit | None:
+def best_step(formula: Formula, moves: list[Move], settings: GrowthSettings, columns: Ints) -> GrownStep | None:
     """The step with the smallest objective over all `columns` and `moves`, or None where no condition is allowed."""
-    ridge_so_far = settings.ridge * formula.pull()
-    results = _searched(formula, moves, settings, columns, np.full(len(moves), ridge_so_far))
-    best = results.best
-    if best.objective.size == 0 or not np.isfinite(least := best.objective.min()):
+    found = _searched(formula, moves, settings, columns, np.full(len(moves), settings.ridge * formula.pull()))
+    best = found.best
+    least = best.objective.min(initial=np.inf)
+    if not np.isfinite(least):
         return None
     k, m = np.nonzero(best.objective == least)
     at = np.lexsort((m, best.prefix[k, m], best.order[k, m], k))[0]
-    return results.step(int(k[at]), int(m[at]))
+    return found.step(int(k[at]), int(m[at]))
 
 
-def best_replacements(formula: Formula, which: list[int], settings: SearchSettings, columns: Ints) -> StepSearch:
+def best_replacements(formula: Formula, which: list[int], settings: GrowthSettings, columns: Ints) -> StepSearch:
     """For each of some bits, as a move, the best condition and strengths in its place, all others staying."""
     moves = [Move("bit", formula.tree.node_of_bit(bit)) if len(formula.bits) > 1 else FIRST for bit in which]
     ridges = np.array([settings.ridge * formula.pull(without=bit) for bit in which])
@@ -127,7 +96,7 @@ def best_replacements(formula: Formula, which: list[int], settings: SearchSettin
 
 
 def _searched(
-    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints, ridges: Floats
+    formula: Formula, moves: list[Move], settings: GrowthSettings, columns: Ints, ridges: Floats
 ) -> StepSearch:
     rest = rest_strengths(formula, moves)
     groups, constant = _sums(formula, moves, settings, columns)
@@ -138,14 +107,15 @@ def _searched(
 
     def judge(group: ColumnSums) -> BestSplits:
         settings.watch.check()
-        orders, weight = _orders(formula, columns[group.at], group.slope.shape[1])
-        best = BestSplits.none(len(group.at), len(moves))
-        best_splits((group.slope, group.curvature, weight), orders, rest, constant, settings.ridge, least, best)
+        at, slope, curvature = group
+        orders, weight = _orders(formula, columns[at], slope.shape[1])
+        best = BestSplits.none(len(at), len(moves))
+        best_splits((slope, curvature, weight), orders, rest, constant, settings.ridge, least, best)
         return best
 
-    worth = sum(group.slope.size for group in groups) >= _WORTH_THREADS
+    worth = sum(slope.size for _, slope, _ in groups) >= _WORTH_THREADS
     found = run_threads(judge, groups, settings.n_threads if worth else 1)
-    order = np.argsort(np.concatenate([group.at for group in groups]))
+    order = np.argsort(np.concatenate([at for at, _, _ in groups]))
     best = BestSplits(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))
     return StepSearch(formula, moves, columns, rest, best, groups)
 
@@ -157,29 +127,26 @@ def _orders(formula: Formula, columns: Ints, n_codes: int) -> tuple[CodeOrders, 
         if len(formula.orders) >= _MOST_KEPT:
             formula.orders.clear()
         weights = np.zeros((len(columns), n_codes), dtype=np.int64)
-        orders, sorts, nothing = list[list[Ints]](), list[bool](), np.zeros((0, 0))
         for k, column in enumerate(columns.tolist()):
-            binned, own = formula.problem.columns[column], formula.code_weights(column)
+            own = formula.code_weights(column)
             weights[k, : len(own)] = own
-            sorts.append(not binned.ordered)
-            if not binned.ordered:
-                present = np.flatnonzero(own)
-                orders.append([present] if len(present) > 1 else [])
-            else:
-                orders.append([order[0] for order in code_orders(binned, CodeSums(nothing, nothing, own), nothing)])
-        formula.orders[key] = CodeOrders.of(orders, sorts), weights
+        formula.orders[key] = CodeOrders.of([formula.problem.columns[column] for column in columns], weights), weights
     return formula.orders[key]
 
 
 def _sums(
-    formula: Formula, moves: list[Move], settings: SearchSettings, columns: Ints
+    formula: Formula, moves: list[Move], settings: GrowthSettings, columns: Ints
 ) -> tuple[list[ColumnSums], Floats]:
     problem, n_moves = formula.problem, len(moves)
-    fixed = formula.fixed_point()
+    fixed = formula.fixed_point
     width = fixed.parts * 2 * n_moves
     threads = settings.n_threads if len(problem.labels) * len(columns) >= _WORTH_THREADS else 1
     kept = formula.kept_counts(threads)
-    groups = [np.arange(len(columns))] if kept is not None else _column_groups(problem, columns, width, threads)
+    groups = [np.arange(len(columns))]
+    if kept is None:  # some for each thread, and no more than keep their sums in the cache
+        widest = max((problem.columns[column].n_codes for column in columns), default=1)
+        most = min(_CACHED // (8 * widest * width), -(-len(columns) // threads))
+        groups = side_by_side(columns_in_matrix(problem.codes), columns, max(1, most))
     parts = [
         np.zeros((len(group), max(problem.columns[columns[i]].n_codes for i in group), width), dtype=np.int64)
         for group in groups
@@ -193,7 +160,7 @@ def _sums(
         u, v = formula.lines(moves, cells)
         weights = formula.counts[cells] * problem.weight_unit
         constant += np.add.reduce(weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2, axis=0)  # cell by cell
-        table = fixed_lines(u, v, fixed)
+        table = fixed.lines(u, v)
         if kept is not None:
             kept.add_sums(rows, columns, table, first, parts[0])
             continue
@@ -201,41 +168,28 @@ def _sums(
         def add(k: int, table: Ints = table, first: int = first) -> None:
             settings.watch.check()
             matrix, places = matrix_of(problem.codes, columns[groups[k]])
-            add_code_sums(parts[k], matrix, places, rows, fixed, table, first)
+            fixed.add_sums(parts[k], matrix, places, rows, table, first)
 
         run_threads(add, range(len(groups)), threads)
     found = []
     for group, part in zip(groups, parts, strict=True):
         slope, curvature = fixed.floats(part.reshape(-1, width), n_moves)
         shape = (*part.shape[:2], n_moves)
-        found.append(ColumnSums(group, slope.reshape(shape), curvature.reshape(shape)))
+        found.append((group, slope.reshape(shape), curvature.reshape(shape)))
     return found, constant
-
-
-def _column_groups(problem: Problem, columns: Ints, width: int, threads: int) -> list[Ints]:
-    """Positions in `columns` that are counted in one pass over the rows: some for each thread, and no more than keep
-    their sums in the cache.
-    """
-    if len(columns) == 0:
-        return []
-    widest = max(problem.columns[column].n_codes for column in columns)
-    most = max(1, _CACHED // (8 * widest * width))
-    return side_by_side(columns_in_matrix(problem.codes), columns, min(most, -(-len(columns) // threads)))
 
 
 def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:
     """a0 [M]: the strength with which a bit does nothing where the move puts it."""
     totals = formula.counts.sum(axis=0)
     mean = float(totals[1]) / float(max(1, totals.sum()))
-    rest = []
-    for move in moves:
+
+    def rest(move: Move) -> float:
         if move.operator != "bit":
-            rest.append(1.0 if move.operator == "and" else 0.0)
-        elif move == FIRST:
-            rest.append(mean)
-        else:
-            rest.append(formula.bits[formula.tree.bit[move.node]].rest)
-    return np.array(rest)
+            return float(move.operator == "and")
+        return mean if move == FIRST else formula.bits[formula.tree.bit[move.node]].rest
+
+    return np.array([rest(move) for move in moves])
 
 
 _FALL = 1e-12
@@ -250,8 +204,8 @@ def sweep(formula: Formula, ridge: float) -> bool:
     p, holds = formula.node_probabilities(), np.ascontiguousarray(formula.pattern.T)
     slack = _FALL * (1.0 + formula.measure(ridge)[0])
     rest = np.array([bit.rest for bit in formula.bits])
-    how = formula.problem.weight_unit, ridge, slack
-    changed = bool(sweep_squares(formula.flat, alpha, beta, rest, fixed, holds, formula.counts, *how, p))
+    cells, how = (holds, formula.counts), (formula.problem.weight_unit, ridge, slack)
+    changed = bool(sweep_squares(formula.flat, (alpha, beta), (rest, fixed), cells, how, p))
     if changed:
         formula.set_strengths(alpha, beta, p)
     return changed
@@ -311,23 +265,13 @@ def _give(tree: Any, leaf: int, holds: Any, on: float, off: float, p: Any) -> No
 
 
 @compiled
-def sweep_squares(
-    tree: Any,
-    alpha: Any,
-    beta: Any,
-    rest: Any,
-    fixed: Any,
-    holds: Any,
-    counts: Any,
-    unit: float,
-    ridge: float,
-    slack: float,
-    p: Any,
-) -> bool:
+def sweep_squares(tree: Any, strengths: Any, bits: Any, cells: Any, how: Any, p: Any) -> bool:
     """Give each bit in turn the strengths of the least squared error, in place; says whether any of them changed.
 
-    alpha, beta, rest, fixed [T]. A change that gains no more than `slack` is not made.
+    strengths: alpha, beta [T]; bits: rest, fixed [T]; cells: which hold [T, C], counts [C, 2]; how: the unit of weight,
+    the ridge, and the gain up to which no change is made; p [nodes, C].
     """
+    (alpha, beta), (rest, fixed), (holds, counts), (unit, ridge, slack) = strengths, bits, cells, how
     changed = False
     for t in range(len(alpha)):
         if fixed[t]:

@@ -12,23 +12,49 @@ the first bit.
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.cnll.cell_counts import CellCounts
-from rulekit.learners.cnll.split_search import CodeOrders, FixedPoint
-from rulekit.learners.contract import SizeLimits
+from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.learners.cnll.split_search import CellCounts, CodeOrders, FixedPoint
+from rulekit.learners.contract import NO_LIMITS, NO_WATCH, SizeLimits, Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, Operator, ReadOnceTree
-from rulekit.learners.sums_of_rows.histograms import RowCells, Rows, count_cells
+from rulekit.learners.sums_of_rows.histograms import Rows, count_cells, split_cells
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}
+
+
+KnownFormula = tuple[ReadOnceTree, tuple[NoisyBit, ...]]  # a tree over bits
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthSettings:
+    """How a formula grows: the ridge, and at most n_units bits.
+
+    refit: sweeps a step; backfit: other conditions are looked for every so many bits; min_rows: the least weight of
+    either side of a condition; sizes: limits on the model; columns: those that may be used (None: all of the problem);
+    start: the formula to go on from, whose free bits count among n_units and whose frozen ones stay; ridge_by_noise:
+    the ridge falls with what is left unexplained; watch: a search that is late raises OutOfTimeError between columns.
+    """
+
+    ridge: float
+    n_units: int = 20
+    refit: int = 1
+    backfit: int = 0
+    min_rows: float = 1.0
+    n_threads: int = 1
+    watch: Watch = NO_WATCH
+    sizes: SizeLimits = NO_LIMITS
+    columns: Sequence[int] | None = None
+    start: KnownFormula | None = None
+    ridge_by_noise: bool = False
 
 
 class FlatTree(NamedTuple):
@@ -78,17 +104,20 @@ def growth_moves(tree: ReadOnceTree) -> list[Move]:
     return moves
 
 
-def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:
-    """The moves after which some printed form may still keep to the limits.
+def allowed_moves(limits: SizeLimits, tree: ReadOnceTree, bits: Sequence[NoisyBit] = ()) -> list[Move]:
+    """The moves after which some printed form may still keep to the limits, and which leave frozen rules as they are.
 
     A bit is one literal of the nested form, at least. Its rules are the children of the outermost connective; in
     the disjunctive normal form they are at least as many as the branches below the alternatives of the root.
     """
     if limits.literals is not None and sum(bit >= 0 for bit in tree.bit) >= limits.literals:
         return []
-    if limits.clauses is None or tree.root < 0:
-        return moves
-    return [move for move in moves if _least_rules(tree, move) <= limits.clauses]
+    moves = growth_moves(tree)
+    if limits.clauses is not None and tree.root >= 0:
+        moves = [move for move in moves if _least_rules(tree, move) <= limits.clauses]
+    frozen = {tree.node_of_bit(place) for place, bit in enumerate(bits) if bit.frozen}
+    closed = Move("and", tree.root)  # would change what frozen rules decide
+    return [move for move in moves if not frozen or (move.node not in frozen and move != closed)]
 
 
 def _least_rules(tree: ReadOnceTree, move: Move) -> int:
@@ -129,15 +158,11 @@ def _cell_lines(
             if tree.bit[node] >= 0:
                 p[node] = alpha[tree.bit[node]] if pattern[cell, tree.bit[node]] else beta[tree.bit[node]]
                 continue
-            product = 1.0
-            if tree.operator[node] == 1:
-                for e in range(tree.starts[node], tree.starts[node + 1]):
-                    product = product * p[tree.children[e]]
-                p[node] = product
-            else:
-                for e in range(tree.starts[node], tree.starts[node + 1]):
-                    product = product * (1.0 - p[tree.children[e]])
-                p[node] = 1.0 - product
+            product, both = 1.0, tree.operator[node] == 1
+            for e in range(tree.starts[node], tree.starts[node + 1]):
+                c = p[tree.children[e]]
+                product = product * (c if both else 1.0 - c)
+            p[node] = product if both else 1.0 - product
         d[tree.root] = 1.0
         for i in range(len(tree.order)):
             node = tree.order[i]
@@ -166,36 +191,29 @@ def _cell_lines(
                 u[cell, m], v[cell, m] = whole - slope * c, slope * c if move_operator[m] == 1 else slope
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Formula:
-    """A tree over bits, and the cells of the rows on which the same of their conditions hold."""
+    """tree over bits; pattern [C, T]: which conditions hold in a cell; cell [n] of each row; counts [C, 2] by label.
+
+    orders: of the codes of columns, as they are looked for.
+    """
 
     problem: Problem
     tree: ReadOnceTree
     bits: list[NoisyBit] = field(default_factory=list)
-    cells: RowCells = field(init=False)
+    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
+    orders: dict[tuple[int, bytes], tuple[CodeOrders, Ints]] = field(default_factory=dict)
     _flat: FlatTree | None = None
     _rows: Rows | None = None
-    _known: tuple[list[NoisyBit], Floats] | None = None
-    _measured: tuple[float, float] | None = None
-    _fixed: FixedPoint | None = None
+    _nodes: Floats | None = None
     _weights: dict[int, Ints] = field(default_factory=dict)
     _kept: CellCounts | None = None
     _keeps: bool = True
-    orders: dict[tuple[int, bytes], tuple[CodeOrders, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.cells = RowCells.of_all(self.problem.labels, self.problem.weights)
-
-    @property
-    def pattern(self) -> Bools:
-        """Which conditions hold in a cell [C, T]."""
-        return self.cells.holds
-
-    @property
-    def counts(self) -> Ints:
-        """The weight [C, 2] of each cell by label."""
-        return self.cells.counts
+        problem = self.problem
+        self.cell: npt.NDArray[np.int32] = np.zeros(len(problem.labels), dtype=np.int32)
+        self.counts: Ints = count_cells(self.cell, problem.labels, problem.weights, len(self.pattern))
 
     @classmethod
     def of(cls, problem: Problem, tree: ReadOnceTree, bits: Iterable[NoisyBit]) -> Formula:
@@ -217,7 +235,7 @@ class Formula:
         """The rows by cell and label; kept until the cells change."""
         if self._rows is None:
             problem = self.problem
-            self._rows = Rows(self.cells.cell, problem.labels, problem.weights, len(self.pattern))
+            self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
         return self._rows
 
     def kept_counts(self, threads: int) -> CellCounts | None:
@@ -228,25 +246,18 @@ class Formula:
             self._keeps = self._kept is not None
         return self._kept
 
+    @cached_property
     def fixed_point(self) -> FixedPoint:
         """How sums over rows of these weights are written as integers."""
-        if self._fixed is None:
-            self._fixed = FixedPoint.of(self.problem.weights, self.problem.weight_unit)
-        return self._fixed
+        return FixedPoint.of(self.problem.weights, self.problem.weight_unit)
 
     def code_weights(self, column: int) -> Ints:
         """The weight of the rows [n_codes] by the codes of a column."""
         if column not in self._weights:
-            problem = self.problem
-            n_codes = problem.columns[column].n_codes
-            self._weights[column] = count_cells(problem.codes[column], problem.labels, problem.weights, n_codes).sum(
-                axis=1
-            )
+            problem, n_codes = self.problem, self.problem.columns[column].n_codes
+            counts = count_cells(problem.codes[column], problem.labels, problem.weights, n_codes)
+            self._weights[column] = counts.sum(axis=1)
         return self._weights[column]
-
-    def snapshot(self) -> tuple[ReadOnceTree, tuple[NoisyBit, ...]]:
-        """The tree and its bits as they are now."""
-        return self.tree.copy(), tuple(self.bits)
 
     def strengths(self) -> tuple[Floats, Floats]:
         """Alpha and beta [T] of the bits."""
@@ -258,22 +269,18 @@ class Formula:
 
     def node_probabilities(self) -> Floats:
         """The probability [nodes, C] of every node in each cell; kept until a bit or the cells change."""
-        known = self._known
-        if known is None or len(known[0]) != len(self.bits) or any(map(operator.is_not, known[0], self.bits)):
+        if self._nodes is None:
             alpha, beta = self.strengths()
-            fires = np.where(self.pattern.T, alpha[:, None], beta[:, None])
-            self._known = known = (list(self.bits), self.tree.probabilities(fires))
-            self._measured = None
-        return known[1]
+            self._nodes = self.tree.probabilities(np.where(self.pattern.T, alpha[:, None], beta[:, None]))
+        return self._nodes
 
     def set_strengths(self, alpha: Floats, beta: Floats, probabilities: Floats) -> None:
         """Give the bits other strengths [T], with which the nodes have these probabilities [nodes, C]."""
-        self._measured = None
         self.bits = [
             bit if bit.frozen or (bit.alpha == a and bit.beta == b) else bit.with_strengths(a, b)
             for bit, a, b in zip(self.bits, alpha.tolist(), beta.tolist(), strict=True)
         ]
-        self._known = (list(self.bits), probabilities)
+        self._nodes = probabilities
 
     def add(self, bit: NoisyBit, move: Move) -> None:
         """Join a new bit to the tree and split the cells by its condition."""
@@ -284,56 +291,36 @@ class Formula:
 
     def replace(self, which: int, bit: NoisyBit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
-        cells, merged = self.cells.without(which)
-        if self._kept is not None:
-            self._kept.merge(merged, self.rows())
-        self.cells, self.bits[which] = cells, bit
-        self._split(bit, which)
+        others = np.delete(self.pattern, which, axis=1)
+        first, merged = distinct_rows(others)
+        self._kept = None
+        self.pattern = others[first]
+        self.bits[which] = bit
+        self._split(bit, which, merged)
 
-    def _split(self, bit: NoisyBit, at: int | None = None) -> None:
-        """Split the cells by a condition."""
-        self.cells, before = self.cells.with_condition(self.problem.codes[bit.column], bit.condition, at)
-        self._rows = self._known = None
-        if self._kept is not None and not self._kept.split(before):
+    def _split(self, bit: NoisyBit, at: int | None = None, merged: Ints | None = None) -> None:
+        """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
+        merged = np.arange(len(self.pattern)) if merged is None else merged
+        problem, n_cells = self.problem, len(self.pattern)
+        kept, self.counts = split_cells(
+            self.cell, problem.codes[bit.column], bit.condition, merged, n_cells, problem.labels, problem.weights
+        )
+        self._rows = self._nodes = None
+        at = self.pattern.shape[1] if at is None else at
+        self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
+        if self._kept is not None and not self._kept.split(kept // 2):
             self._kept = None
-
-    def squares(self) -> float:
-        """The weighted squared error."""
-        return self._errors()[0]
 
     def measure(self, ridge: float) -> tuple[float, float]:
         """The objective J, and the weighted training error, of the formula as it stands."""
-        squares, error = self._errors()
+        nodes = self.node_probabilities()
+        p = nodes[self.tree.root] if len(nodes) else np.zeros(len(self.pattern))
+        unit, negative, positive = self.problem.weight_unit, self.counts[:, 0], self.counts[:, 1]
+        error = float(np.where(p > 0.5, negative, positive).sum()) * unit
+        squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
         return squares + ridge * self.pull(), error
 
     def pull(self, without: int = -1) -> float:
         """What the ridge is multiplied with, of all bits but one."""
         bits = (bit for i, bit in enumerate(self.bits) if i != without)
         return float(sum((bit.alpha - bit.rest) ** 2 + (bit.beta - bit.rest) ** 2 for bit in bits))
-
-    def _errors(self) -> tuple[float, float]:
-        nodes = self.node_probabilities()
-        if self._measured is None:
-            p = nodes[self.tree.root] if len(nodes) else np.zeros(len(self.pattern))
-            unit, negative, positive = self.problem.weight_unit, self.counts[:, 0], self.counts[:, 1]
-            error = float(np.where(p > 0.5, negative, positive).sum()) * unit
-            squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
-            self._measured = squares, error
-        return self._measured
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownFormula:
-    """The formula that growth begins with: a tree over bits, of which the frozen ones stay."""
-
-    tree: ReadOnceTree
-    bits: tuple[NoisyBit, ...]
-
-    def allowed(self, tree: ReadOnceTree, moves: list[Move]) -> list[Move]:
-        """The moves that leave every frozen rule as it is, and what it decides."""
-        frozen = {tree.node_of_bit(place) for place, bit in enumerate(self.bits) if bit.frozen}
-        return [
-            move
-            for move in moves
-            if not frozen or (move.node not in frozen and not (move.node == tree.root and move.operator == "and"))
-        ]

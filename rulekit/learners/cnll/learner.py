@@ -1,42 +1,221 @@
 """The learner cnll: compositional noisy-logical learning (Yuille & Zheng, ICML 2009), with moves at every node.
 
-The paper's own algorithms are rulekit.learners.papers.cnll_paper.
+A formula grows bit by bit: add, refit, and look for better conditions of the bits that there are. A move that must lead
+beyond a limit of size is not offered; the exact size is known only of the model that is assembled, so the choice from
+the path of sizes has the last word. The paper's own algorithms are rulekit.learners.papers.cnll_paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
+from rulekit.arrays import Ints
 from rulekit.errors import InputError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability
 from rulekit.graph.rules import conjuncts, disjuncts, literals
-from rulekit.learners.cnll.best_step import SearchSettings
-from rulekit.learners.cnll.formula_on_cells import KnownFormula
-from rulekit.learners.cnll.growth import (
-    GrownFormula,
-    GrownStep,
-    GrowthSettings,
-    begin,
-    grown_freer,
-    shared_columns,
-    states,
-)
+from rulekit.learners.cnll.best_step import GrownStep, best_replacements, best_step, sweeps
+from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings, KnownFormula, allowed_moves
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, SizeLimits
+from rulekit.learners.contract import NO_LIMITS, Ability, Candidate, Frame, Learning, Question, SizeLimits
 from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import HOLDS, KNOWN, Problem
+from rulekit.learners.data.problem import HOLDS, KNOWN, FixedColumn, Problem
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.noisy_formulas import NoisyBit, NoisyFormula, ReadOnceTree
 from rulekit.learners.models.plain import Clause, truths_on_cells
 from rulekit.learners.parameters import StartSettings, bins, number, or_automatic, setting, whole
 from rulekit.learners.promises.kept import WHERE, rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
+from rulekit.learners.sizes.choice import Contest
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.schema import Schema
+
+_FALL = 1e-9
+_MOST_SWEEPS = 20
+_FIRST_BATCH = 4
+_LOWER = 1.0 / 3.0
+_FIRM = 3.0
+_FEWEST_ERRORS = 16.0
+_MOST_ROWS = 5000.0
+
+
+@dataclass(slots=True)
+class GrownFormula:
+    """A formula with its steps; `path[t]` is its t-th state, `measured[t]` the objective and weighted training error.
+
+    Without a start path[t] has t + 1 bits; with one it begins with that.
+    """
+
+    formula: Formula
+    steps: list[GrownStep] = field(default_factory=list)
+    path: list[KnownFormula] = field(default_factory=list)
+    measured: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def learned(self) -> int:
+        """How many bits were learned or may be changed: all but the frozen ones."""
+        return sum(not bit.frozen for bit in self.formula.bits)
+
+    def keep(self, ridge: float, *, anew: bool = False) -> None:
+        """The formula as it is now becomes the next state of the path, or (anew) its last one."""
+        if anew:
+            self.path.pop()
+            self.measured.pop()
+        self.path.append((self.formula.tree.copy(), tuple(self.formula.bits)))
+        self.measured.append(self.formula.measure(ridge))
+
+
+def grown_freer(grown: GrownFormula, settings: GrowthSettings) -> GrownFormula | None:
+    """Grown anew with a third of the ridge, with ridge_by_noise, where that makes far fewer training errors."""
+    problem = grown.formula.problem
+    errors = grown.formula.measure(0.0)[1]
+    if not settings.ridge_by_noise or errors < _FEWEST_ERRORS or problem.total > _MOST_ROWS:
+        return None
+    freer = begin(problem, settings)
+    for _ in states(freer, replace(settings, ridge=_LOWER * settings.ridge)):
+        settings.watch.check()
+    return None if Contest.of_counts(errors, freer.formula.measure(0.0)[1]).within(_FIRM) else freer
+
+
+def states(grown: GrownFormula, settings: GrowthSettings) -> Iterator[None]:
+    """Grow a formula: after each item its path has a further state, or another last one.
+
+    Where no step helps all strengths are refitted until no sweep does, once. A bit joined by and can only lower a
+    probability. A rare class starts with bits far below 1/2, and no clause of such bits gets above it while their
+    strengths stay as they were found.
+    """
+    now, stuck = settings, False
+    while grown.learned < settings.n_units:
+        now = at_noise(settings, now, grown.formula)
+        grew = _grow_one(grown, now)
+        if not grew:
+            if stuck or not grown.formula.bits or not sweeps(grown.formula, now.ridge, 1 + _MOST_SWEEPS):
+                return
+            grown.keep(now.ridge, anew=True)
+        stuck = not grew
+        yield
+
+
+def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) -> GrowthSettings:
+    """The settings of the next step: with ridge_by_noise the ridge times the root mean squared error over 1/2.
+
+    The stated ridge is for labels that are a coin's; where little is left unexplained, as many rows would hold the
+    strengths back from what the rows say. It never rises again, so the objective that is recorded only falls.
+    """
+    if not settings.ridge_by_noise or settings.ridge == 0.0:
+        return settings
+    total = formula.problem.total
+    if formula.bits:
+        noise = formula.measure(0.0)[0] / total
+    else:
+        share = float(formula.counts[:, 1].sum()) * formula.problem.weight_unit / total
+        noise = share * (1.0 - share)
+    return replace(now, ridge=min(now.ridge, 2.0 * math.sqrt(noise) * settings.ridge))
+
+
+def begin(problem: Problem, settings: GrowthSettings) -> GrownFormula:
+    """Nothing, or the start with the best strengths of its free bits."""
+    if settings.start is None:
+        return GrownFormula(Formula(problem, ReadOnceTree()))
+    grown = GrownFormula(Formula.of(problem, *settings.start))
+    sweeps(grown.formula, settings.ridge, _MOST_SWEEPS)
+    grown.keep(settings.ridge)
+    return grown
+
+
+def _grow_one(grown: GrownFormula, settings: GrowthSettings) -> bool:
+    formula, ridge = grown.formula, settings.ridge
+    moves = allowed_moves(settings.sizes, formula.tree, formula.bits)
+    if not moves:
+        return False
+    before = formula.measure(ridge)[0] if formula.bits else np.inf
+    step = best_step(formula, moves, settings, _columns(formula, settings))
+    if step is None or not step.claimed < _lower(before):
+        return False
+    formula.add(step.bit, step.move)
+    _note(grown, step, settings)
+    if settings.backfit and grown.learned > 1 and grown.learned % settings.backfit == 0:
+        _backfit(grown, settings)
+    grown.keep(ridge)
+    return True
+
+
+def _lower(objective: float) -> float:
+    """Below it another objective is surely lower."""
+    return objective - (_FALL * (1.0 + abs(objective)) if np.isfinite(objective) else 0.0)
+
+
+def _note(grown: GrownFormula, step: GrownStep, settings: GrowthSettings) -> None:
+    formula, ridge = grown.formula, settings.ridge
+    applied, _ = formula.measure(ridge)
+    sweeps(formula, ridge, settings.refit)
+    after, error = formula.measure(ridge)
+    grown.steps.append(replace(step, applied=applied, after=after, error=error))
+
+
+def _columns(formula: Formula, settings: GrowthSettings, without: int = -1) -> Ints:
+    """The columns to look at for a new bit, or for another condition of bit `without`."""
+    most, pool, columns = settings.sizes.features, settings.columns, formula.problem.columns
+    if most is not None:
+        read = set[int]()
+        for number in (bit.column for i, bit in enumerate(formula.bits) if i != without):
+            found = columns[number]
+            read.update(found.reads if isinstance(found, FixedColumn) else (number,))
+        pool = sorted(read) if len(read) >= most else pool
+    return np.asarray(range(len(columns)) if pool is None else pool, dtype=np.int64)
+
+
+def _backfit(grown: GrownFormula, settings: GrowthSettings) -> None:
+    """Look for a better condition for each bit once, the others staying.
+
+    Several bits are looked at in one pass over the rows. Once one of them has changed, what was found for those after
+    it no longer holds, and they are looked at again; so the answer is that of one bit after the other.
+    """
+    formula, at_once = grown.formula, _FIRST_BATCH
+    waiting = [i for i, bit in enumerate(formula.bits) if not bit.frozen]
+    while waiting:
+        together = waiting[:at_once] if settings.sizes.features is None else waiting[:1]
+        before, _ = formula.measure(settings.ridge)
+        found = best_replacements(formula, together, settings, _columns(formula, settings, together[0]))
+        objectives = found.best.objective
+        better = np.flatnonzero(objectives.min(axis=0, initial=np.inf) < _lower(before))
+        if not len(better):
+            waiting, at_once = waiting[len(together) :], max(_FIRST_BATCH, 2 * at_once)
+            continue
+        at = int(better[0])
+        step = replace(found.step(int(objectives[:, at].argmin()), at), replaced=together[at])
+        formula.replace(together[at], step.bit)
+        _note(grown, step, settings)
+        waiting, at_once = waiting[at + 1 :], 1
+
+
+def shared_columns(
+    settings: GrowthSettings, questions: Sequence[Question], nothing: Callable[[Question], Candidate]
+) -> tuple[int, ...]:
+    """The columns that together lower the objectives of formulas grown without the limit most."""
+    most = settings.sizes.features
+    assert most is not None
+    free = replace(settings, sizes=NO_LIMITS, n_units=min(settings.n_units, 2 * most))
+    gain: dict[int, float] = {}
+    for question in questions:
+        grown = begin(question.problem, free)
+        for _ in states(grown, free):
+            if question.watch.over:
+                break
+        if not question.watch.over:
+            grown = grown_freer(grown, free) or grown
+        before = nothing(question).objective
+        for step in grown.steps:
+            gain[step.bit.column] = gain.get(step.bit.column, 0.0) + before - step.after
+            before = step.after
+    return tuple(sorted(sorted(gain, key=lambda column: (-gain[column], column))[:most]))
+
 
 _ABOVE_HALF = 0.501
 
@@ -62,7 +241,10 @@ def known_formula(
         bits.append(NoisyBit(column, HOLDS, KNOWN, alpha, beta, rest, frozen))
 
     for (column,) in kept:
-        hang(column, _right(problem, column), 0.0, 0.0, tree.root, True)
+        holds = HOLDS[problem.codes[column]]
+        # How often the rule is right where it holds; one more row of either label counts.
+        right = (problem.weight_of(holds & (problem.labels == 1)) + 1.0) / (problem.weight_of(holds) + 2.0)
+        hang(column, min(max(right, _ABOVE_HALF), 1.0 - LEAST_STRENGTH), 0.0, 0.0, tree.root, True)
     for clause in begun:
         above = tree.root
         if len(clause) > 1:
@@ -70,15 +252,7 @@ def known_formula(
             tree.children[tree.root].append(above)
         for column in clause:
             hang(column, 1.0 - LEAST_STRENGTH, LEAST_STRENGTH, float(len(clause) > 1), above, False)
-    return KnownFormula(tree, tuple(bits))
-
-
-def _right(problem: Problem, column: int) -> float:
-    """How often a rule is right where it holds, above 1/2; one more row of either label counts."""
-    holds = HOLDS[problem.codes[column]]
-    weight = problem.weights[holds] * problem.weight_unit
-    share = (float(weight[problem.labels[holds] == 1].sum()) + 1.0) / (float(weight.sum()) + 2.0)
-    return min(max(share, _ABOVE_HALF), 1.0 - LEAST_STRENGTH)
+    return tree, tuple(bits)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +323,13 @@ class CNLL(RuleLearner):
         """The questions with rules of a start as further columns, and what each formula begins with."""
         first = questions[0]
         settings: CNLLSettings = first.settings
-        growth = growth_settings(settings, first.n_threads, len(problem.columns))
+        growth = GrowthSettings(
+            _RIDGE if settings.ridge is None else float(settings.ridge),
+            *(settings.n_units, settings.refit, settings.backfit, float(settings.min_rows), first.n_threads),
+            sizes=SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals),
+            columns=range(len(problem.columns)),
+            ridge_by_noise=settings.ridge is None,
+        )
         if settings.max_features is not None and len(questions) > 1:
             growth = replace(growth, columns=shared_columns(growth, questions, self.nothing))
         problem, known = rules_of_start(settings, problem, data.table, classes, len(questions), formulas=True)
@@ -164,8 +344,7 @@ class CNLL(RuleLearner):
 
     def learn(self, question: Question) -> Learning:
         """The formulas of 1, 2, ... bits; with few rows and many errors those of a second growth with less ridge."""
-        search = replace(question.plan.search, watch=question.watch)
-        settings = replace(question.plan, search=search)
+        settings = replace(question.plan, watch=question.watch)
         grown = begin(question.problem, settings)
         yield from candidates_of(grown, settings)
         freer = grown_freer(grown, settings)
@@ -176,20 +355,6 @@ class CNLL(RuleLearner):
         problem = question.problem
         yes, total = problem.positive, problem.total
         return Candidate(0, yes * (total - yes) / total, min(yes, total - yes), Prior(problem.share))
-
-
-def growth_settings(settings: CNLLSettings, n_threads: int, n_columns: int) -> GrowthSettings:
-    """What the parameters ask of growth."""
-    ridge = _RIDGE if settings.ridge is None else float(settings.ridge)
-    return GrowthSettings(
-        SearchSettings(ridge, float(settings.min_rows), n_threads),
-        settings.n_units,
-        settings.refit,
-        settings.backfit,
-        SizeLimits(settings.max_features, settings.max_clauses, settings.max_literals),
-        columns=range(n_columns),
-        ridge_by_noise=settings.ridge is None,
-    )
 
 
 def candidates_of(grown: GrownFormula, settings: GrowthSettings) -> Iterator[Candidate]:

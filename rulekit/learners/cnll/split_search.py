@@ -12,29 +12,192 @@ tried on either side and alone. The levels of a category are sorted for each mov
 which finds the best level set for an unclipped parabola.
 
 Shapes: K columns, M moves, L codes in an order. A tie goes to the first order, then to the shortest prefix.
+
+The sums are made row by row, or from the rows counted by cell, label and code of every column, kept from one step of
+growth to the next: a new condition splits cells, the rows of the smaller half are counted, and the other half has what
+is left. Cells of few rows are not kept: their rows are taken one by one. Everything is an integer, so that both make
+the same sums.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.arrays import Array, Bools, Floats, Ints
-from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.binning import BinnedColumn, Codes, MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
-from rulekit.learners.sums_of_rows.kernels import compiled
+from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
+
+_ROWS_FOR_A_COUNT = 4
+_WORTH_KEEPING = 1 << 21
+_MANY_CELLS = 8
+_NEAR_ROWS = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CodeSums:
-    """Per code of a column: slope and curvature [n_codes, M], and weight [n_codes]."""
+@dataclass(slots=True, eq=False)
+class CellCounts:
+    """counts [slots, 2, total]; slot [C] of each cell, -1 where it has fewer than `least` rows.
 
-    slope: Floats
-    curvature: Floats
-    weight: Ints
+    offsets [d + 1]: where the codes of each column begin; before: the cell [C] of which each was a half, where the
+    cells were split and the halves are not counted yet.
+    """
+
+    matrix: npt.NDArray[np.uint8]
+    offsets: Ints
+    least: int
+    threads: int
+    slot: Ints
+    counts: npt.NDArray[np.uint32]
+    before: Ints | None = None
+
+    @classmethod
+    def of(cls, codes: Codes, n_codes: list[int], rows: Rows, threads: int) -> CellCounts | None:
+        """The counts of all cells; None where the columns are no matrix, weights differ or rows are few."""
+        matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
+        if matrix is None or matrix.shape[1] < len(n_codes) or not len(n_codes) or matrix.size < _WORTH_KEEPING:
+            return None
+        if rows.weights.strides != (0,) or not numba_runs():
+            return None
+        offsets = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
+        least = max(1, _ROWS_FOR_A_COUNT * int(offsets[-1]) // len(n_codes))
+        nothing = np.zeros((0, 2, int(offsets[-1])), dtype=np.uint32)
+        none = np.full(rows.n_cells, -1, dtype=np.int64)
+        found = cls(matrix, offsets, least, threads, none, nothing)
+        kept = np.flatnonzero(rows.sizes() >= least)
+        found.slot[kept] = found._new_slots(len(kept))
+        found._count(rows, kept, found.slot[kept], 1)
+        return found
+
+    def split(self, before: Ints) -> bool:
+        """Note that the cells are halves of these; says whether that can be followed."""
+        if self.before is not None:
+            return False
+        self.before = before
+        return True
+
+    def settle(self, rows: Rows) -> None:
+        """Count the halves of cells that were split."""
+        if self.before is None:
+            return
+        before, self.before = self.before, None
+        sizes, held = rows.sizes(), self.slot[before]
+        first = np.flatnonzero((before[1:] == before[:-1]) & (held[1:] >= 0))
+        left_smaller = sizes[first] <= sizes[first + 1]
+        smaller, larger = first + ~left_smaller, first + left_smaller
+        self.slot = np.where(sizes >= self.least, held, -1)
+        self.slot[smaller] = -1
+        own = sizes[smaller] >= self.least
+        new = smaller[own]
+        self.slot[new] = self._new_slots(len(new))
+        self._count(rows, new, self.slot[new], 1)
+        for giver, taker in zip(held[larger[own]].tolist(), self.slot[new].tolist(), strict=True):
+            self.counts[giver] -= self.counts[taker]
+        lost = ~own & (sizes[larger] >= self.least)
+        self._count(rows, smaller[lost], held[smaller[lost]], -1)
+
+    def _new_slots(self, n: int) -> Ints:
+        used = np.zeros(len(self.counts), dtype=bool)
+        used[self.slot[self.slot >= 0]] = True
+        free = np.flatnonzero(~used)[:n]
+        self.counts[free] = 0
+        more = n - len(free)
+        if more <= 0:
+            return free
+        held = len(self.counts)
+        self.counts = np.concatenate([self.counts, np.zeros((more, *self.counts.shape[1:]), dtype=np.uint32)])
+        return np.concatenate([free, np.arange(held, held + more)])
+
+    def _count(self, rows: Rows, cells: Ints, slots: Ints, step: int) -> None:
+        """Add the rows of some cells to slots, or (step -1) take them away."""
+        if not len(cells):
+            return
+        grouped = rows.grouped()
+        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        amount = np.array([step], dtype=np.int64).astype(np.uint32)
+
+        def count(part: tuple[slice, int, int]) -> None:
+            some, first, last = part
+            _count_rows(rows_by_key, first, last, cells[some], slots[some], amount, self.counts)
+
+        run_threads(count, self._shares(rows.sizes()[cells]), self.threads)
+
+    def _shares(self, sizes: Ints) -> list[tuple[slice, int, int]]:
+        """Cells, in their order, and columns for each thread: some of the cells where they are many, else columns."""
+        d, reached = len(self.offsets) - 1, np.cumsum(sizes)
+        if len(sizes) < _MANY_CELLS * self.threads or self.threads == 1:
+            ends = np.linspace(0, d, min(self.threads, d) + 1).astype(int).tolist()
+            return [(slice(None), first, last) for first, last in itertools.pairwise(ends)]
+        cuts = np.searchsorted(reached, np.linspace(0, reached[-1], self.threads + 1)[1:-1]).tolist()
+        return [(slice(start, end), 0, d) for start, end in itertools.pairwise([0, *cuts, len(sizes)])]
+
+    def add_sums(self, rows: Rows, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
+        """Add what `FixedPoint.add_sums` adds, sums [k, n_codes, W], for the cells from `first` on of the table."""
+        self.settle(rows)
+        cells = np.arange(first, first + len(table) // 2)
+        kept = self.slot[cells] >= 0
+        grouped = rows.grouped()
+        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        ends = np.linspace(0, len(columns), max(1, min(self.threads, len(columns))) + 1).astype(int).tolist()
+
+        def task(part: tuple[int, int]) -> None:
+            some = slice(*part)
+            of_cells = (cells[kept], cells[~kept], self.slot, self.counts)
+            _add_sums(rows_by_key, columns[some], of_cells, table, first, sums[some])
+
+        run_threads(task, itertools.pairwise(ends), self.threads)
+
+
+@compiled
+def _count_rows(rows_by_key: Any, first: int, last: int, cells: Any, slots: Any, amount: Any, counts: Any) -> None:
+    matrix, order, starts, offsets = rows_by_key
+    # Rows of a cell lie far apart: some at a time are brought near first, as many reads then wait together.
+    step, width, d = amount[0], np.uint64(last - first), np.uint64(matrix.shape[1])
+    flat, near = matrix.reshape(-1), np.empty(_NEAR_ROWS * (last - first), dtype=np.uint8)
+    begins = offsets[first:last].astype(np.uint64)
+    for k in range(len(cells)):
+        for key in range(2 * cells[k], 2 * cells[k] + 2):
+            into = counts[slots[k], key & 1]
+            for start in range(starts[key], starts[key + 1], _NEAR_ROWS):
+                some = np.uint64(min(_NEAR_ROWS, starts[key + 1] - start))
+                for i in range(some):
+                    here, there = i * width, np.uint64(order[start + i]) * d + np.uint64(first)
+                    for j in range(width):
+                        near[here + j] = flat[there + j]
+                for i in range(some):
+                    for j in range(width):
+                        into[begins[j] + np.uint64(near[i * width + j])] += step
+
+
+@compiled
+def _add_sums(rows_by_key: Any, columns: Any, of_cells: Any, table: Any, first: int, sums: Any) -> None:
+    (matrix, order, starts, offsets), (kept, others, slot, counts) = rows_by_key, of_cells
+    n_columns, width = len(columns), table.shape[1]
+    for j in range(n_columns):
+        start, end = offsets[columns[j]], offsets[columns[j] + 1]
+        for k in range(len(kept)):
+            for y in range(2):
+                line, own = table[2 * (kept[k] - first) + y], counts[slot[kept[k]], y]
+                for at in range(start, end):
+                    w = np.int64(own[at])
+                    if w > 0:
+                        into = sums[j, at - start]
+                        for m in range(width):
+                            into[m] += w * line[m]
+    for k in range(len(others)):
+        for y in range(2):
+            line, key = table[2 * (others[k] - first) + y], 2 * others[k] + y
+            for i in range(starts[key], starts[key + 1]):
+                row = order[i]
+                for j in range(n_columns):
+                    into = sums[j, np.int64(matrix[row, columns[j]])]
+                    for m in range(width):
+                        into[m] += line[m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,63 +230,40 @@ class FixedPoint:
             total += number * (self.unit * 2.0 ** -(self.bits * (part + 1)))
         return total[:, :n_moves], total[:, n_moves:]
 
+    def lines(self, u: Floats, v: Floats) -> Ints:
+        """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
+        table = np.empty((2 * len(u), self.parts * 2 * u.shape[1]), dtype=np.int64)
+        scaled = np.repeat(v * 2.0**self.bits, 2, axis=0)
+        label = np.tile([0.0, 1.0], len(u))[:, None]
+        x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
+        coarse = np.rint(x)
+        table[:, : x.shape[1]] = coarse
+        if self.parts == 2:
+            table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**self.bits)
+        return table
 
-def add_code_sums(
-    sums: Ints, matrix: Array, columns: Ints, rows: Rows, fixed: FixedPoint, table: Ints, first: int
-) -> None:
-    """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
+    def add_sums(self, sums: Ints, matrix: Array, columns: Ints, rows: Rows, table: Ints, first: int) -> None:
+        """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 
-    sums [k, n_codes, parts * 2M]; columns [k]; table: the `fixed_lines` of the cells.
-
-    Row by row as they come each adds its line to the sums of its codes; where the lines of all cells do not stay in the
-    cache, the rows are taken cell by cell, to the same integers.
-    """
-    equal = rows.weights.strides == (0,)
-    weights = rows.weights[:1].copy() if equal else rows.weights
-    n_codes, flat = sums.shape[1], sums.reshape(-1)
-    weighted = (weights, equal, fixed.divisor, table)
-    if len(table) == 2 * rows.n_cells and table.nbytes <= _NEAR:
-        _add_by_row(matrix, columns, rows.cell, rows.labels, *weighted, flat, n_codes)
-    else:
-        grouped = rows.grouped()
-        _add_by_cell(matrix, columns, grouped.rows, grouped.starts, *weighted, 2 * first, flat, n_codes)
-
-
-_NEAR = 1 << 23
-
-
-def fixed_lines(u: Floats, v: Floats, fixed: FixedPoint) -> Ints:
-    """Slope V (y - U) and curvature V^2 by key as integers [2 cells, parts * 2M], from U and V [cells, M]."""
-    table = np.empty((2 * len(u), fixed.parts * 2 * u.shape[1]), dtype=np.int64)
-    scaled = np.repeat(v * 2.0**fixed.bits, 2, axis=0)
-    label = np.tile([0.0, 1.0], len(u))[:, None]
-    x = np.concatenate([scaled * (label - np.repeat(u, 2, axis=0)), scaled * np.repeat(v, 2, axis=0)], axis=1)
-    coarse = np.rint(x)
-    table[:, : x.shape[1]] = coarse
-    if fixed.parts == 2:
-        table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**fixed.bits)
-    return table
+        sums [k, n_codes, parts * 2M]; columns [k]; table: the lines of the cells.
+        """
+        equal = rows.weights.strides == (0,)
+        weighted = (rows.weights[:1].copy() if equal else rows.weights, equal, self.divisor)
+        _add_rows((matrix, columns), (rows.cell, rows.labels), weighted, table, first, sums.reshape(-1), sums.shape[1])
 
 
 @compiled
-def _add_by_row(
-    matrix: Any,
-    columns: Any,
-    cell: Any,
-    labels: Any,
-    weights: Any,
-    equal: bool,
-    divisor: int,
-    table: Any,
-    sums: Any,
-    n_codes: int,
-) -> None:
+def _add_rows(codes_of: Any, keys: Any, weighted: Any, table: Any, first: int, sums: Any, n_codes: int) -> None:
     # Places are unsigned: a signed one is tested for counting from the end, which takes a third of the time.
+    (matrix, columns), (cell, labels), (weights, equal, divisor) = codes_of, keys, weighted
     flat, lines, n_columns = matrix.reshape(-1), table.reshape(-1), np.uint64(len(columns))
     d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
     wanted, one, two = columns.astype(np.uint64), np.uint64(1), np.uint64(2)
     for i in range(np.uint64(len(cell))):
-        key = (two * np.uint64(cell[i]) + np.uint64(labels[i])) * width
+        own = np.int64(cell[i]) - first
+        if own < 0 or 2 * own >= len(table):
+            continue
+        key = (two * np.uint64(own) + np.uint64(labels[i])) * width
         w = 1 if equal else weights[i] // divisor
         if width == two:
             slope, curvature = w * lines[key], w * lines[key + one]
@@ -144,55 +284,18 @@ def _add_by_row(
                     into[m] += w * line[m]
 
 
-@compiled
-def _add_by_cell(
-    matrix: Any,
-    columns: Any,
-    order: Any,
-    starts: Any,
-    weights: Any,
-    equal: bool,
-    divisor: int,
-    table: Any,
-    first: int,
-    sums: Any,
-    n_codes: int,
-) -> None:
-    flat, n_columns, wanted = matrix.reshape(-1), np.uint64(len(columns)), columns.astype(np.uint64)
-    d, codes, width = np.uint64(matrix.shape[1]), np.uint64(n_codes), np.uint64(table.shape[1])
-    for key in range(len(table)):
-        line = table[key]
-        for i in range(starts[first + key], starts[first + key + 1]):
-            row = np.uint64(order[i])
-            w = 1 if equal else weights[order[i]] // divisor
-            for j in range(n_columns):
-                at = (np.uint64(j) * codes + np.uint64(flat[row * d + wanted[j]])) * width
-                into = sums[at : at + width]
-                if equal:
-                    for m in range(width):
-                        into[m] += line[m]
-                else:
-                    for m in range(width):
-                        into[m] += w * line[m]
-
-
 LEAST_STRENGTH = 1e-3
 
 
-def code_orders(column: BinnedColumn, sums: CodeSums, rest: Floats) -> list[Ints]:
-    """The orders [M or 1, L] of the codes that occur, one or two of them; none where only one code occurs."""
-    present = np.flatnonzero(sums.weight)
+def code_orders(column: BinnedColumn, present: Ints) -> list[Ints]:
+    """The orders of the codes that occur, one or two of them; none where only one code occurs.
+
+    That of a category is sorted anew for each move.
+    """
     if len(present) < 2:
         return []
-    if not column.ordered:
-        slopes, curvatures = sums.slope[present].T, sums.curvature[present].T
-        curved = curvatures > 0.0
-        ratio = np.where(curved, slopes / np.where(curved, curvatures, 1.0), rest[:, None])
-        return [present[np.argsort(-ratio, axis=1, kind="stable")]]
-    orders = [present[None]]
-    if present[0] == 0 and len(present) > 2:
-        orders.append(np.append(present[1:], 0)[None])
-    return orders
+    missing_last = column.ordered and present[0] == 0 and len(present) > 2
+    return [present, np.append(present[1:], 0)] if missing_last else [present]
 
 
 class BestSplits(NamedTuple):
@@ -228,16 +331,16 @@ class CodeOrders(NamedTuple):
     sorts: Bools
 
     @classmethod
-    def of(cls, orders: Sequence[Sequence[Ints]], sorts: Sequence[bool]) -> CodeOrders:
-        """From the orders of each column, and whether those of the column are to be sorted."""
-        every = [order for own in orders for order in own]
-        counts = np.array([len(own) for own in orders], dtype=np.int64)
+    def of(cls, columns: Sequence[BinnedColumn], weights: Ints) -> CodeOrders:
+        """Those of some columns, whose codes have these weights [k, n_codes]."""
+        own = [code_orders(column, np.flatnonzero(weight)) for column, weight in zip(columns, weights, strict=True)]
+        every = [(k, number, order) for k, orders in enumerate(own) for number, order in enumerate(orders)]
         return cls(
-            np.concatenate([np.zeros(0, dtype=np.int64), *every]),
-            np.cumsum([0, *(len(order) for order in every)], dtype=np.int64),
-            np.repeat(np.arange(len(orders)), counts),
-            np.array([i for own in orders for i in range(len(own))], dtype=np.int64),
-            np.repeat(np.asarray(sorts, dtype=np.bool_), counts),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(order for _, _, order in every)]),
+            np.cumsum([0, *(len(order) for _, _, order in every)], dtype=np.int64),
+            np.array([k for k, _, _ in every], dtype=np.int64),
+            np.array([number for _, number, _ in every], dtype=np.int64),
+            np.array([not columns[k].ordered for k, _, _ in every], dtype=np.bool_),
         )
 
 
@@ -262,15 +365,7 @@ def _stable_order(values: Floats) -> Ints:
 
 
 @compiled
-def best_splits(
-    sums: tuple[Floats, Floats, Ints],
-    orders: CodeOrders,
-    rest: Floats,
-    constant: Floats,
-    ridge: float,
-    least: int,
-    best: BestSplits,
-) -> None:
+def best_splits(sums: Any, orders: Any, rest: Any, constant: Any, ridge: float, least: int, best: Any) -> None:
     """Write into `best` the best prefix of the orders of each column, and both strengths, for each move.
 
     sums: slope and curvature [K, n_codes, M] and weight [K, n_codes]; rest [M]: the strength that does nothing;

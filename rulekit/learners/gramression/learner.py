@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,13 +13,12 @@ from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
-from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
+from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Watch
 from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.gramression.grammar import CHAIN, STRUCTURES, TABLES, Grammar
-from rulekit.learners.gramression.search import Chosen, Counts, Fitted, Search
-from rulekit.learners.gramression.vocabulary import MOST_BYTES, MOST_FEATURES, Atoms, Vocabulary, literals_of
+from rulekit.learners.gramression.grammar import GRAMMARS, MOST_BYTES, MOST_FEATURES, Atoms, Grammar, Vocabulary
+from rulekit.learners.gramression.search import Counts, Fitted, Search
 from rulekit.learners.learning import Run
 from rulekit.learners.models.plain import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, SizeSettings, number, one_of, setting, whole
@@ -29,8 +28,7 @@ from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _PRICES = (2.0, 0.5, 0.125)
-_ENOUGH = 2500.0
-"""Held-out rows by which a price or a penalty is chosen."""
+_ENOUGH = 2500.0  # held-out rows by which a price or a penalty is chosen
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
 
 
@@ -62,16 +60,11 @@ class Course:
 
 
 def descend(
-    vocabulary: Vocabulary,
-    labels: Floats,
-    row_weights: Floats,
-    settings: Descent,
-    seed: int,
-    over: Callable[[], bool] = lambda: False,
+    vocabulary: Vocabulary, labels: Floats, row_weights: Floats, settings: Descent, seed: int, watch: Watch = NO_WATCH
 ) -> Course:
     """The weights after K steps.
 
-    labels [n]: 0 or 1; a step on a row of weight 2 is twice as long. over: asked after each pass, whether to stop.
+    labels [n]: 0 or 1; a step on a row of weight 2 is twice as long. watch: is asked after each pass.
     """
     rng, n = np.random.default_rng(seed), len(labels)
     columns = _with_bias(vocabulary)
@@ -79,11 +72,17 @@ def descend(
     weights, paid, birth, fired = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m, dtype=bool)
     fired[0] = True
     course, step, due, order = Course(weights), 0, 0.0, np.arange(n)
+
+    def tell() -> None:
+        scores = columns @ weights
+        likelihood = -float(np.logaddexp(0.0, np.where(labels == 1.0, -scores, scores)).sum())
+        course.passes.append((step, likelihood, float(np.abs(weights[1:]).sum()), int(np.count_nonzero(weights[1:]))))
+
     while step < settings.n_steps:
         if step % n == 0:
             if step:
-                course.passes.append(_told(step, columns, labels, weights))
-                if over():
+                tell()
+                if watch.over:
                     break
             rng.shuffle(order)
         ripe = np.flatnonzero(~fired & (weights > settings.threshold))
@@ -101,19 +100,13 @@ def descend(
         rows, state = (columns, labels, row_weights, order), (weights, paid, clock, fired)
         step, due = _steps(rows, state, step, last, due, threshold, settings)
     course.weights = weights
-    course.passes.append(_told(step, columns, labels, weights))
+    tell()
     return course
 
 
 def _with_bias(vocabulary: Vocabulary) -> Bools:
     own = vocabulary.columns()
     return np.ascontiguousarray(np.column_stack([np.ones(len(own), dtype=bool), own]))
-
-
-def _told(step: int, columns: Bools, labels: Floats, weights: Floats) -> tuple[int, float, float, int]:
-    scores = columns @ weights
-    likelihood = -float(np.logaddexp(0.0, np.where(labels == 1.0, -scores, scores)).sum())
-    return step, likelihood, float(np.abs(weights[1:]).sum()), int(np.count_nonzero(weights[1:]))
 
 
 @compiled
@@ -155,9 +148,6 @@ def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any
         if ripe:
             break
     return step, due
-
-
-GRAMMARS = {"chain": CHAIN, "structures": STRUCTURES, "tables": TABLES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,7 +226,29 @@ class Gramression(RuleLearner):
     offered_: Mapping[str, tuple[int, int, int]]
 
     def learn(self, question: Question) -> Learning:
-        return (yield from _sums(question))
+        """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
+        problem, settings = question.problem, question.settings
+        folded = Folded.of(question)
+        if settings.solver != "search":
+            yield from _descended(question, folded)
+            return None
+        search = Search(folded.vocabulary, folded.counts, question.watch.check)
+        sums, size = list[Fitted](), 1
+        for each in search.sums(settings.n_features):
+            sums.append(each)
+            if size <= len(each.features) <= settings.n_features:
+                size = len(each.features)
+                yield candidate_of(problem, folded, each)
+        prices, preferred = (settings.price,) if settings.price is not None else _PRICES, 0
+        if settings.price is None and not folded.atoms.columns:
+            preferred = _preferred(question)
+        if preferred < len(prices):
+            search = replace(search, price=prices[preferred])
+            best = search.best(settings.n_features, sums)
+        else:
+            best = sums[min(preferred - len(prices), len(sums) - 1)]
+        smaller = [each for each in search.eliminated(best) if 0 < len(each.features) < len(best.features)]
+        return [candidate_of(problem, folded, each) for each in (*reversed(smaller), best) if each.features]
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Keep the features of the model, of all questions in their order."""
@@ -269,9 +281,9 @@ class Folded:
         first, place = distinct_rows(unpacked(np.concatenate(known), n).T)
         rows = atoms.structures(problem.codes.take(first), len(first))
         weights = problem.weights.astype(np.float64)
-        total = np.asarray(np.bincount(place, weights, len(first)) * problem.weight_unit, dtype=np.float64)
-        positive = np.asarray(
-            np.bincount(place, weights * (problem.labels == 1), len(first)) * problem.weight_unit, dtype=np.float64
+        total, positive = (
+            np.asarray(np.bincount(place, own, len(first)) * problem.weight_unit, dtype=np.float64)
+            for own in (weights, weights * (problem.labels == 1))
         )
         grammar = settings.grammar
         if not isinstance(grammar, Grammar):
@@ -281,32 +293,6 @@ class Folded:
         most = min(MOST_FEATURES, MOST_BYTES // (8 * -(-len(first) // 64)))
         vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most)
         return cls(atoms, Counts(total, positive), vocabulary)
-
-
-def _sums(question: Question) -> Learning:
-    """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
-    problem, settings = question.problem, question.settings
-    folded = Folded.of(question)
-    if settings.solver != "search":
-        yield from _descended(question, folded)
-        return None
-    search = Search(folded.vocabulary, folded.counts, question.watch.check)
-    sums, size = list[Chosen](), 1
-    for each in search.sums(settings.n_features):
-        sums.append(each)
-        if size <= len(each.features) <= settings.n_features:
-            size = len(each.features)
-            yield candidate_of(problem, folded, each)
-    prices, preferred = (settings.price,) if settings.price is not None else _PRICES, 0
-    if settings.price is None and not folded.atoms.columns:
-        preferred = _preferred(question)
-    if preferred < len(prices):
-        search = replace(search, price=prices[preferred])
-        best = search.best(settings.n_features, sums)
-    else:
-        best = sums[min(preferred - len(prices), len(sums) - 1)]
-    smaller = [each for each in search.eliminated(best) if 0 < len(each.features) < len(best.features)]
-    return [candidate_of(problem, folded, each) for each in (*reversed(smaller), best) if each.features]
 
 
 def _preferred(question: Question) -> int:
@@ -354,17 +340,17 @@ def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
     vocabulary = Vocabulary(atoms.language, rows, weights, grammar)
     labels = problem.labels.astype(np.float64)
-    course = descend(vocabulary, labels, weights, options, question.seed, lambda: question.watch.over)
+    course = descend(vocabulary, labels, weights, options, question.seed, question.watch)
     kept = np.flatnonzero(course.weights[1:])
     if len(kept):
         features, found = tuple(kept.tolist()), course.weights[1:][kept]
-        own = Chosen(features, Fitted(float(course.weights[0]), found, np.zeros(0), 0.0), 0)
+        own = Fitted(float(course.weights[0]), found, np.zeros(0), 0.0, features=features)
         yield candidate_of(problem, replace(folded, vocabulary=vocabulary), own)
 
 
-def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
+def model_of(folded: Folded, found: Fitted) -> WeightedFeatures:
     vocabulary = folded.vocabulary
-    weights, bias = weights_on_grid(found.fitted.weights, found.fitted.bias)
+    weights, bias = weights_on_grid(found.weights, found.bias)
     formulas = tuple(vocabulary.formulas[each] for each in found.features)
     new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in found.features)
     offered = {name: (count, new[name], kept[name]) for name, count in vocabulary.offered.items()}
@@ -372,12 +358,11 @@ def model_of(folded: Folded, found: Chosen) -> WeightedFeatures:
     return WeightedFeatures(folded.atoms, formulas, tuple(weights.tolist()), bias, offered, bound)
 
 
-def candidate_of(problem: Problem, folded: Folded, found: Chosen) -> Candidate:
+def candidate_of(problem: Problem, folded: Folded, found: Fitted) -> Candidate:
     """A sum as a candidate; its objective is the log loss."""
     model = model_of(folded, found)
-    missed = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
-    wrong = float(problem.weights[missed].sum()) * problem.weight_unit
+    wrong = problem.weight_of(model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1))
     loss = exact_sum(problem.weights * log_losses(model, problem)) * problem.weight_unit
     said = {"grammar": {name: list(counts) for name, counts in model.offered.items()}}
-    cost = 1e-3 * sum(map(literals_of, model.features))
+    cost = 1e-3 * sum(folded.vocabulary.lengths[each] for each in found.features)
     return Candidate(len(found.features), loss, wrong, model, cost=cost, said=said)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Floats, Ints, distinct_rows
-from rulekit.learners.gramression.vocabulary import Vocabulary
+from rulekit.arrays import Floats, distinct_rows
+from rulekit.learners.gramression.grammar import Vocabulary
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _STEPS, _HALVINGS = 100, 30
@@ -33,10 +33,6 @@ class Counts:
     total: Floats
     positive: Floats
 
-    def of_kinds(self, kind: Ints, kinds: int) -> Counts:
-        total, positive = (np.bincount(kind, own, kinds).astype(np.float64) for own in (self.total, self.positive))
-        return Counts(total, positive)
-
     @property
     def unit(self) -> float:
         """The grid on which sums of shares of these counts are exact as whole numbers."""
@@ -53,13 +49,18 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """The bias and weights [k], the scores [n], what is minimised, and how far it may be above the least (gap)."""
+    """The bias and weights [k], the scores [n], what is minimised, and how far it may be above the least (gap).
+
+    features: of a vocabulary; literals: how many atoms they have.
+    """
 
     bias: float
     weights: Floats
     scores: Floats
     loss: float
     gap: float = np.inf
+    features: tuple[int, ...] = ()
+    literals: int = 0
 
     def residuals(self, counts: Counts) -> Floats:
         return np.asarray(counts.total * shares_of(self.scores) - counts.positive)
@@ -75,16 +76,11 @@ def at(columns: Floats, counts: Counts, bias: float, weights: Floats, lam: float
 
 
 def solve(
-    columns: Floats,
-    counts: Counts,
-    lam: float,
-    start: Fitted | None = None,
-    ridge: float = 0.0,
-    tolerance: float = 1e-7,
+    columns: Floats, counts: Counts, lam: float, start: Fitted | None = None, ridge: float = 0.0, least: float = 1e-7
 ) -> Fitted:
     """The weights of the features [n, k] at a penalty; ridge: of |w|^2 / 2, beside it (then there is no gap).
 
-    Newton steps of coordinate descent, halved until they help, to a gap of at most the tolerance.
+    Newton steps of coordinate descent, halved until they help, to a gap of at most `least`.
     """
     k = columns.shape[1]
     found = at(columns, counts, counts.null(), np.zeros(k), lam) if start is None else start
@@ -92,15 +88,18 @@ def solve(
     truth = np.ascontiguousarray(whole, dtype=np.int64)
     penalties = np.append(0.0, np.full(k, lam))
     for _ in range(_STEPS):
-        found = found if ridge else _with_own_bias(columns, counts, found, lam)
+        found = found if ridge else _with_own_bias(found, counts, lam)
         slope = np.einsum("ij,i->j", whole, found.residuals(counts))
         if not ridge:
             gap = gap_of(found, counts, lam, float(np.abs(slope[1:]).max(initial=0.0)))
             found = replace(found, gap=gap)
-            if gap <= tolerance:
+            if gap <= least:
                 return found
         shares = shares_of(found.scores)
-        curvature = _curvature(truth, counts.total * shares * (1.0 - shares), counts.unit)
+        # The sum over the rows in which both of two features hold: [1 + k, 1 + k], exact on a grid.
+        whole_sums = np.zeros((k + 1, k + 1), dtype=np.int64)
+        _add_pairs(truth, np.rint(counts.total * shares * (1.0 - shares) / counts.unit).astype(np.int64), whole_sums)
+        curvature = np.asarray(whole_sums * counts.unit, dtype=np.float64)
         own = np.append(found.bias, found.weights)
         slope[1:] += ridge * own[1:]
         curvature[np.arange(1, k + 1), np.arange(1, k + 1)] += ridge
@@ -120,7 +119,7 @@ def solve(
     return found
 
 
-def _with_own_bias(columns: Floats, counts: Counts, found: Fitted, lam: float) -> Fitted:
+def _with_own_bias(found: Fitted, counts: Counts, lam: float) -> Fitted:
     """The bias at which the residuals add up to 0, so that they are a point of the dual."""
     bias, scores = found.bias, found.scores
     for _ in range(20):
@@ -160,13 +159,6 @@ def _shortened(columns: Floats, counts: Counts, lam: float, ridge: float, found:
         if value(better) < value(found):
             return better
     return None
-
-
-def _curvature(truth: Ints, values: Floats, unit: float) -> Floats:
-    """The sum of the values of the rows in which both of two features hold: [k, k], exact on a grid."""
-    found = np.zeros((truth.shape[1],) * 2, dtype=np.int64)
-    _add_pairs(truth, np.rint(values / unit).astype(np.int64), found)
-    return np.asarray(found * unit, dtype=np.float64)
 
 
 @compiled
@@ -227,15 +219,6 @@ def _descend(curvature: Any, slope: Any, penalties: Any, own: Any, moved: Any) -
             break
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """Features with their weights; literals: how many atoms they have."""
-
-    features: tuple[int, ...]
-    fitted: Fitted
-    literals: int
-
-
 @dataclass(slots=True)
 class Search:
     """Looks for the features of least description length: -2 log-likelihood + k ln n + price literals ln(forms).
@@ -248,7 +231,7 @@ class Search:
     counts: Counts
     check: Callable[[], None]
     price: float = 2.0
-    known: dict[tuple[int, ...], Chosen] = field(default_factory=dict)
+    known: dict[tuple[int, ...], Fitted] = field(default_factory=dict)
     smaller: dict[tuple[int, ...], tuple[int, ...]] = field(default_factory=dict)
     _literal: float = 0.0
     _rows: float = 0.0
@@ -258,27 +241,29 @@ class Search:
         self._literal = self.price * float(np.log(forms))
         self._rows = float(np.log(self.counts.total.sum()))
 
-    def chosen(self, features: tuple[int, ...], near: Chosen | None = None) -> Chosen:
+    def chosen(self, features: tuple[int, ...], near: Fitted | None = None) -> Fitted:
         """The refit of some features; near: a sum that has many of them, from whose weights the refit begins."""
         features = tuple(sorted(features))
         if features not in self.known:
             truth = self.vocabulary.columns(list(features))
             first, kind = distinct_rows(truth)
-            columns, counts, start = truth[first].astype(np.float64), self.counts.of_kinds(kind, len(first)), None
+            total, positive = (self.counts.total, self.counts.positive)
+            counts = Counts(*(np.bincount(kind, own, len(first)).astype(np.float64) for own in (total, positive)))
+            columns, start = truth[first].astype(np.float64), None
             if near is not None:
-                own = dict(zip(near.features, near.fitted.weights.tolist(), strict=True))
-                start = at(columns, counts, near.fitted.bias, np.array([own.get(each, 0.0) for each in features]))
+                own = dict(zip(near.features, near.weights.tolist(), strict=True))
+                start = at(columns, counts, near.bias, np.array([own.get(each, 0.0) for each in features]))
             fitted = solve(columns, counts, 0.0, start, ridge=_RIDGE)
             fitted = replace(fitted, scores=fitted.scores[kind])
             self.known[features] = self._summed(features, fitted)
         return self.known[features]
 
-    def _summed(self, features: tuple[int, ...], fitted: Fitted) -> Chosen:
-        return Chosen(features, fitted, sum(self.vocabulary.lengths[each] for each in features))
+    def _summed(self, features: tuple[int, ...], fitted: Fitted) -> Fitted:
+        return replace(fitted, features=features, literals=sum(self.vocabulary.lengths[each] for each in features))
 
-    def length(self, found: Chosen) -> float:
+    def length(self, found: Fitted) -> float:
         """The description length of a model and of the labels, in nats times 2."""
-        length = 2.0 * found.fitted.loss + len(found.features) * self._rows + found.literals * self._literal
+        length = 2.0 * found.loss + len(found.features) * self._rows + found.literals * self._literal
         return round(length, 6)
 
     def slopes(self, fitted: Fitted) -> Floats:
@@ -290,7 +275,7 @@ class Search:
         unit = self.counts.unit
         return np.asarray(self.vocabulary.sums(np.rint(values / unit).astype(np.int64)) * unit, dtype=np.float64)
 
-    def path(self, most: int) -> Iterator[Chosen]:
+    def path(self, most: int) -> Iterator[Fitted]:
         """The sums of falling penalties, with the weights at the penalty."""
         fitted = solve(self._columns(()), self.counts, 0.0, ridge=_RIDGE)
         first = float(np.abs(self.slopes(fitted)).max(initial=0.0))
@@ -302,7 +287,7 @@ class Search:
                 active += new
                 columns = self._columns(active)
                 begin = at(columns, self.counts, fitted.bias, np.append(fitted.weights, np.zeros(len(new))), lam)
-                fitted = solve(columns, self.counts, lam, begin, tolerance=_GAP)
+                fitted = solve(columns, self.counts, lam, begin, least=_GAP)
                 kept = fitted.weights != 0.0
                 active = [f for f, k in zip(active, kept, strict=True) if k]
                 fitted = replace(fitted, weights=fitted.weights[kept])
@@ -338,7 +323,7 @@ class Search:
     def _columns(self, features: tuple[int, ...] | list[int]) -> Floats:
         return self.vocabulary.columns(list(features)).astype(np.float64)
 
-    def sums(self, most: int) -> Iterator[Chosen]:
+    def sums(self, most: int) -> Iterator[Fitted]:
         """The sums along the path, once the rules have made what a small language has."""
         seeds = len(self.vocabulary)
         if seeds * sum(1 for _ in self.vocabulary.language.atoms()) <= _SMALL:
@@ -346,7 +331,7 @@ class Search:
                 self.vocabulary.grow(feature)
         return self.path(max(most, _MOST))
 
-    def best(self, most: int = _MOST, sums: Sequence[Chosen] = ()) -> Chosen:
+    def best(self, most: int = _MOST, sums: Sequence[Fitted] = ()) -> Fitted:
         """The sum of least description length, after all moves; sums: those of the path, where they are known."""
         best = self.chosen(())
         stale = 0
@@ -359,7 +344,7 @@ class Search:
                 break
         return self.polished(best)
 
-    def eliminated(self, found: Chosen) -> Iterator[Chosen]:
+    def eliminated(self, found: Fitted) -> Iterator[Fitted]:
         """The refits of fewer and fewer features: the one whose loss raises the log loss least leaves first."""
         found = self.chosen(found.features, found)
         while True:
@@ -370,32 +355,32 @@ class Search:
             if features not in self.smaller:
                 whole, curvature = self._curved(found)
                 inner = np.einsum("ij,ik->jk", whole * curvature[:, None], whole) + np.diag([0.0] + [_RIDGE] * k)
-                lost = found.fitted.weights**2 / np.maximum(np.diag(np.linalg.pinv(inner))[1:], 1e-12)
+                lost = found.weights**2 / np.maximum(np.diag(np.linalg.pinv(inner))[1:], 1e-12)
                 at = int(np.argmin(lost))
                 self.smaller[features] = features[:at] + features[at + 1 :]
             found = self.chosen(self.smaller[features], found)
 
-    def _pruned(self, found: Chosen) -> Chosen:
+    def _pruned(self, found: Fitted) -> Fitted:
         """Without the features that are not worth their length."""
         return min(self.eliminated(found), key=self.length)
 
-    def _curved(self, found: Chosen) -> tuple[Floats, Floats]:
+    def _curved(self, found: Fitted) -> tuple[Floats, Floats]:
         """The columns [n, 1 + k] of a sum, the first for the bias, and the curvature [n] of the log loss."""
-        shares = shares_of(found.fitted.scores)
+        shares = shares_of(found.scores)
         columns = self._columns(found.features)
         return np.column_stack([np.ones(len(shares)), columns]), self.counts.total * shares * (1.0 - shares)
 
-    def polished(self, found: Chosen) -> Chosen:
+    def polished(self, found: Fitted) -> Fitted:
         """Add, drop and exchange features while that makes the description shorter."""
         while True:
             self.check()
-            self._grow(list(found.features), found.fitted.weights)
+            self._grow(list(found.features), found.weights)
             better = self._pruned(self._exchanged(found))
             if self.length(better) >= self.length(found) - 1e-6:
                 return found
             found = better
 
-    def _exchanged(self, found: Chosen) -> Chosen:
+    def _exchanged(self, found: Fitted) -> Fitted:
         tried = [found]
         rests = [found.features, *(found.features[:i] + found.features[i + 1 :] for i in range(len(found.features)))]
         for rest in rests:
@@ -416,12 +401,12 @@ class Search:
                     tried += [one, *(self.chosen((*rest, feature, other), one) for other in self._promising(one, 3))]
         return min(tried, key=self.length)
 
-    def _promising(self, base: Chosen, most: int) -> list[int]:
+    def _promising(self, base: Fitted, most: int) -> list[int]:
         """The features whose addition promises the shortest description: U^2 / V against their own length."""
         vocabulary = self.vocabulary
         whole, curvature = self._curved(base)
         inner = np.einsum("ij,ik->jk", whole * curvature[:, None], whole)
-        sums = self._sums(np.column_stack([whole * curvature[:, None], base.fitted.residuals(self.counts)]))
+        sums = self._sums(np.column_stack([whole * curvature[:, None], base.residuals(self.counts)]))
         cross, slopes, own = sums[:, :-1], sums[:, -1], sums[:, 0]
         left = own - np.einsum("ij,jk,ik->i", cross, np.linalg.pinv(inner), cross)
         gain = slopes**2 / np.maximum(left, 1e-6 * own + 1e-9)

@@ -17,19 +17,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
 from rulekit.learners.data.binning import Codes
-from rulekit.learners.ltu.exact_terms import (
-    COARSEST,
-    FINEST,
-    ComingRows,
-    RealTerm,
-    RealUnit,
-    Seen,
-    Unit,
-    UnitTerm,
-    real_unit,
-    sums_of,
-)
-from rulekit.learners.ltu.inputs import Inputs
+from rulekit.learners.ltu.inputs import COARSEST, FINEST, Inputs, Seen, Unit, UnitTerm, real_unit
 from rulekit.learners.ltu.trees import NONE, LTUTree
 from rulekit.schema import MISSING_CODE
 
@@ -55,22 +43,27 @@ def exact_units(
     seen = Seen.of(inputs, codes)
     seen = seen if before is None else seen.joined(before)
     found = list[Unit]()
-    coming = {0: ComingRows(codes, n_rows)}
+    coming = {0: (codes, n_rows)}
     for k in range(tree.size):
-        real, rows = real_unit(tree.weights[k], float(tree.biases[k]), inputs, seen), coming.pop(k)
-        unit = _ordered(exact_unit(real, seen, rows))
+        real, (rows, n) = real_unit(tree.weights[k], float(tree.biases[k]), inputs, seen), coming.pop(k)
+        made = exact_unit(real, seen, rows, n)
+        conditions = [term for term in made.terms if term.number is None]
+        numbers = [term for term in made.terms if term.number is not None]
+        conditions.sort(key=lambda term: (-term.weight, term.column))
+        unit = Unit((*conditions, *numbers), made.bias)
         found.append(unit)
         children = (int(tree.shape.left[k]), int(tree.shape.right[k]))
         if children == (NONE, NONE):
             continue
-        fires = sums_of(unit, rows, rows.n) >= 0.0
+        fires = unit.sums(rows, n) >= 0.0
         for child, side in zip(children, (~fires, fires), strict=True):
             if child != NONE:
-                coming[child] = rows.take(np.flatnonzero(side))
+                coming[child] = rows.take(side), int(np.count_nonzero(side))
     return tuple(found)
 
 
-def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
+def exact_unit(real: Unit, seen: Seen, rows: Codes, n: int) -> Unit:
+    """The unit as it decides; rows: those that come to it, n of them."""
     columns = {term.column for term in real.terms}
     if not columns:
         return Unit((), 1.0 if real.bias >= 0.0 else -1.0)
@@ -78,31 +71,31 @@ def exact_unit(real: RealUnit, seen: Seen, rows: ComingRows) -> Unit:
         return _condition_unit(real, seen)
     found = least_integer_unit(real, seen)
     if found is None:
-        found = rounded_unit(real, rows) or rounded_unit(real, rows, _DOUBT * real.tolerance)
-    return found or nearest_unit(real)
+        found = rounded_unit(real, rows, n) or rounded_unit(real, rows, n, _DOUBT * real.tolerance)
+    if found is not None:
+        return found
+    # As fine as sums of a double allow: for planes that are nearer to rows than any grid is.
+    for bits in range(_MOST_BITS, 1, -1):
+        grid = WeightGrid.of(real, 2.0**bits)
+        found = Unit(grid.terms(bits), -grid.near_threshold(2.0**-bits))
+        if found.fits(DOUBLE_BITS):
+            break
+    assert found is not None
+    return found
 
 
-def _ordered(unit: Unit) -> Unit:
-    conditions = [term for term in unit.terms if term.number is None]
-    numbers = [term for term in unit.terms if term.number is not None]
-    return Unit((*sorted(conditions, key=lambda term: (-term.weight, term.column)), *numbers), unit.bias)
-
-
-def _condition_unit(real: RealUnit, seen: Seen) -> Unit:
+def _condition_unit(real: Unit, seen: Seen) -> Unit:
     """The unit over one column: the condition that its code is one of those where it fires."""
     column = real.terms[0].column
     holds = np.asarray(real.bias + sum(term.weight * term.values for term in real.terms) >= -real.tolerance)
-    if column not in seen.missing and not real.terms[-1].is_number:
+    if column not in seen.missing and real.terms[-1].number is None:
         holds[MISSING_CODE] = holds[MISSING_CODE + 1 :].all()
     if holds.all() or not holds.any():
         return Unit((), 1.0 if holds.all() else -1.0)
     return Unit((UnitTerm(1.0, column, holds.astype(np.float64)),), -0.5)
 
 
-# Least whole weights ---------------------------------------------------------------------------------------------
-
-
-def least_integer_unit(unit: RealUnit, seen: Seen) -> Unit | None:
+def least_integer_unit(unit: Unit, seen: Seen) -> Unit | None:
     """The unit over conditions alone with the same truth on all combinations that can occur, of least whole weights.
 
     A sum of weights that are not negative is least on the minimal true points and largest on the maximal false ones,
@@ -129,7 +122,7 @@ def least_integer_unit(unit: RealUnit, seen: Seen) -> Unit | None:
     return Unit(tuple(UnitTerm(float(w), own.column, own.values) for w, own in pairs if w), -(low + high) / 2.0)
 
 
-def combinations(conditions: Sequence[RealTerm], seen: Seen) -> tuple[Bools, Bools]:
+def combinations(conditions: Sequence[UnitTerm], seen: Seen) -> tuple[Bools, Bools]:
     """The combinations [s, k] of truth values that can occur, and which conditions [k] are alone in their column."""
     points = np.zeros((1, len(conditions)), dtype=bool)
     free = np.zeros(len(conditions), dtype=bool)
@@ -170,76 +163,67 @@ def _minimal(points: Bools) -> Bools:
     return np.asarray((kept[:, None] >> np.arange(points.shape[1])) & 1, dtype=bool)
 
 
-# Rounded weights and columns -------------------------------------------------------------------------------------
+def coarsest(unit: Unit, weights: Sequence[float], rows: Codes, fires: Bools) -> int | None:
+    """How many binary places columns need so that weights [k] part rows; None where none are enough.
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NearRows:
-    """Rows near to a plane: on which [n] the unit fires, its conditions hold [k, n]; values [n] of its numbers."""
-
-    fires: Bools
-    holds: Floats
-    numbers: list[tuple[RealTerm, Floats, Bools]]
-
-    @classmethod
-    def of(cls, unit: RealUnit, rows: ComingRows, fires: Bools) -> NearRows:
-        held = [term.values[rows[term.column]] for term in unit.terms[: unit.n_conditions]]
-        numbers = [(term, rows[term.column]) for term in unit.terms[unit.n_conditions :]]
-        known = [(term, term.values[codes], codes == MISSING_CODE) for term, codes in numbers]
-        return cls(fires, np.array(held).reshape(len(held), rows.n), known)
-
-    def coarsest(self, weights: Sequence[float]) -> int | None:
-        """How many binary places columns need so that these weights part the rows; None where none are enough."""
-        n = len(self.holds)
-        fixed = np.array(weights[:n]) @ self.holds  # on a grid: the same in whatever order it is added
-        own = [*zip(weights[n:], self.numbers, strict=True)]
-        if not self._parted(fixed + sum(weight * values for weight, (_, values, _) in own)):
-            return None
-        for places in range(COARSEST, FINEST + 1):
-            sums = fixed.copy()
-            for weight, (term, values, missing) in own:
-                step = term.step_at(places)
-                sums += weight * np.where(missing, term.missing_at(places), np.rint(values / step) * step)
-            if self._parted(sums):
-                return places
+    fires [n]: whether the unit fires on the rows.
+    """
+    fixed, numbers = np.zeros(len(fires)), list[tuple[float, UnitTerm, Floats, Bools]]()
+    for weight, term in zip(weights, unit.terms, strict=True):
+        codes = rows[term.column]
+        if term.number is not None:
+            numbers.append((weight, term, term.values[codes], codes == MISSING_CODE))
+        else:
+            fixed += weight * term.values[codes]  # on a grid: the same in whatever order it is added
+    if not _parted(fixed + sum(weight * values for weight, _, values, _ in numbers), fires):
         return None
+    for places in range(COARSEST, FINEST + 1):
+        sums = fixed.copy()
+        for weight, term, values, missing in numbers:
+            step, unknown = term.steps_at(places)
+            sums += weight * np.where(missing, unknown, np.rint(values / step) * step)
+        if _parted(sums, fires):
+            return places
+    return None
 
-    def _parted(self, sums: Floats) -> bool:
-        low, high = gap(sums, self.fires)
-        return low < high
+
+def _parted(sums: Floats, fires: Bools) -> bool:
+    low, high = gap(sums, fires)
+    return low < high
 
 
-def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit | None:
-    """The unit with weights, rounded columns and a bias on a grid; it decides as before on all of the rows.
+def rounded_unit(unit: Unit, rows: Codes, n: int, doubt: float = 0.0) -> Unit | None:
+    """The unit with weights, rounded columns and a bias on a grid; it decides as before on all of the n rows.
 
     A row on the plane is above it, as far as rounding tells; rows within `doubt` of the plane, if it is above 0, are
     left out. Weights are as short as the rows allow, but turn the plane by no more than an eighth of their length, so
     that a few rows do not make it another one. Sums fit the 24 bits of a single where they can, else the 53 of a
     double. None where no such grid parts the rows.
     """
-    margins = sums_of(unit, rows, rows.n)
+    margins = unit.sums(rows, n)
     if doubt > 0.0:
         kept = np.flatnonzero(np.abs(margins) > doubt)
         rows, margins = rows.take(kept), margins[kept]
     fires = margins >= -unit.tolerance
     close = np.concatenate([_least(np.abs(margins), np.flatnonzero(side), _NEAREST) for side in (fires, ~fires)])
-    near = NearRows.of(unit, rows.take(close), fires[close])
+    near = rows.take(close)
     best: Unit | None = None
     until = math.inf
     for grid in _grids(unit):
         if grid.most > until:
             break
-        while (places := near.coarsest(grid.weights)) is not None:
-            terms = grid.terms(places)
-            if not Unit(terms, 0.0).fits(DOUBLE_BITS if best is None else SINGLE_BITS):
+        while (places := coarsest(unit, grid.weights, near, fires[close])) is not None:
+            plain = Unit(grid.terms(places), 0.0)
+            if not plain.fits(DOUBLE_BITS if best is None else SINGLE_BITS):
                 break
-            sums = sums_of(Unit(terms, 0.0), rows, rows.n)
+            sums = plain.sums(rows, len(fires))
             low, high = gap(sums, fires)
-            if low >= high:
-                close = np.unique(np.concatenate([close, *_crossing(sums, fires)]))
-                near = NearRows.of(unit, rows.take(close), fires[close])
+            if low >= high:  # rows that are not among those near to the plane
+                below, above = np.flatnonzero(fires & (sums <= low)), np.flatnonzero(~fires & (sums >= high))
+                close = np.unique(np.concatenate([close, _least(sums, below, _ADDED), _least(-sums, above, _ADDED)]))
+                near = rows.take(close)
                 continue
-            found = Unit(terms, -grid.threshold(low, high))
+            found = Unit(plain.terms, -grid.threshold(low, high))
             if found.fits(SINGLE_BITS):
                 return found
             if best is None and found.fits(DOUBLE_BITS):
@@ -248,17 +232,7 @@ def rounded_unit(unit: RealUnit, rows: ComingRows, doubt: float = 0.0) -> Unit |
     return best
 
 
-def nearest_unit(unit: RealUnit) -> Unit:
-    """The unit on a grid as fine as sums of a double allow: for planes that are nearer to rows than any grid is."""
-    for bits in range(_MOST_BITS, 1, -1):
-        grid = WeightGrid.of(unit, 2.0**bits)
-        found = Unit(grid.terms(bits), -grid.near_threshold(2.0**-bits))
-        if found.fits(DOUBLE_BITS):
-            break
-    return found
-
-
-def _grids(unit: RealUnit) -> Iterator[WeightGrid]:
+def _grids(unit: Unit) -> Iterator[WeightGrid]:
     small = [size + offset for size in range(1, _SMALL + 1) for offset in _OFFSETS]
     before = None
     for size in (*small, *(2.0**bits for bits in range(6, _MOST_BITS + 1))):
@@ -272,16 +246,19 @@ def _grids(unit: RealUnit) -> Iterator[WeightGrid]:
 class WeightGrid:
     """Weights [k] of a unit: whole numbers times powers of two times one number; most: the largest whole number.
 
-    factor: what the real unit was multiplied by before it was rounded.
+    length: of the weights; turn: how far the plane is turned, as a part of it; own: the threshold with which the unit
+    is as far from the middle of all columns as the real one.
     """
 
-    unit: RealUnit
+    unit: Unit
     most: float
     weights: list[float]
-    factor: float
+    length: float
+    turn: float
+    own: float
 
     @classmethod
-    def of(cls, unit: RealUnit, most: float) -> WeightGrid:
+    def of(cls, unit: Unit, most: float) -> WeightGrid:
         """The weights times the number that makes the largest one so large, rounded."""
         real = unit.weights * unit.spreads
         scale = most / float(np.abs(real).max())
@@ -289,13 +266,12 @@ class WeightGrid:
         weights = readable((whole / unit.spreads).tolist())
         largest = int(np.abs(whole).argmax())
         factor = scale * weights[largest] * float(unit.spreads[largest] / whole[largest])
-        return cls(unit, float(np.abs(whole).max()), weights, factor)
-
-    @property
-    def turn(self) -> float:
-        """How far the plane is turned, as a part of the length of the weights."""
-        real = self.unit.weights * self.unit.spreads * self.factor
-        return float(np.linalg.norm(np.array(self.weights) * self.unit.spreads - real) / np.linalg.norm(real))
+        real, given = real * factor, np.array(weights) * unit.spreads
+        turn = float(np.linalg.norm(given - real) / np.linalg.norm(real))
+        pairs = zip(weights, unit.terms, strict=True)
+        moved = ((weight - term.weight * factor) * sum(term.bounds) / 2.0 for weight, term in pairs)
+        own = math.fsum([-unit.bias * factor, *moved])
+        return cls(unit, float(np.abs(whole).max()), weights, float(np.linalg.norm(given)), turn, own)
 
     def terms(self, places: int) -> tuple[UnitTerm, ...]:
         """The terms, columns being rounded to so many binary places of their spread."""
@@ -309,29 +285,16 @@ class WeightGrid:
         """
         if math.isinf(low) and math.isinf(high):
             return self.near_threshold(1.0 / 16.0)
-        own = self._own_threshold
         if math.isinf(low):
-            low = high - 2.0 * max(abs(high - own), self._length / 1024.0)
+            low = high - 2.0 * max(abs(high - self.own), self.length / 1024.0)
         if math.isinf(high):
-            high = low + 2.0 * max(abs(own - low), self._length / 1024.0)
+            high = low + 2.0 * max(abs(self.own - low), self.length / 1024.0)
         numbers = self.unit.n_conditions < len(self.weights)
         return between(low, high) if numbers else (low + high) / 2.0
 
     def near_threshold(self, part: float) -> float:
         """A threshold that is nearer to that of the real unit than this part of the length of the weights."""
-        own = self._own_threshold
-        return between(own - part * self._length, own + part * self._length)
-
-    @property
-    def _own_threshold(self) -> float:
-        """The threshold with which the unit is as far from the middle of all columns as the real one."""
-        pairs = zip(self.weights, self.unit.terms, strict=True)
-        moved = ((weight - term.weight * self.factor) * sum(term.bounds) / 2.0 for weight, term in pairs)
-        return math.fsum([-self.unit.bias * self.factor, *moved])
-
-    @property
-    def _length(self) -> float:
-        return float(np.linalg.norm(np.array(self.weights) * self.unit.spreads))
+        return between(self.own - part * self.length, self.own + part * self.length)
 
 
 def readable(weights: Sequence[float]) -> list[float]:
@@ -367,12 +330,6 @@ def between(low: float, high: float) -> float:
 def gap(sums: Floats, fires: Bools) -> tuple[float, float]:
     """The largest sum of rows where a unit does not fire, and the least of those where it does."""
     return float(sums[~fires].max(initial=-np.inf)), float(sums[fires].min(initial=np.inf))
-
-
-def _crossing(sums: Floats, fires: Bools) -> tuple[Ints, Ints]:
-    low, high = gap(sums, fires)
-    below, above = np.flatnonzero(fires & (sums <= low)), np.flatnonzero(~fires & (sums >= high))
-    return _least(sums, below, _ADDED), _least(-sums, above, _ADDED)
 
 
 def _least(values: Floats, which: Ints, most: int) -> Ints:

@@ -9,15 +9,17 @@ chance alone, none is worth its description, and one without which some rows are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
+from numpy.random import Generator
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
 from rulekit.learners.ltu.growing import FitOptions, chains_of, grown, ranked
-from rulekit.learners.ltu.loss import RIDGES, FitRows, TreeTraining, refined, softened
+from rulekit.learners.ltu.loss import RIDGES, Check, FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.sizes.choice import Contest
 
@@ -25,44 +27,19 @@ _LOGISTIC_RIDGES = (1e-1, 3e-2, 1e-2, 1e-3, 1e-4)
 _SCREENS, _MOST_INPUTS = (20, 60), 120
 """So many inputs of those that tell most are kept; all of them are tried too where there are no more than that."""
 _MOST_IN_CHAIN = 4
-_FINALISTS = 2
-"""Trees of each number of units whose weights are eliminated."""
-_BEAT = 1.5
-"""Standard errors by which a tree must err less on held-out rows than logistic regression."""
-_SAMPLE = 10_000
-"""Rows that candidates are looked for on; what is chosen is fitted to all."""
+_FINALISTS = 2  # trees of each number of units whose weights are eliminated
+_BEAT = 1.5  # standard errors by which a tree must err less on held-out rows than logistic regression
+_SAMPLE = 10_000  # rows that candidates are looked for on; what is chosen is fitted to all
 _FEWER_STEPS_ABOVE = 100_000
 """Of more rows what is chosen is fitted less exactly: their errors would not show the difference."""
 _SHARE, _FEW = 0.2, 30  # of the weights dropped in a round; of so few weights one is
 _HOPELESS = 4.0  # standard errors beyond what is allowed
 _TRIED = 4  # changes of a tree
+_SMALLER, _SPARSER = 1.5, 2.0
+"""Times the margin: standard errors of the difference on held-out rows by which a tree of fewer units, or of fewer
+weights, may err more."""
+_DEFAULT = FitOptions()
 _MANY = 4.0  # rows that a distinct one stands for
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Judges:
-    """The rows to fit to, and those held out to choose by."""
-
-    fit: FitRows
-    held: FitRows
-
-    def judge(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
-        yes = self.held.yes(tree)
-        wrong = self.held.wrong(yes)
-        of_all = wrong + self.fit.wrong(self.fit.yes(tree))
-        length = description(tree, of_all, self.fit.total + self.held.total)
-        return TreeCandidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
-
-    def allowed(self, candidate: TreeCandidate, best: TreeCandidate, margin: float) -> bool:
-        """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
-        total = max(self.held.total, 1.0)
-        differ = float(self.held.weights @ (candidate.yes != best.yes)) / total
-        return Contest.of_decisions(candidate.error - best.error, differ, total).within(margin)
-
-    def chosen(self, candidates: Sequence[TreeCandidate], margin: float) -> TreeCandidate:
-        """The one of the shortest description of those that are allowed beside the best."""
-        best = best_of(candidates)
-        return min((c for c in candidates if self.allowed(c, best, margin)), key=lambda c: (c.length, *c.size, c.error))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,8 +62,47 @@ class TreeCandidate:
         return self.tree.size, int(np.count_nonzero(self.tree.weights))
 
 
-def best_of(candidates: Iterable[TreeCandidate]) -> TreeCandidate:
-    return min(candidates, key=lambda c: (c.error, *c.size))
+@dataclass(slots=True, eq=False)
+class TreeSearch:
+    """The rows to fit to and those held out to choose by, and what has been found so far; check: may raise."""
+
+    rows: FitRows
+    held: FitRows
+    options: FitOptions
+    check: Check
+    found: list[TreeCandidate] = field(default_factory=list)
+    linear: TreeCandidate | None = None
+
+    def judge(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
+        yes = self.held.yes(tree)
+        wrong = self.held.wrong(yes)
+        of_all = wrong + self.rows.wrong(self.rows.yes(tree))
+        length = description(tree, of_all, self.rows.total + self.held.total)
+        return TreeCandidate(tree, training, yes, wrong / max(self.held.total, 1.0), of_all, length)
+
+    def add(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
+        self.found.append(self.judge(tree, training))
+        return self.found[-1]
+
+    def allowed(self, candidate: TreeCandidate, best: TreeCandidate, margin: float) -> bool:
+        """Whether a candidate is worse than the best by at most so many standard errors of their difference."""
+        total = max(self.held.total, 1.0)
+        differ = float(self.held.weights @ (candidate.yes != best.yes)) / total
+        return Contest.of_decisions(candidate.error - best.error, differ, total).within(margin)
+
+    def chosen(self, candidates: Sequence[TreeCandidate], margin: float) -> TreeCandidate:
+        """The one of the shortest description of those that are allowed beside the best."""
+        best = min(candidates, key=_rank)
+        return min((c for c in candidates if self.allowed(c, best, margin)), key=lambda c: (c.length, *c.size, c.error))
+
+    @property
+    def solved(self) -> bool:
+        """Whether some tree decides all rows rightly, and enough of them are held out to believe it."""
+        return self.held.total >= 100.0 and any(c.wrong == 0.0 for c in self.found)
+
+
+def _rank(candidate: TreeCandidate) -> tuple[float, int, int]:
+    return candidate.error, *candidate.size
 
 
 def description(tree: LTUTree, wrong: float, total: float) -> float:
@@ -103,21 +119,18 @@ def _choice(n: float, k: float) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(n - k, 0.0) + 1)
 
 
-DEFAULT_OPTIONS = FitOptions()
-
-
-def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
+def linear(search: TreeSearch) -> TreeCandidate:
     """The sparsest unit whose log loss on held-out rows is the least."""
-    rows, held = judges.fit, judges.held
+    rows, held = search.rows, search.held
     found = list[tuple[LTUTree, TreeTraining, Floats]]()
     start = LTUTree(Shape.chain(1), np.zeros((1, rows.inputs.shape[1])), np.zeros(1))
     for l2 in _LOGISTIC_RIDGES:
         training = TreeTraining(l2, logistic=True, tolerance=1e-5)
-        start = refined(start, rows, training, check)
+        start = refined(start, rows, training, search.check)
         found.append((start, training, _log_losses(start, held)))
     best, training, least = min(found, key=lambda own: own[2] @ held.weights)
     found = [own for own in found if own[1] is training]
-    for tree in sparser(best, rows, training, check):
+    for tree in sparser(best, training, search):
         losses = _log_losses(tree, held)
         found.append((tree, training, losses))
         if losses @ held.weights < least @ held.weights:
@@ -126,7 +139,7 @@ def linear(judges: Judges, check: Callable[[], None]) -> TreeCandidate:
             break
     good = [tree for tree, _, losses in found if Contest.over_rows(losses - least, held.weights).within(0.0)]
     sparsest = min(good, key=lambda tree: np.count_nonzero(tree.weights))
-    return judges.judge(sparsest, training)
+    return search.judge(sparsest, training)
 
 
 def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
@@ -134,7 +147,7 @@ def _log_losses(tree: LTUTree, rows: FitRows) -> Floats:
     return np.asarray(np.logaddexp(0.0, margins) - rows.targets * margins)
 
 
-def sparser(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callable[[], None]) -> Iterator[LTUTree]:
+def sparser(tree: LTUTree, training: TreeTraining, search: TreeSearch) -> Iterator[LTUTree]:
     """Ever sparser trees: a fifth of the weights is dropped in a round, of few weights one."""
     quick = replace(training, steps=40, tolerance=1e-4)
     while (live := np.count_nonzero(tree.weights)) > tree.size:
@@ -142,40 +155,31 @@ def sparser(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callabl
         order = np.argsort(np.abs(tree.weights), axis=None, kind="stable")
         mask = tree.weights != 0.0
         mask.ravel()[order[mask.size - live :][:dropped]] = False
-        tree = replace(tree, weights=np.where(mask, tree.weights, 0.0))
-        tree = rows.without_idle(refined(tree, rows, quick, check, mask))
+        tree = refined(replace(tree, weights=np.where(mask, tree.weights, 0.0)), search.rows, quick, search.check, mask)
         yield tree
 
 
-def eliminated(candidate: TreeCandidate, judges: Judges, margin: float, check: Callable[[], None]) -> TreeCandidate:
+def eliminated(candidate: TreeCandidate, search: TreeSearch) -> TreeCandidate:
     """Of ever sparser trees the one of the shortest description that is allowed beside the best on held-out rows."""
-    path, least = [candidate], candidate
-    for tree in sparser(candidate.tree, judges.fit, candidate.training, check):
-        path.append(judges.judge(tree, candidate.training))
-        least = best_of((least, path[-1]))
-        if not judges.allowed(path[-1], least, margin + _HOPELESS):
+    path, least, margin = [candidate], candidate, _SPARSER * search.options.margin
+    for tree in sparser(candidate.tree, candidate.training, search):
+        path.append(search.judge(tree, candidate.training))
+        least = min(least, path[-1], key=_rank)
+        if not search.allowed(path[-1], least, margin + _HOPELESS):
             break
-    return judges.chosen(path, margin)
+    return search.chosen(path, margin)
 
 
-def pruned(
-    candidate: TreeCandidate, judges: Judges, margin: float, check: Callable[[], None]
-) -> Iterator[TreeCandidate]:
-    """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good.
-
-    Good is at most `margin` standard errors worse on the held-out rows than the best so far.
-    """
-    least, rows = candidate, judges.fit
+def pruned(candidate: TreeCandidate, search: TreeSearch) -> Iterator[TreeCandidate]:
+    """Ever smaller trees: of the changes that cost least on the rows the best after refinement, while that is good."""
+    least, rows = candidate, search.rows
     training = replace(candidate.training, steps=60, tolerance=1e-5)
     while candidate.tree.size > 1:
-        tried = list[TreeCandidate]()
-        for tree in _changes(candidate.tree, rows)[:_TRIED]:
-            tree = rows.without_idle(refined(softened(tree), rows, training, check))
-            tried.append(judges.judge(tree, candidate.training))
-        best = best_of(tried)
-        if not judges.allowed(best, least, margin):
+        trees = (refined(softened(tree), rows, training, search.check) for tree in _changes(candidate.tree, rows))
+        best = min((search.judge(tree, candidate.training) for tree in islice(trees, _TRIED)), key=_rank)
+        if not search.allowed(best, least, _SMALLER * search.options.margin):
             return
-        candidate, least = best, best_of((least, best))
+        candidate, least = best, min(least, best, key=_rank)
         yield candidate
 
 
@@ -205,32 +209,12 @@ class FitResult:
     complete: bool = True
 
 
-@dataclass(slots=True, eq=False)
-class TreeSearch:
-    """What has been found so far, and by which rows."""
-
-    judges: Judges
-    options: FitOptions
-    check: Callable[[], None]
-    found: list[TreeCandidate] = field(default_factory=list)
-    linear: TreeCandidate | None = None
-
-    def add(self, tree: LTUTree, training: TreeTraining) -> TreeCandidate:
-        self.found.append(self.judges.judge(tree, training))
-        return self.found[-1]
-
-    @property
-    def solved(self) -> bool:
-        """Whether some tree decides all rows rightly, and enough of them are held out to believe it."""
-        return self.judges.held.total >= 100.0 and any(c.wrong == 0.0 for c in self.found)
-
-
 def fit_tree(
     inputs: Floats,
     labels: Ints,
     weights: Floats | Ints,
     held: Bools,
-    options: FitOptions = DEFAULT_OPTIONS,
+    options: FitOptions = _DEFAULT,
     seed: int = 0,
     watch: Watch = NO_WATCH,
 ) -> FitResult:
@@ -240,18 +224,22 @@ def fit_tree(
     serve for both. Where rows stand for four or more on average, a quarter of the weight of each is held out instead:
     rows that none of those fitted is equal to are no fair trial. When the time is over, the best so far is given back.
     """
-    every = FitRows(
-        np.asarray(inputs, dtype=np.float64),
-        np.asarray(labels, dtype=np.float64),
-        np.asarray(weights, dtype=np.float64),
-    )
+    every = FitRows(*(np.asarray(own, dtype=np.float64) for own in (inputs, labels, weights)))
     rng = np.random.default_rng(seed)
-    fit, kept = _parted(every, rng) if every.total >= _MANY * len(every.weights) else (every.at(~held), every.at(held))
+    fit, kept = every.at(~held), every.at(held)
+    if every.total >= _MANY * len(every.weights):
+        # Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are.
+        quarter = np.minimum(np.floor(every.weights / 4.0 + rng.random(len(every.weights))), every.weights)
+        parts = (replace(every, weights=own) for own in (every.weights - quarter, quarter))
+        fit, kept = (part.at(part.weights > 0.0) for part in parts)
     if not (fit.total and kept.total and 0.0 < fit.share < 1.0 and 0.0 < kept.share < 1.0):
         fit, kept = every, every
-    drawn = (_single(own.sampled(_SAMPLE, rng)) for own in (fit, kept))
-    search = TreeSearch(Judges(*drawn), options, watch.check)
-    search.add(_constant(every), TreeTraining(RIDGES[0]))
+    # Inputs of half the length are multiplied twice as fast.
+    drawn = fit.sampled(_SAMPLE, rng), kept.sampled(_SAMPLE, rng)
+    few, rest = (replace(own, inputs=own.inputs.astype(np.float32)) for own in drawn)
+    search = TreeSearch(few, rest, options, watch.check)
+    nothing = LTUTree(Shape.chain(1), np.zeros((1, inputs.shape[1])), np.array([1.0 if every.share > 0.5 else -1.0]))
+    search.add(nothing, TreeTraining(RIDGES[0]))
     complete = True
     if 0.0 < fit.share < 1.0 and inputs.shape[1]:
         try:
@@ -262,74 +250,48 @@ def fit_tree(
         steps = _ladder(search)
     except OutOfTimeError:
         complete = False
-        steps = [search.judges.chosen(search.found, options.smaller)]
+        steps = [search.chosen(search.found, _SMALLER * options.margin)]
     trees = tuple(_refitted(step, every) for step in steps)
     return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
 
 
-def _parted(rows: FitRows, rng: np.random.Generator) -> tuple[FitRows, FitRows]:
-    """Three quarters of the weight of each row, and the other quarter; both are as whole as the weights are."""
-    held = np.minimum(np.floor(rows.weights / 4.0 + rng.random(len(rows.weights))), rows.weights)
-    parts = (replace(rows, weights=rows.weights - held), replace(rows, weights=held))
-    return parts[0].at(parts[0].weights > 0.0), parts[1].at(parts[1].weights > 0.0)
-
-
-def _single(rows: FitRows) -> FitRows:
-    """The rows with inputs of half the length, which are multiplied twice as fast."""
-    return replace(rows, inputs=rows.inputs.astype(np.float32))
-
-
-def _constant(rows: FitRows) -> LTUTree:
-    return LTUTree(Shape.chain(1), np.zeros((1, rows.inputs.shape[1])), np.array([1.0 if rows.share > 0.5 else -1.0]))
-
-
-def _screens(search: TreeSearch) -> Iterator[Ints]:
-    order = ranked(search.judges.fit)
+def _find(search: TreeSearch, rng: Generator) -> None:
+    options, order = search.options, ranked(search.rows)
     d = len(order)
     sizes = {size for size in _SCREENS if size < d}
-    if d <= _MOST_INPUTS or not sizes:
-        sizes.add(d)
-    for size in sorted(sizes):
-        yield np.sort(order[:size])
-
-
-def _find(search: TreeSearch, rng: np.random.Generator) -> None:
-    options, d = search.options, search.judges.fit.inputs.shape[1]
-    screens = list(_screens(search))
-    search.linear = linear(search.judges, search.check)
+    sizes |= {d} if d <= _MOST_INPUTS or not sizes else set()
+    search.linear = linear(search)
     search.found.append(search.linear)
-    for screen in screens:
-        rows = search.judges.fit.of(screen).merged()
+    for screen in (np.sort(order[:size]) for size in sorted(sizes)):
+        rows = search.rows.of(screen).merged()
         for size in range(1, min(_MOST_IN_CHAIN, options.max_nodes) + 1):
             for tree, training in chains_of(rows, size, options.starts, rng, search.check):
                 search.add(rows.without_idle(tree).over(screen, d), training)
             if search.solved:
                 return
         training = TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
-        begun = grown(rows, search.judges.held.of(screen), options, training, search.check)
+        begun = grown(rows, search.held.of(screen), options, training, search.check)
         if begun is not None:
             search.add(begun.over(screen, d), training)
             for l2 in RIDGES:
                 training = TreeTraining(l2, steps=100, tolerance=1e-5)
-                tree = rows.without_idle(refined(softened(begun), rows, training, search.check))
-                search.add(tree.over(screen, d), training)
+                search.add(refined(softened(begun), rows, training, search.check).over(screen, d), training)
             if search.solved:
                 return
     starts = {c.tree.size: c for c in sorted(search.found, key=lambda c: (-c.error, *c.size))}
-    for start in sorted(starts.values(), key=lambda c: (c.error, *c.size))[:_FINALISTS]:
+    for start in sorted(starts.values(), key=_rank)[:_FINALISTS]:
         _extend(search, start)
 
 
 def _extend(search: TreeSearch, candidate: TreeCandidate) -> None:
     """Judge trees with more units where a tree errs, as long as each is better than the last."""
-    options, (rows, held) = search.options, (search.judges.fit, search.judges.held)
-    training = TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
+    rows, training = search.rows, TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
+    longer = TreeTraining(RIDGES[-1], steps=100, tolerance=1e-5)
     while True:
-        tree = grown(rows, held, options, training, search.check, candidate.tree)
+        tree = grown(rows, search.held, search.options, training, search.check, candidate.tree)
         if tree is None or tree.size == candidate.tree.size:
             return
-        longer = replace(training, l2=RIDGES[-1], steps=100, tolerance=1e-5)
-        better = search.add(rows.without_idle(refined(softened(tree), rows, longer, search.check)), longer)
+        better = search.add(refined(softened(tree), rows, longer, search.check), longer)
         if better.error >= candidate.error:
             return
         candidate = better
@@ -337,17 +299,17 @@ def _extend(search: TreeSearch, candidate: TreeCandidate) -> None:
 
 def _ladder(search: TreeSearch) -> list[TreeCandidate]:
     """The chosen candidate last, and before it the best of each smaller number of units."""
-    options, judges = search.options, search.judges
-    for start in {judges.chosen(search.found, margin) for margin in (options.smaller, 0.0)}:
-        search.found += pruned(start, judges, options.smaller, search.check)
-    most = best_of(search.found).tree.size
+    smaller = _SMALLER * search.options.margin
+    for start in {search.chosen(search.found, margin) for margin in (smaller, 0.0)}:
+        search.found += pruned(start, search)
+    ordered = sorted(search.found, key=_rank)
     by_units = dict[int, list[TreeCandidate]]()
-    for candidate in sorted(search.found, key=lambda c: (c.error, *c.size)):
+    for candidate in ordered:
         by_units.setdefault(candidate.tree.size, []).append(candidate)
-    finalists = [c for units in sorted(by_units) if units <= most for c in by_units[units][:_FINALISTS]]
-    sparse = [eliminated(c, judges, options.sparser, search.check) for c in finalists]
-    chosen = judges.chosen(sparse, options.smaller)
-    if (plain := search.linear) is not None and judges.allowed(plain, chosen, _BEAT):
+    sizes = [units for units in sorted(by_units) if units <= ordered[0].tree.size]
+    sparse = [eliminated(c, search) for units in sizes for c in by_units[units][:_FINALISTS]]
+    chosen = search.chosen(sparse, smaller)
+    if (plain := search.linear) is not None and search.allowed(plain, chosen, _BEAT):
         better = chosen.size < plain.size and chosen.wrong == 0.0
         chosen = chosen if better else plain
     best = dict[int, TreeCandidate]()
@@ -364,4 +326,4 @@ def _refitted(candidate: TreeCandidate, rows: FitRows) -> LTUTree:
         return candidate.tree
     exact = len(rows.targets) <= _FEWER_STEPS_ABOVE
     training = replace(candidate.training, steps=200 if exact else 50, tolerance=1e-8 if exact else 1e-6)
-    return rows.without_idle(refined(candidate.tree, rows, training, lambda: None, mask))
+    return refined(candidate.tree, rows, training, lambda: None, mask)

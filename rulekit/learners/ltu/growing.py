@@ -13,13 +13,14 @@ which those that fall behind are given up: half after the first steps, all but t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.ltu.loss import RIDGES, FitRows, Numbers, TreeLoss, TreeTraining, minimise, tree_of
+from rulekit.learners.ltu.loss import RIDGES, Check, FitRows, Numbers, TreeTraining, fitted
 from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
 
 _BLOCK = 1 << 16
@@ -28,8 +29,7 @@ _PARTNERS = 12  # inputs of which it counts that another one has second moments 
 _DEVIATION, _DIRECTIONS = 3.0, 5  # of the first units
 _BINS = 512
 _WRONG = 4.0
-_CHANCE = 2.0
-"""Nats: a split that means nothing tells more in one case of twenty."""
+_CHANCE = 2.0  # nats: a split that means nothing tells more in one case of twenty
 _HEATS = ((20, 0.5, 3), (40, 0.0, 2))
 """So many steps, after which this share of the starts of each kind is kept, and at least so many."""
 _HEAT_ROWS = 3_000
@@ -47,16 +47,6 @@ class FitOptions:
     max_depth: int = 10
     starts: int = 6
     margin: float = 1.0
-
-    @property
-    def smaller(self) -> float:
-        """How many standard errors of the difference on held-out rows a tree of fewer units may err more."""
-        return 1.5 * self.margin
-
-    @property
-    def sparser(self) -> float:
-        """The same of a tree of fewer weights."""
-        return 2.0 * self.margin
 
 
 def moments(rows: FitRows) -> tuple[Floats, Floats]:
@@ -119,15 +109,7 @@ def starts(rows: FitRows) -> Floats:
     return np.hstack([along * scale[:, None], -(cuts * scale)[:, None]])
 
 
-def polished(rows: FitRows, units: Floats, training: TreeTraining, check: Callable[[], None]) -> Floats:
-    """Units [k, d + 1] fitted by the bounded loss, each from where it is."""
-    k = len(units)
-    loss = TreeLoss(rows, Shape.chain(1), np.full(k, training.l2), np.zeros(k, dtype=bool))
-    points, _ = minimise(loss, units.astype(rows.inputs.dtype), training.steps, training.tolerance, check)
-    return np.asarray(points, dtype=np.float64)
-
-
-def best_unit(rows: FitRows, training: TreeTraining, check: Callable[[], None]) -> Floats | None:
+def best_unit(rows: FitRows, training: TreeTraining, check: Check) -> Floats | None:
     """The unit [d + 1] that splits the rows best, of polished starts; None where none splits them.
 
     Chosen by the entropy of the split, not by the loss: that of a unit which says the same of all rows can be lower
@@ -136,7 +118,7 @@ def best_unit(rows: FitRows, training: TreeTraining, check: Callable[[], None]) 
     begun = starts(rows)
     if not len(begun):
         return None
-    units = np.vstack([begun, polished(rows, begun, training, check)])
+    units = np.vstack([begun, fitted(rows, Shape.chain(1), begun, training, check)[0]])
     fires = rows.fires(units[:, :-1], units[:, -1]).T
     entropy = split_entropy(rows, fires)
     entropy[fires.all(axis=1) | ~fires.any(axis=1)] = np.inf
@@ -201,63 +183,54 @@ def tolerated(wrong: float, total: float) -> bool:
     return wrong <= next(share for n, share in _TOLERANCES if total <= n) * total
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """Rows, and held-out ones, below `parent` on its right or left side, where no unit is yet; depth: units above."""
-
-    at: Bools
-    held: Bools
-    parent: int
-    right: bool
-    depth: int
+Side = tuple[Bools, Bools, int, bool, int]
+"""Rows, and held-out ones, below a parent on its right (or left) side, where no unit is yet; how many units above."""
 
 
 def grown(
-    rows: FitRows,
-    held: FitRows,
-    options: FitOptions,
-    training: TreeTraining,
-    check: Callable[[], None],
-    tree: LTUTree | None = None,
+    rows: FitRows, held: FitRows, options: FitOptions, training: TreeTraining, check: Check, tree: LTUTree | None = None
 ) -> LTUTree | None:
     """The grown tree; None where no unit splits the rows.
 
     A unit below the root must split the held-out rows that come to it by more than chance would. tree: one to go on
     from, each side of which gets a unit where a few rows are wrong: one that the first units left no place for.
     """
-    if tree is None:
-        everywhere = np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool)
-        growing, waiting = GrowingTree(), [_Side(*everywhere, NONE, False, 0)]
-    else:
-        growing, sides = GrowingTree.of(tree), _open_sides(tree, rows, held)
-        waiting = [side for side in sides if rows.at(side.at).wrong(side.right) >= _WRONG]
+    growing = GrowingTree()
+    everywhere = np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool)
+    waiting: list[Side] = [(*everywhere, NONE, False, 0)]
+    if tree is not None:
+        growing = GrowingTree([*tree.units], tree.shape.left.tolist(), tree.shape.right.tolist())
+        waiting = [side for side in _open_sides(tree, rows, held) if rows.at(side[0]).wrong(side[3]) >= _WRONG]
     while waiting and len(growing.units) < options.max_nodes:
-        side = waiting.pop(0)
-        unit = best_unit(rows.at(side.at), training, check)
-        if unit is None or (side.depth and not _tells(held.at(side.held), unit)):
+        at, at_held, parent, right, depth = waiting.pop(0)
+        unit = best_unit(rows.at(at), training, check)
+        if unit is None:
             continue
-        number = growing.add(unit, side.parent, side.right)
+        kept = held.at(at_held)
+        yes = np.array([kept.weights @ kept.targets])
+        told = entropies(yes, kept.total - yes) - split_entropy(kept, _fires(kept, unit)[None])
+        if depth and not told[0] > _CHANCE:
+            continue
+        number = growing.add(unit, parent, right)
         fires, held_fires = _fires(rows, unit), _fires(held, unit)
-        for yes in (True, False):
-            at = side.at & (fires == yes)
-            here = rows.at(at)
-            enough = side.depth + 1 < options.max_depth and 0.0 < here.share < 1.0
-            if enough and not tolerated(here.wrong(yes), here.total):
-                waiting.append(_Side(at, side.held & (held_fires == yes), number, yes, side.depth + 1))
+        for answer in (True, False):
+            below = at & (fires == answer)
+            here = rows.at(below)
+            enough = depth + 1 < options.max_depth and 0.0 < here.share < 1.0
+            if enough and not tolerated(here.wrong(answer), here.total):
+                waiting.append((below, at_held & (held_fires == answer), number, answer, depth + 1))
     return growing.tree if growing.units else None
 
 
-def _open_sides(tree: LTUTree, rows: FitRows, held: FitRows) -> list[_Side]:
+def _open_sides(tree: LTUTree, rows: FitRows, held: FitRows) -> list[Side]:
     ends, yes = tree.shape.ends(rows.fires(tree.weights, tree.biases))
     held_ends, held_yes = tree.shape.ends(held.fires(tree.weights, tree.biases))
     depths = np.abs(tree.shape.ways).sum(axis=1) + 1
     return [
-        _Side(
-            (ends == unit) & (yes == right), (held_ends == unit) & (held_yes == right), unit, right, int(depths[unit])
-        )
-        for unit in range(tree.size)
+        ((ends == k) & (yes == right), (held_ends == k) & (held_yes == right), k, right, int(depths[k]))
+        for k in range(tree.size)
         for right, children in ((True, tree.shape.right), (False, tree.shape.left))
-        if children[unit] == NONE
+        if children[k] == NONE
     ]
 
 
@@ -265,53 +238,30 @@ def _fires(rows: FitRows, unit: Floats) -> Bools:
     return rows.fires(unit[None, :-1], unit[-1:])[:, 0]
 
 
-def _tells(rows: FitRows, unit: Floats) -> bool:
-    yes = np.array([rows.weights @ rows.targets])
-    before = float(entropies(yes, rows.total - yes)[0])
-    return before - float(split_entropy(rows, _fires(rows, unit)[None])[0]) > _CHANCE
-
-
-def chain(points: Numbers, flipped: bool, size: int) -> LTUTree:
-    if not flipped:
-        return tree_of(points, Shape.chain(size))
-    return tree_of(-points, Shape.chain(size, by_left=False))
-
-
 def chains_of(
-    rows: FitRows, size: int, n_starts: int, rng: np.random.Generator, check: Callable[[], None]
+    rows: FitRows, size: int, n_starts: int, rng: Generator, check: Check
 ) -> Iterator[tuple[LTUTree, TreeTraining]]:
     """The best chains of so many units, for each ridge the two best of each kind."""
     kinds = (False,) if size == 1 else (False, True)
     flipped = np.repeat(kinds, n_starts)
     points = _starts_of_chains(rows, size, flipped, rng)
-    few = rows.sampled(_HEAT_ROWS, rng)
+    few, chain = rows.sampled(_HEAT_ROWS, rng), Shape.chain(size)
     for steps, share, least in _HEATS:
-        points, losses = _trained(few, size, points, flipped, TreeTraining(RIDGES[0], steps=steps), check)
-        kept = _best(losses, flipped, max(least, int(np.ceil(share * n_starts))))
+        heat = TreeTraining(RIDGES[0], steps=steps, tolerance=1e-5)
+        points, losses = fitted(few, chain, points, heat, check, flipped=flipped)
+        most, order = max(least, int(np.ceil(share * n_starts))), np.argsort(losses, kind="stable")
+        kept = np.sort(np.concatenate([order[flipped[order] == kind][:most] for kind in kinds]))
         points, flipped = points[kept], flipped[kept]
+    contrary = Shape.chain(size, by_left=False)
     for l2 in RIDGES:  # the next one goes on where this one came to
         training = TreeTraining(l2, steps=200, tolerance=1e-5)
-        points, _ = _trained(rows, size, points, flipped, training, check)
-        for point, contrary in zip(points, flipped, strict=True):
-            yield chain(point, bool(contrary), size), replace(training, tolerance=1e-6)
+        points, _ = fitted(rows, chain, points, training, check, flipped=flipped)
+        for point, turned in zip(points, flipped, strict=True):
+            tree = LTUTree.of(contrary, -point) if turned else LTUTree.of(chain, point)
+            yield tree, replace(training, tolerance=1e-6)
 
 
-def _trained(
-    rows: FitRows, size: int, points: Numbers, flipped: Bools, training: TreeTraining, check: Callable[[], None]
-) -> tuple[Numbers, Floats]:
-    loss = TreeLoss(rows, Shape.chain(size), np.full(len(points), training.l2), flipped)
-    return minimise(loss, points, training.steps, max(training.tolerance, 1e-5), check)
-
-
-def _best(losses: Floats, flipped: Bools, count: int) -> Bools:
-    kept = np.zeros(len(losses), dtype=bool)
-    for kind in np.unique(flipped):
-        own = np.flatnonzero(flipped == kind)
-        kept[own[np.argsort(losses[own], kind="stable")[:count]]] = True
-    return kept
-
-
-def _starts_of_chains(rows: FitRows, size: int, flipped: Bools, rng: np.random.Generator) -> Numbers:
+def _starts_of_chains(rows: FitRows, size: int, flipped: Bools, rng: Generator) -> Numbers:
     """Points: the weights of half of them at random, of the others along the directions of the moments.
 
     The margins have a deviation of 1.5, and each unit fires so often that their or is true as often as it should be.

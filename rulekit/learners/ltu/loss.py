@@ -25,6 +25,8 @@ Numbers = npt.NDArray[np.floating]
 Function = Callable[[Numbers, Ints], tuple[Floats, Numbers]]
 """Losses [b] and gradients [b, P] of points [b, P] of the problems of these numbers [b]."""
 
+Check = Callable[[], None]  # called within what takes long; may raise
+
 _HISTORY = 8
 _ARMIJO, _CURVATURE = 1e-4, 0.9
 _MOST_TRIALS = 12
@@ -34,31 +36,38 @@ _NOT_OLDER = np.array([(_AGES[:, None] - k - 1) % _HISTORY <= (_AGES - k - 1) % 
 _BLOCK_NUMBERS = 1 << 16
 _LEAST = 1e-6
 _FEW = 64
-RIDGES = (1e-3, 1e-4)
-"""Those that are tried for trees."""
+RIDGES = (1e-3, 1e-4)  # those that are tried for trees
 
 
 @dataclass(slots=True, eq=False)
-class _Pairs:
-    """The last steps and changes of the gradient of b problems [b, h, P], zeros where there are none.
+class _Descent:
+    """Problems that are not finished: number [b], point, gradient, direction [b, P], loss, slope, step and its bounds.
 
-    across [b, h, h]: products of steps and changes; among [b, h, h]: of changes; newest: the place last written.
+    trials: of the step so far; taken: steps so far. steps, changes [b, h, P]: the last steps and changes of the
+    gradient, zeros where there are none; across [b, h, h]: products of steps and changes; among [b, h, h]: of changes;
+    newest: the place last written.
     """
 
+    number: Ints
+    point: Numbers
+    loss: Floats
+    gradient: Numbers
+    direction: Numbers
+    slope: Floats
+    step: Floats
+    low: Floats
+    high: Floats
+    trials: Ints
+    taken: Ints
     steps: Numbers
     changes: Numbers
     across: Floats
     among: Floats
     newest: int = 0
 
-    @classmethod
-    def none(cls, b: int, size: int, dtype: npt.DTypeLike) -> _Pairs:
-        vectors, products = (b, _HISTORY, size), (b, _HISTORY, _HISTORY)
-        return cls(np.zeros(vectors, dtype), np.zeros(vectors, dtype), np.zeros(products), np.zeros(products))
-
     def keep(self, which: Bools) -> None:
-        self.steps, self.changes = self.steps[which], self.changes[which]
-        self.across, self.among = self.across[which], self.among[which]
+        for own in fields(self)[:-1]:
+            setattr(self, own.name, getattr(self, own.name)[which])
 
     def add(self, step: Numbers, change: Numbers) -> None:
         """A pair of each problem [b, P], which takes the place of the oldest; one of zeros where nothing is learned."""
@@ -69,8 +78,9 @@ class _Pairs:
         self.across[:, :, k] = (self.steps @ change[:, :, None])[:, :, 0]
         self.among[:, k, :] = self.among[:, :, k] = of_changes[:, :, 1]
 
-    def direction(self, gradient: Numbers) -> Numbers:
+    def downhill(self) -> Numbers:
         """Where to go [b, P]: against the gradient times the inverse of what is known of the second derivatives."""
+        gradient = self.gradient
         ahead = (self.steps @ gradient[:, :, None])[:, :, 0].astype(np.float64)
         behind = (self.changes @ gradient[:, :, None])[:, :, 0].astype(np.float64)
         curvatures = np.einsum("bkk->bk", self.across)
@@ -89,42 +99,30 @@ class _Pairs:
         return np.asarray(-found)
 
 
-@dataclass(slots=True, eq=False)
-class _State:
-    """Problems that are not finished: number [b], point, gradient, direction [b, P], loss, slope, step and its bounds.
-
-    trials: of the step so far; taken: steps so far.
-    """
-
-    number: Ints
-    point: Numbers
-    loss: Floats
-    gradient: Numbers
-    direction: Numbers
-    slope: Floats
-    step: Floats
-    low: Floats
-    high: Floats
-    trials: Ints
-    taken: Ints
-    pairs: _Pairs
-
-    def keep(self, which: Bools) -> None:
-        self.pairs.keep(which)
-        for own in fields(self)[:-1]:
-            setattr(self, own.name, getattr(self, own.name)[which])
-
-
 def minimise(
-    function: Function, start: Numbers, most_steps: int, tolerance: float, check: Callable[[], None] = lambda: None
+    function: Function, start: Numbers, most_steps: int, tolerance: float, check: Check = lambda: None
 ) -> tuple[Numbers, Floats]:
     """Points [B, P] of small loss and their losses [B], from start [B, P] in at most so many steps each.
 
     A problem is finished when a step lowers its loss by less than `tolerance` times the loss. check: called at every
     evaluation, may raise.
     """
-    state = _begun(function, start)
-    points, losses = start.copy(), state.loss.copy()
+    b, size = start.shape
+    loss, gradient = function(start, np.arange(b))
+    square = _dots(gradient, gradient)
+    state = _Descent(
+        *(np.arange(b), start.copy(), loss, gradient, -gradient, -square),
+        step=1.0 / np.maximum(np.sqrt(square), 1e-12),
+        low=np.zeros(b),
+        high=np.full(b, np.inf),
+        trials=np.zeros(b, dtype=np.int64),
+        taken=np.zeros(b, dtype=np.int64),
+        steps=np.zeros((b, _HISTORY, size), start.dtype),
+        changes=np.zeros((b, _HISTORY, size), start.dtype),
+        across=np.zeros((b, _HISTORY, _HISTORY)),
+        among=np.zeros((b, _HISTORY, _HISTORY)),
+    )
+    points, losses = start.copy(), loss.copy()
     while len(state.number):
         check()
         trial = state.point + state.step[:, None].astype(start.dtype) * state.direction
@@ -136,7 +134,12 @@ def minimise(
         accepted = low_enough & ((slope >= _CURVATURE * state.slope) | given_up)
         finished = given_up & ~low_enough
         if not accepted.all():
-            _change_step(state, low_enough)
+            state.high = np.where(low_enough, state.high, state.step)
+            state.low = np.where(low_enough, state.step, state.low)
+            with np.errstate(invalid="ignore"):
+                halved = 0.5 * (state.low + state.high)
+                state.step = np.where(np.isfinite(state.high), halved, 2.0 * state.step)
+            state.trials = state.trials + 1
         if accepted.any():
             finished |= _accept(state, accepted, trial, loss, gradient, tolerance) | (state.taken >= most_steps)
         if finished.any():
@@ -150,44 +153,16 @@ def _dots(a: Numbers, b: Numbers) -> Floats:
     return np.asarray((a * b).sum(axis=1, dtype=np.float64))
 
 
-def _begun(function: Function, start: Numbers) -> _State:
-    b, size = start.shape
-    loss, gradient = function(start, np.arange(b))
-    square = _dots(gradient, gradient)
-    return _State(
-        number=np.arange(b),
-        point=start.copy(),
-        loss=loss,
-        gradient=gradient,
-        direction=-gradient,
-        slope=-square,
-        step=1.0 / np.maximum(np.sqrt(square), 1e-12),
-        low=np.zeros(b),
-        high=np.full(b, np.inf),
-        trials=np.zeros(b, dtype=np.int64),
-        taken=np.zeros(b, dtype=np.int64),
-        pairs=_Pairs.none(b, size, start.dtype),
-    )
-
-
-def _change_step(state: _State, low_enough: Bools) -> None:
-    state.high = np.where(low_enough, state.high, state.step)
-    state.low = np.where(low_enough, state.step, state.low)
-    with np.errstate(invalid="ignore"):
-        state.step = np.where(np.isfinite(state.high), 0.5 * (state.low + state.high), 2.0 * state.step)
-    state.trials = state.trials + 1
-
-
-def _accept(state: _State, accepted: Bools, trial: Numbers, loss: Floats, gradient: Numbers, tolerance: float) -> Bools:
+def _accept(state: _Descent, accepted: Bools, at: Numbers, loss: Floats, gradient: Numbers, tolerance: float) -> Bools:
     """Go on from the trial points that are accepted; the problems [b] that are finished with that."""
-    step, change = trial - state.point, gradient - state.gradient
+    step, change = at - state.point, gradient - state.gradient
     useful = accepted & (_dots(step, change) > 1e-10 * np.sqrt(_dots(change, change) * _dots(step, step)))
     step[~useful], change[~useful] = 0.0, 0.0
-    state.pairs.add(step, change)
+    state.add(step, change)
     finished = accepted & (state.loss - loss <= tolerance * np.abs(loss))
-    state.point[accepted], state.loss[accepted] = trial[accepted], loss[accepted]
+    state.point[accepted], state.loss[accepted] = at[accepted], loss[accepted]
     state.gradient[accepted] = gradient[accepted]
-    direction = state.pairs.direction(state.gradient)
+    direction = state.downhill()
     slope = _dots(direction, state.gradient)
     uphill = ~((slope < 0.0) & np.isfinite(slope))
     direction[uphill] = -state.gradient[uphill]
@@ -243,8 +218,7 @@ class FitRows:
         return tree.shape.decides(self.fires(tree.weights, tree.biases))
 
     def without_idle(self, tree: LTUTree) -> LTUTree:
-        """A tree without units that do not split the rows that come to them."""
-        return tree.without_idle_where(self.fires(tree.weights, tree.biases))
+        return tree.without_idle(self.fires(tree.weights, tree.biases))
 
     def merged(self) -> FitRows:
         """The same with equal rows as one, in a fixed order, where that makes at most half as many of them."""
@@ -284,13 +258,13 @@ def _hashes(inputs: Floats) -> npt.NDArray[np.uint64]:
 class TreeLoss:
     """Of trees of a shape of m units over rows of d inputs; a point is m * (d + 1) numbers, the bias of a unit last.
 
-    ridges [B], flipped [B]: of each problem its ridge, and whether it is to say yes to label 0. mask [m, d]: the
-    weights that may differ from 0; None: all. logistic: log loss in the place of squares.
+    flipped [B]: whether each problem is to say yes to label 0. mask [m, d]: the weights that may differ from 0; None:
+    all. logistic: log loss in the place of squares.
     """
 
     rows: FitRows
     shape: Shape
-    ridges: Floats
+    ridge: float
     flipped: Bools
     mask: Bools | None = None
     logistic: bool = False
@@ -319,7 +293,7 @@ class TreeLoss:
             slopes += flat @ inputs
             bias_slopes += flat.sum(axis=1)
         free = points.reshape(b, m, d + 1)[:, :, :d]
-        ridges = self.ridges[which]
+        ridges = np.full(b, self.ridge)
         gradient = np.empty((b, m, d + 1), dtype=points.dtype)
         gradient[:, :, :d] = slopes.reshape(m, b, d).swapaxes(0, 1) + ridges[:, None, None] * free
         gradient[:, :, d] = bias_slopes.reshape(m, b).T
@@ -347,7 +321,15 @@ class TreeLoss:
                 gains[unit] = (says[right[unit]] if right[unit] != NONE else 1) - says[left[unit]]
                 np.multiply(fires[unit], gains[unit], out=says[unit])
                 says[unit] += says[left[unit]]
-        losses, reach = self._outer(says[0], wanted, shares)
+        if self.logistic:
+            sure = np.clip(says[0], _LEAST, 1 - _LEAST)
+            terms = wanted * np.log(sure) + (1 - wanted) * np.log1p(-sure)
+            losses = -np.asarray(terms @ shares, dtype=np.float64)
+            reach = (sure - wanted) / (sure * (1 - sure)) * shares
+        else:
+            off = says[0] - wanted
+            weighted = off * shares
+            losses, reach = np.einsum("ij,ij->i", off, weighted).astype(np.float64), 2 * weighted
         reaches = [reach] * m
         for unit in range(m):
             own, reach = fires[unit], reaches[unit]
@@ -361,15 +343,6 @@ class TreeLoss:
                 own *= gains[unit]
         return losses, fires
 
-    def _outer(self, says: Numbers, wanted: Numbers, shares: Numbers) -> tuple[Floats, Numbers]:
-        if self.logistic:
-            sure = np.clip(says, _LEAST, 1 - _LEAST)
-            terms = wanted * np.log(sure) + (1 - wanted) * np.log1p(-sure)
-            return -np.asarray(terms @ shares, dtype=np.float64), (sure - wanted) / (sure * (1 - sure)) * shares
-        off = says - wanted
-        weighted = off * shares
-        return np.einsum("ij,ij->i", off, weighted).astype(np.float64), 2 * weighted
-
 
 @dataclass(frozen=True, slots=True)
 class TreeTraining:
@@ -381,11 +354,6 @@ class TreeTraining:
     tolerance: float = 1e-6
 
 
-def tree_of(point: Numbers, shape: Shape) -> LTUTree:
-    units = np.asarray(point, dtype=np.float64).reshape(shape.size, -1)
-    return LTUTree(shape, units[:, :-1].copy(), units[:, -1].copy())
-
-
 def softened(tree: LTUTree, length: float = 4.0) -> LTUTree:
     """The same tree with the weights of each unit scaled to a length, so that it is neither too sure nor too unsure."""
     lengths = np.linalg.norm(tree.weights, axis=1)
@@ -393,15 +361,30 @@ def softened(tree: LTUTree, length: float = 4.0) -> LTUTree:
     return LTUTree(tree.shape, tree.weights * scale[:, None], tree.biases * scale)
 
 
-def refined(
-    tree: LTUTree, rows: FitRows, training: TreeTraining, check: Callable[[], None], mask: Bools | None = None
-) -> LTUTree:
-    """A tree with its units fitted together, from where they are; mask [m, d]: the weights that may differ from 0."""
-    live = np.arange(rows.inputs.shape[1]) if mask is None else np.flatnonzero(mask.any(axis=0))
+def fitted(
+    rows: FitRows,
+    shape: Shape,
+    points: Numbers,
+    training: TreeTraining,
+    check: Check,
+    *,
+    flipped: Bools | None = None,
+    mask: Bools | None = None,
+) -> tuple[Numbers, Floats]:
+    """The points [b, P] of trees fitted by the loss, each from where it is, and their losses [b]; see TreeLoss."""
+    yes = np.zeros(len(points), dtype=bool) if flipped is None else flipped
+    loss = TreeLoss(rows, shape, training.l2, yes, mask, training.logistic)
+    return minimise(loss, points.astype(rows.inputs.dtype), training.steps, training.tolerance, check)
+
+
+def refined(tree: LTUTree, rows: FitRows, training: TreeTraining, check: Check, mask: Bools | None = None) -> LTUTree:
+    """A tree with its units fitted together, from where they are, without those that then split no rows.
+
+    mask [m, d]: the weights that may differ from 0.
+    """
+    d = rows.inputs.shape[1]
+    live = np.arange(d) if mask is None else np.flatnonzero(mask.any(axis=0))
     seen = rows if mask is None else rows.of(live).merged()
-    start = LTUTree(tree.shape, tree.weights[:, live], tree.biases)
-    own_mask = None if mask is None else mask[:, live]
-    loss = TreeLoss(seen, tree.shape, np.array([training.l2]), np.array([False]), own_mask, training.logistic)
-    point = np.hstack([start.weights, start.biases[:, None]]).ravel().astype(rows.inputs.dtype)[None]
-    points, _ = minimise(loss, point, training.steps, training.tolerance, check)
-    return tree_of(points[0], tree.shape).over(live, rows.inputs.shape[1])
+    start = replace(tree, weights=tree.weights[:, live]).units.ravel()[None]
+    points, _ = fitted(seen, tree.shape, start, training, check, mask=None if mask is None else mask[:, live])
+    return rows.without_idle(LTUTree.of(tree.shape, points[0]).over(live, d))

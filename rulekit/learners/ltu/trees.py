@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
 
@@ -31,17 +32,7 @@ class Shape:
 
     @classmethod
     def of(cls, left: Sequence[int], right: Sequence[int]) -> Shape:
-        """The shape with these children.
-
-        Raises ValueError where they are none: a unit that is reached twice or not at all, or a child before its parent.
-        """
-        shape = cls(np.array(left, dtype=np.int64), np.array(right, dtype=np.int64))
-        children = np.concatenate([shape.left, shape.right])
-        parents = np.tile(np.arange(shape.size), 2)
-        real = children != NONE
-        if sorted(children[real].tolist()) != list(range(1, shape.size)) or (children <= parents)[real].any():
-            raise ValueError("these children make no tree whose units are numbered from the root down")
-        return shape
+        return cls(np.array(left, dtype=np.int64), np.array(right, dtype=np.int64))
 
     @classmethod
     def chain(cls, size: int, by_left: bool = True) -> Shape:
@@ -72,10 +63,6 @@ class Shape:
             found[unit, parent] = 1 if self.right[parent] == unit else -1
         return found
 
-    @property
-    def depth(self) -> int:
-        return int(np.abs(self.ways).sum(axis=1).max()) + 1
-
     @cached_property
     def yes(self) -> Ints:
         """The units that answer by yes: those without a right child, which are the gates of the network."""
@@ -90,11 +77,6 @@ class Shape:
     def gates(self) -> Ints:
         """The conjunctions [len(yes), m] of the network: 1 where a unit must fire, -1 where it must not."""
         return self.ways[self.yes] + np.eye(self.size, dtype=np.int64)[self.yes]
-
-    @cached_property
-    def contrary_gates(self) -> Ints:
-        """The same of the rows that are answered by no [len(no), m]."""
-        return self.ways[self.no] - np.eye(self.size, dtype=np.int64)[self.no]
 
     def ends(self, fires: Bools) -> tuple[Ints, Bools]:
         """Where rows are answered and by what [n]; fires [n, m]: which units fire on which rows."""
@@ -113,15 +95,15 @@ class Shape:
         return self.ends(fires)[1]
 
     def without(self, child: int) -> tuple[Shape, Ints]:
+        """The shape without a child and all below it, and the units [k] that are left."""
         gone = self.ways[:, child] != 0
-        gone[child] = True
-        return self._of_kept(np.flatnonzero(~gone), {child: NONE})
+        return self._of_kept(~gone, child, NONE)
 
     def in_place_of(self, unit: int, child: int) -> tuple[Shape, Ints]:
-        """The shape with a child, and all below it, in the place of its parent, and the units [k] that are left."""
+        """The same with a child, and all below it, in the place of its parent."""
         kept = (self.ways[:, unit] == 0) | (self.ways[:, child] != 0)
-        kept[unit], kept[child] = False, True
-        return self._of_kept(np.flatnonzero(kept), {unit: child})
+        kept[child] = True
+        return self._of_kept(kept, unit, child)
 
     def passing(self, unit: int, fires: bool) -> tuple[Shape, Ints] | None:
         """The shape without a unit that always (or never) fires, and the units [k] that are left.
@@ -137,14 +119,13 @@ class Shape:
             return self.without(unit)
         return None
 
-    def _of_kept(self, kept: Ints, instead: dict[int, int]) -> tuple[Shape, Ints]:
-        """instead: by unit that is gone the one that comes in its place, or NONE."""
+    def _of_kept(self, which: Bools, gone: int, instead: int) -> tuple[Shape, Ints]:
+        """The units that are kept but for one, in the place of which another comes, or NONE."""
+        kept = np.flatnonzero(which & (np.arange(self.size) != gone))
         number = {NONE: NONE} | {int(unit): i for i, unit in enumerate(kept)}
-
-        def renumbered(children: Ints) -> list[int]:
-            return [number[instead.get(int(child), int(child))] for child in children[kept]]
-
-        return Shape.of(renumbered(self.left), renumbered(self.right)), kept
+        number[gone] = number[instead]
+        children = (self.left[kept].tolist(), self.right[kept].tolist())
+        return Shape.of(*([number[child] for child in side] for side in children)), kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +135,16 @@ class LTUTree:
     shape: Shape
     weights: Floats
     biases: Floats
+
+    @classmethod
+    def of(cls, shape: Shape, units: npt.NDArray[np.floating]) -> LTUTree:
+        """From the units [m, d + 1], the bias of each last."""
+        own = np.asarray(units, dtype=np.float64).reshape(shape.size, -1)
+        return cls(shape, own[:, :-1].copy(), own[:, -1].copy())
+
+    @property
+    def units(self) -> Floats:
+        return np.hstack([self.weights, self.biases[:, None]])
 
     @property
     def size(self) -> int:
@@ -172,12 +163,11 @@ class LTUTree:
     def kept(self, shape: Shape, units: Ints) -> LTUTree:
         return LTUTree(shape, self.weights[units], self.biases[units])
 
-    def without_idle(self, inputs: Floats) -> LTUTree:
-        """The tree without units that all rows that come to them, [n, d], pass on the same side; the root stays."""
-        return self.without_idle_where(self.margins(inputs) >= 0.0)
+    def without_idle(self, fires: Bools) -> LTUTree:
+        """The tree without units that all rows that come to them pass on the same side; the root stays.
 
-    def without_idle_where(self, fires: Bools) -> LTUTree:
-        """The same, where units fire on rows as said [n, m]."""
+        fires [n, m]: which units fire on which rows.
+        """
         tree, unit = self, 0
         while unit < tree.size:
             way = tree.shape.ways[unit]
@@ -205,22 +195,16 @@ class GrowingTree:
     left: list[int] = field(default_factory=list)
     right: list[int] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, tree: LTUTree) -> GrowingTree:
-        units = np.hstack([tree.weights, tree.biases[:, None]])
-        return cls(list(units), tree.shape.left.tolist(), tree.shape.right.tolist())
-
     @property
     def tree(self) -> LTUTree:
-        found = np.array(self.units)
-        return LTUTree(Shape.of(self.left, self.right), found[:, :-1], found[:, -1])
+        return LTUTree.of(Shape.of(self.left, self.right), np.array(self.units))
 
     def add(self, unit: Floats, parent: int, right: bool) -> int:
         """A unit at the right or the left of its parent, NONE for the root; its number."""
-        number = len(self.units)
         self.units.append(unit)
-        self.left.append(NONE)
-        self.right.append(NONE)
+        for side in (self.left, self.right):
+            side.append(NONE)
+        number = len(self.units) - 1
         if parent != NONE:
             (self.right if right else self.left)[parent] = number
         return number

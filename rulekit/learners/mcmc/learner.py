@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from time import monotonic
@@ -31,15 +31,11 @@ from rulekit.numbers import short_probability, strength_of
 from rulekit.sampling import Below, Chain, Drawn, along, kept
 from rulekit.schema import Schema
 
-_LONGEST = 3
-"""Literals of a clause that is drawn as a whole."""
+_LONGEST = 3  # literals of a clause that is drawn as a whole
 _WAYS = (-20, -5, -1, 1, 5, 20)
-_TOGETHER = 500
-"""Steps of a walk before the next one has its turn."""
-_FLAT, _FEW = 0.3, 500.0
-"""The least power of a walk beside another one: this, or that of which so many rows are left."""
-_WALKING = 0.9
-"""The share of a limit of time after which the walks end, so that their rule sets can be taken."""
+_TOGETHER = 500  # steps of a walk before the next one has its turn
+_FLAT, _FEW = 0.3, 500.0  # the least power of a walk beside another one: this, or that of which so many rows are left
+_WALKING = 0.9  # the share of a limit of time after which the walks end, so that their rule sets can be taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +148,6 @@ KINDS: tuple[Callable[[RuleMoves, WalkedRules, Below], Drawn[WalkedRules]], ...]
 )
 
 
-Part = TypeVar("Part", tuple[int, ...], int, Clauses)
 Kind = TypeVar("Kind")
 
 
@@ -202,14 +197,14 @@ class Sampled:
         """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
         return along(self.chains, function)
 
-    def parts(self, of: Callable[[WalkedRules], Collection[Part]], most: int) -> list[tuple[Part, list[float]]]:
+    def parts(self, of: Callable[[WalkedRules], Collection[Any]], most: int) -> list[tuple[Any, list[float]]]:
         """The most probable parts of rule sets, with the share of the steps of each walk in which they stand."""
-        counts = [Counter[Part]() for _ in self.chains]
+        counts = [Counter[Any]() for _ in self.chains]
         for chain, places, own in zip(self.chains, kept(self.chains), counts, strict=True):
             for state, count in zip(chain.visited, np.bincount(places).tolist(), strict=False):
                 for part in of(state):
                     own[part] += count
-        every = sum(counts, Counter[Part]())
+        every = sum(counts, Counter[Any]())
         found = sorted(every, key=lambda part: (-every[part], part))[:most]
         steps = len(kept(self.chains)[0])
         return [(part, [own[part] / steps for own in counts]) for part in found]
@@ -272,11 +267,6 @@ class MCMCSettings(SizeSettings):
     n_steps: int = setting(10_000, whole(1), "steps of each walk")
 
 
-def _likeliest(best: Mapping[int, tuple[float, WalkedRules]]) -> list[int]:
-    """The size of the most probable rule set, where there is one: all that is left of a time that is over."""
-    return [max(best, key=lambda size: best[size][0])] if best else []
-
-
 class MCMCClassifier(RuleClassifier):
     """The most probable rule set of each size that random walks over rule sets meet.
 
@@ -312,8 +302,11 @@ class MCMCClassifier(RuleClassifier):
         sampled.walk(question.settings.n_steps, lambda share: monotonic() > over or (self.tell and self.tell(share)))
         best = sampled.best(lambda state: state.size)
         best.pop(0, None)
-        for size in sorted(best) if monotonic() < over else _likeliest(best):
+        sizes = sorted(best)
+        if monotonic() >= over:  # the most probable rule set is all that is left of a time that is over
+            sizes = sorted(sizes, key=lambda size: -best[size][0])[:1]
+        for size in sizes:
             model = sampled.model(best[size][1])
             wrong = model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1)
-            yield Candidate(size, -best[size][0], float(problem.weights[wrong].sum()) * problem.weight_unit, model)
+            yield Candidate(size, -best[size][0], problem.weight_of(wrong), model)
         return None

@@ -140,7 +140,12 @@ class Posterior:
         if state.size > self.most or not all(self.held(clause) for clause in state.clauses):
             return -math.inf
         prior = -self.price * state.size - (1 + len(state.parts)) * math.log(len(self.grid))
-        return prior + (self._noisy(state) if len(self.grid) > 1 else self._of_rates(*self.counts(state)))
+        if len(self.grid) > 1:
+            return prior + self._noisy(state)
+        yes, no, other_yes, other_no = self.counts(state)
+        if yes * other_no < no * other_yes:
+            return prior + _log_beta(yes + other_yes, no + other_no)
+        return prior + (_log_beta(yes, no) + _log_beta(other_yes, other_no))
 
     def held(self, clause: tuple[int, ...]) -> int:
         """The rows on which a clause holds; none where a literal of it follows from the others."""
@@ -162,12 +167,6 @@ class Posterior:
             held |= self.held(clause)
         yes, no = rows.count(held & rows.yes), rows.count(held & rows.no)
         return yes, no, rows.count(rows.yes) - yes, rows.count(rows.no) - no
-
-    @staticmethod
-    def _of_rates(yes: float, no: float, other_yes: float, other_no: float) -> float:
-        if yes * other_no < no * other_yes:
-            return _log_beta(yes + other_yes, no + other_no)
-        return _log_beta(yes, no) + _log_beta(other_yes, other_no)
 
     def _noisy(self, state: WalkedRules) -> float:
         """Of a noisy-or of the clauses and the leak, over the rows by which clauses hold."""

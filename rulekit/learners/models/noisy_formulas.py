@@ -7,7 +7,7 @@ So given a row the bits are independent, and the probability of the formula is o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -130,7 +130,7 @@ class NoisyBit:
 
     def with_strengths(self, alpha: float, beta: float) -> NoisyBit:
         """The same bit with other strengths."""
-        return NoisyBit(self.column, self.condition, self.known, alpha, beta, self.rest, self.frozen)
+        return replace(self, alpha=alpha, beta=beta)
 
     def holds(self, codes: Codes) -> Bools:
         """The rows [n] on which its condition holds."""

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node
-from rulekit.learners.contract import Watch
+from rulekit.learners.contract import NO_WATCH, Watch
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import Problem, condition_node
 from rulekit.learners.noisy_or.likelihood import exact_gains
@@ -40,6 +40,11 @@ class Cause:
     def node(self, columns: Sequence[BinnedColumn]) -> Node:
         return condition_node(columns[self.column], self.condition)
 
+    @property
+    def literals(self) -> int:
+        """How many bounds a reader sees, where the codes have an order."""
+        return max(1, int(np.count_nonzero(np.diff(self.condition[1:].astype(np.int8)))))
+
     def contrary(self, first: int) -> Cause:
         """What holds where a known cell does not meet the condition; first: the first code of a known value."""
         return Cause(self.column, ~self.condition & (np.arange(len(self.condition)) >= first))
@@ -55,6 +60,7 @@ class Causes:
     """The possible causes of one column: n_below `x <= c`, n_above `x > c`, or levels and their contraries; missing.
 
     first: the first code of a known value; rare levels, which share a code with those never seen, are one level.
+    direction: +1 `x > c` alone, -1 `x <= c` alone.
     """
 
     column: int
@@ -64,17 +70,6 @@ class Causes:
     contraries: bool
     direction: int
     missing: bool
-
-    @classmethod
-    def of(cls, index: int, column: BinnedColumn, *, general: bool, missing: bool, direction: int) -> Causes:
-        """Those of a column.
-
-        general: contraries of Boolean columns and of levels, too. missing: whether a missing cell may be one.
-        direction: +1 `x > c` alone, -1 `x <= c` alone.
-        """
-        first = FIRST_LEVEL_CODE if column.feature.kind == "categorical" and column.ordered else 1
-        both = general or (column.ordered and column.feature.kind != "boolean")
-        return cls(index, column.n_codes, first, column.ordered, both, direction, missing)
 
     @property
     def n_conditions(self) -> int:
@@ -114,18 +109,20 @@ class Causes:
         return Cause(self.column, condition)
 
 
-def causes_of(
-    columns: Sequence[BinnedColumn], usable: Sequence[int], *, general: bool, missing: Bools, flipped: bool
-) -> list[Causes]:
+def causes_of(columns: Sequence[BinnedColumn], *, general: bool, missing: Bools, flipped: bool) -> list[Causes]:
     """The possible causes of the columns.
 
-    usable: which columns may have some; missing [n_columns]: whether a missing cell may be a cause. flipped: causes
-    speak against the positive class, so that the directions of monotone columns are the other way round.
+    general: contraries of Boolean columns and of levels, too; missing [n_columns]: whether a missing cell may be a
+    cause. flipped: causes speak against the positive class, so that monotone columns have the other direction.
     """
-    directions = [-column.feature.monotone if flipped else column.feature.monotone for column in columns]
-    return [
-        Causes.of(k, columns[k], general=general, missing=bool(missing[k]), direction=directions[k]) for k in usable
-    ]
+    found = []
+    for k, column in enumerate(columns):
+        kind, direction = column.feature.kind, column.feature.monotone
+        first = FIRST_LEVEL_CODE if kind == "categorical" and column.ordered else 1
+        both = general or (column.ordered and kind != "boolean")
+        own = (column.ordered, both, -direction if flipped else direction, bool(missing[k]))
+        found.append(Causes(k, column.n_codes, first, *own))
+    return found
 
 
 TRIED = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 0.9, 2.5])
@@ -162,66 +159,16 @@ class JointCause:
     def without(self, part: Cause) -> JointCause:
         return JointCause(tuple(own for own in self.parts if not own.same(part)))
 
-    def literals(self, ordered: Bools) -> int:
-        """How many bounds and sets of levels a reader sees; ordered [n_columns]: columns whose codes have an order."""
-        return sum(
-            max(1, int(np.count_nonzero(np.diff(part.condition[1:].astype(np.int8))))) if ordered[part.column] else 1
-            for part in self.parts
-        )
-
 
 AnyCause = Cause | JointCause
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Breadth:
-    """How wide the search is: the most literals, and conjunctions that are lengthened.
-
-    apart [columns, columns]: which may not stand in one cause; [0, 0] where all may.
-    """
-
-    literals: int = 4
-    conjunctions: int = 8
-    apart: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
-
-    def allows(self, cause: JointCause, column: int) -> bool:
-        return not len(self.apart) or not any(self.apart[column, part.column] for part in cause.parts)
+Reached = Callable[[float], Floats]
+"""The log-likelihood [n] of the rows that is reached where activations rise by a strength."""
 
 
-def ordered_columns(causes: Sequence[Causes]) -> Bools:
-    """Which columns [n_columns] have codes with an order."""
-    ordered = np.zeros(1 + max((each.column for each in causes), default=0), dtype=bool)
-    ordered[[each.column for each in causes if each.ordered]] = True
-    return ordered
-
-
-def cost_of_literal(causes: Sequence[Causes]) -> float:
-    """What a literal beyond the first must gain, in nats: it takes as many to say which of the conditions it is."""
-    return math.log(max(1, sum(each.n_conditions for each in causes)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rise:
-    """By how much a further cause raises the log-likelihood of each row: values [n, len(TRIED)], summed exactly.
-
-    weights [n]: of the rows; prior: what a unit of strength costs.
-    """
-
-    values: Floats
-    weights: Floats
-    prior: float
-
-    @classmethod
-    def of(cls, reached: Callable[[float], Floats], weights: Floats, prior: float) -> Rise:
-        """Of the log-likelihood [n] that is reached where activations rise by a strength, times the weights [n].
-
-        Sums do not depend on the order of the rows.
-        """
-        return cls(exact_gains(gains(reached, TRIED), weights), weights, prior)
-
-
-def gains(reached: Callable[[float], Floats], rises: Floats) -> Floats:
-    """What each row gains [n, n_rises] by rises, of which `reached` says the log-likelihood [n]."""
+def gains(reached: Reached, rises: Floats) -> Floats:
+    """What each row gains [n, n_rises] by rises."""
     before = reached(0.0)
     return np.stack([reached(rise) - before for rise in rises.tolist()], axis=1)
 
@@ -236,72 +183,93 @@ class _Extension(NamedTuple):
     twin: bytes
 
 
-def best_joint_cause(
-    problem: Problem, causes: Sequence[Causes], rise: Rise, least: float, breadth: Breadth, watch: Watch
-) -> tuple[float, JointCause] | None:
-    """The joint cause that raises the log-likelihood most, and by how much; None where none raises it.
+@dataclass(frozen=True, slots=True, eq=False)
+class JointSearch:
+    """What is looked for: conditions by column, joined to at most so many causes, each of which holds on enough rows.
 
-    causes: the conditions by column; least: the weight of the rows on which it holds.
+    prior: against causes, as rows on which each did not act; least: the weight of the rows on which a cause holds.
+    literals: the most of a cause; width: how many conjunctions are lengthened. apart [columns, columns]: which may not
+    stand in one cause; None: all may.
     """
-    ordered, cost = ordered_columns(causes), cost_of_literal(causes)
-    rows = np.flatnonzero(rise.weights > 0.0)
-    parents: list[tuple[JointCause, Ints]] = [(JointCause(), rows)]
-    best: tuple[float, JointCause] | None = None
-    for _ in range(breadth.literals):
-        watch.check()
-        found: list[tuple[JointCause, Ints]] = []
-        for extension in _extensions(problem, causes, rise, least, breadth, parents):
-            before, held = parents[extension.parent]
-            cause = extension.causes.cause(extension.place)
-            if not breadth.allows(before, cause.column):
-                continue
-            longer = before.narrowed(cause)
-            literals = longer.literals(ordered)
-            if literals > breadth.literals:
-                continue
-            worth = extension.worth - cost * (literals - 1)
-            if worth > (0.0 if best is None else best[0]):
-                best = worth, longer
-            found.append((longer, held[cause.condition[problem.codes[cause.column][held]]]))
-            if len(found) == breadth.conjunctions:
+
+    causes: Sequence[Causes]
+    prior: float
+    most: int
+    least: float
+    literals: int = 4
+    width: int = 8
+    apart: Bools | None = None
+    watch: Watch = NO_WATCH
+
+    @property
+    def cost(self) -> float:
+        """What a literal beyond the first must gain, in nats: it takes as many to say which of the conditions it is."""
+        return math.log(max(1, sum(each.n_conditions for each in self.causes)))
+
+    def further(self, cause: JointCause) -> int:
+        """How many literals a cause has beyond the first."""
+        ordered = {each.column for each in self.causes if each.ordered}
+        return sum(part.literals if part.column in ordered else 1 for part in cause.parts) - 1
+
+    def best(self, problem: Problem, reached: Reached, weights: Floats) -> tuple[float, JointCause] | None:
+        """The joint cause that raises the log-likelihood most, and by how much; None where none raises it.
+
+        weights [n]: of the rows. Sums do not depend on their order.
+        """
+        gained = exact_gains(gains(reached, TRIED), weights)
+        parents: list[tuple[JointCause, Ints]] = [(JointCause(), np.flatnonzero(weights > 0.0))]
+        best: tuple[float, JointCause] | None = None
+        for _ in range(self.literals):
+            self.watch.check()
+            found: list[tuple[JointCause, Ints]] = []
+            for extension in self._extensions(problem, np.column_stack([gained, weights]), parents):
+                before, held = parents[extension.parent]
+                cause = extension.causes.cause(extension.place)
+                if self.apart is not None and any(self.apart[cause.column, part.column] for part in before.parts):
+                    continue
+                longer = before.narrowed(cause)
+                further = self.further(longer)
+                if further >= self.literals:
+                    continue
+                worth = extension.worth - self.cost * further
+                if worth > (0.0 if best is None else best[0]):
+                    best = worth, longer
+                found.append((longer, held[cause.condition[problem.codes[cause.column][held]]]))
+                if len(found) == self.width:
+                    break
+            if not found:
                 break
-        if not found:
-            break
-        parents = found
-    return best
+            parents = found
+        return best
 
+    def _extensions(
+        self, problem: Problem, channels: Floats, parents: Sequence[tuple[JointCause, Ints]]
+    ) -> list[_Extension]:
+        """Conditions that make the parents longer, the best first, of which none hold on the same rows as another.
 
-def _extensions(
-    problem: Problem,
-    causes: Sequence[Causes],
-    rise: Rise,
-    least: float,
-    breadth: Breadth,
-    parents: Sequence[tuple[JointCause, Ints]],
-) -> list[_Extension]:
-    """Conditions that make the parents longer, the best first, of which none hold on the same rows as another."""
-    starts = np.concatenate([[0], np.cumsum([len(rows) for _, rows in parents])]).astype(np.int64)
-    rows = np.concatenate([rows for _, rows in parents])
-    channels = np.column_stack([rise.values, rise.weights])
-    weight = np.array([rise.weights[held].sum() for _, held in parents])
-    found = list[_Extension]()
-    for each in causes:
-        by_code = np.zeros((len(parents), each.n_codes, channels.shape[1]))
-        add_by_code(problem.codes[each.column], rows, starts, channels, by_code)
-        flat = each.sums(by_code.transpose(1, 0, 2).reshape(each.n_codes, -1))
-        sums = flat.reshape(-1, *by_code.shape[::2])  # [conditions, parents, channels]
-        held = sums[:, :, -1]
-        worth = (sums[:, :, :-1] - rise.prior * TRIED).max(axis=2, initial=-np.inf)
-        worth[(held < least) | (held >= weight)] = -np.inf
-        for parent in range(len(parents)):
-            top = np.argsort(-worth[:, parent], kind="stable")[: breadth.conjunctions]
-            found += [
-                _Extension(float(worth[place, parent]), parent, each, place, sums[place, parent].tobytes())
-                for place in top.tolist()
-                if worth[place, parent] > -np.inf
-            ]
-    found.sort(key=lambda extension: -extension.worth)
-    return list({extension.twin: extension for extension in reversed(found)}.values())[::-1]
+        channels [n, len(TRIED) + 1]: what rows gain by a cause of each strength, and their weights.
+        """
+        starts = np.concatenate([[0], np.cumsum([len(rows) for _, rows in parents])]).astype(np.int64)
+        rows = np.concatenate([rows for _, rows in parents])
+        weight = np.array([channels[held, -1].sum() for _, held in parents])
+        found = list[_Extension]()
+        for each in self.causes:
+            by_code = np.zeros((len(parents), each.n_codes, channels.shape[1]))
+            add_by_code(problem.codes[each.column], rows, starts, channels, by_code)
+            flat = each.sums(by_code.transpose(1, 0, 2).reshape(each.n_codes, -1))
+            sums = flat.reshape(-1, *by_code.shape[::2])  # [conditions, parents, channels]
+            held = sums[:, :, -1]
+            worth = (sums[:, :, :-1] - self.prior * TRIED).max(axis=2, initial=-np.inf)
+            worth[(held < self.least) | (held >= weight)] = -np.inf
+            for parent in range(len(parents)):
+                top = np.argsort(-worth[:, parent], kind="stable")[: self.width]
+                found += [
+                    _Extension(float(worth[place, parent]), parent, each, place, sums[place, parent].tobytes())
+                    for place in top.tolist()
+                    if worth[place, parent] > -np.inf
+                ]
+        found.sort(key=lambda extension: -extension.worth)
+        return list({extension.twin: extension for extension in reversed(found)}.values())[::-1]
 
 
 @compiled

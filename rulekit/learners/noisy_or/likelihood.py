@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.errors import InputError
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import compiled
 
@@ -78,12 +77,10 @@ class Incidence:
     def of(cls, rows: csr_array, labels: npt.NDArray[Any], weights: Floats | Ints | None = None) -> Incidence:
         """The rows [n, k] with their labels [n] of 0 and 1 and weights [n] >= 0; rows of weight 0 are left out.
 
-        Sums of weights that are whole numbers below 2^53 are exact. Raises InputError where no row is positive.
+        Sums of weights that are whole numbers below 2^53 are exact.
         """
         each = np.ones(rows.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
         chosen = (np.asarray(labels) == 1) & (each > 0.0)
-        if not np.any(chosen):
-            raise InputError("no row of the class has any weight", where="noisy-or", fix="pass rows of both classes")
         # All but the positive ones by one subtraction would be rounded twice where the weights are not whole numbers.
         of_negative = rows.T @ np.where(chosen, 0.0, each)
         distinct, own = merged(rows[np.flatnonzero(chosen)], each[chosen])
@@ -149,9 +146,6 @@ def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-# Coordinate descent --------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Descended:
     """Strengths, the sweeps, and by how much (a weight) the last one saw the conditions of a maximum violated."""
@@ -205,14 +199,6 @@ def coordinate_descent(
     return Descended(Strengths(a[:-1].copy(), float(a[-1])), worst, done)
 
 
-def _violation(slope: float, strength: float, floor: float) -> float:
-    if strength <= floor:
-        return max(slope, 0.0)
-    if strength >= STRONGEST:
-        return max(-slope, 0.0)
-    return abs(slope)
-
-
 def _move(slope: float, curvature: float, strength: float, floor: float) -> float:
     """The step of Newton, within the bounds; upwards it is never too long, as the slope is convex."""
     if curvature > 0.0:
@@ -221,12 +207,6 @@ def _move(slope: float, curvature: float, strength: float, floor: float) -> floa
         step = -math.inf if slope < 0.0 else 0.0
     step = min(step, _LONGEST)
     return min(max(strength + step, floor), STRONGEST) - strength
-
-
-def _excess(before: float, move: float) -> float:
-    """The value of exp(s) - 1 after s has moved; infinite where that is no double."""
-    s = math.log1p(before) + move
-    return math.expm1(s) if s < 709.0 else math.inf
 
 
 @compiled
@@ -246,7 +226,8 @@ def _sweep(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any,
             curvature += each * (1.0 + odds)
         slope -= linear[cell]
         floor = LEAK_FLOOR if all_rows else 0.0
-        largest[place] = _violation(slope, a[cell], floor)
+        low, high = a[cell] <= floor, a[cell] >= STRONGEST
+        largest[place] = max(slope, 0.0) if low else max(-slope, 0.0) if high else abs(slope)
         move = _move(slope, curvature, a[cell], floor)
         if move == 0.0:
             continue
@@ -257,5 +238,6 @@ def _sweep(chosen: Any, starts: Any, rows: Any, linear: Any, a: Any, state: Any,
             before = state[i, 1]
             after = before + growth * (1.0 + before)
             if not (after > 0.1 * before and after < _LARGE and after > _SMALL):
-                after = _excess(before, move)
+                s = math.log1p(before) + move
+                after = math.expm1(s) if s < 709.0 else math.inf  # where that is no double
             state[i, 1] = after

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,14 @@ from rulekit.graph.probability.deciding import none_fires_decision, none_fires_l
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score
 from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import Cause, JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive
 from rulekit.numbers import short_probability, strength_of
 
-HALF = strength_of(0.5)
-"""The strength of a probability of 1/2."""
+HALF = strength_of(0.5)  # the strength of a probability of 1/2
 _LARGEST, _LEAST = 0.9999, 1e-9
 
-StrongCauses = tuple[tuple[Cause | JointCause, float], ...]
-"""Causes with their strengths."""
+StrongCauses = tuple[tuple[Cause | JointCause, float], ...]  # causes with their strengths
 
 
 def short(probability: float) -> float:
@@ -153,53 +150,17 @@ class NoisyOrPlan:
     counts: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LearnedCauses:
-    """A model of so many causes with its conditional log-likelihood, and that less the prior."""
-
-    model: Any
-    size: int
-    likelihood: float
-    objective: float
-
-    def candidate(self, question: Question) -> Candidate:
-        problem, wrong = question.problem, 0
-        for rows, codes in problem.codes.parts(len(problem.labels)):
-            labels = problem.labels[rows] == 1
-            wrong += int(problem.weights[rows][self.model.decides(codes, len(labels)) != labels].sum())
-        said = {"log_likelihood": self.likelihood}
-        return Candidate(self.size, -self.objective, wrong * problem.weight_unit, self.model, said=said)
+Learned = tuple[Any, int, float, float]
+"""A model of so many causes with its conditional log-likelihood, and that less the prior."""
 
 
-def held_out_losses(candidate: Candidate, held: Problem) -> Floats:
-    model: Any = candidate.model
-    losses = np.empty(len(held.labels))
-    for rows, codes in held.codes.parts(len(held.labels)):
-        yes = held.labels[rows] == 1
-        if isinstance(model, Prior):
-            share = min(max(model.share, 1e-9), 1.0 - 1e-9)
-            losses[rows] = -np.log(np.where(yes, share, 1.0 - share))
-        else:
-            losses[rows] = model.log_losses(codes, yes)
-    return losses
-
-
-def flipped_labels(problem: Problem) -> Problem:
-    return replace(problem, labels=1 - problem.labels)
-
-
-def of_cut(question: Question, cut: int, flipped: bool) -> Problem:
-    """The rows of ranked classes up to a class (flipped: from it on), whose positive ones are those of the class."""
-    problem = question.problem
-    ranks = problem.codes[question.plan.columns]
-    rows = np.flatnonzero(ranks >= cut if flipped else ranks <= cut)
-    return replace(problem.take(rows), labels=(ranks[rows] == cut).astype(problem.labels.dtype))
-
-
-def share_of(problem: Problem) -> float:
-    """The share of the positive weight, away from 0 and 1 by half a row."""
-    least = 0.5 / (problem.total + 1.0)
-    return min(max(problem.share, least), 1.0 - least)
+def candidate(question: Question, learned: Learned) -> Candidate:
+    model, size, likelihood, objective = learned
+    problem, wrong = question.problem, 0
+    for rows, codes in problem.codes.parts(len(problem.labels)):
+        labels = problem.labels[rows] == 1
+        wrong += int(problem.weights[rows][model.decides(codes, len(labels)) != labels].sum())
+    return Candidate(size, -objective, wrong * problem.weight_unit, model, said={"log_likelihood": likelihood})
 
 
 def fingerprint(problem: Problem, cut: int) -> bytes:

@@ -94,7 +94,12 @@ def base_of(settings: Any, rows: float) -> BaseLearner:
 
     Raises InputError for a learner or a parameter that there is not, or that is said of the whole model.
     """
-    learner, given = _written(settings.base) if isinstance(settings.base, str) else _given(settings.base)
+    learner = settings.base
+    if isinstance(learner, str):
+        learner, given = _written(learner)
+    else:
+        values = learner.given_parameters()
+        given = {key: value for key, value in values.items() if value is not learner.parameters[key].default}
     name, known = learner.word or type(learner).__name__, learner.parameters
     for key in given:
         if key in _ITS_OWN:
@@ -127,12 +132,6 @@ def _written(text: str) -> tuple[RuleLearner, dict[str, Any]]:
             raise InputError(f"{item.strip()!r} is not K=V", where="base", fix="write cnll(size=1)")
         given[name.strip()] = value_for(learner.parameters.get(name.strip()), value.strip())
     return learner, given
-
-
-def _given(learner: RuleLearner) -> tuple[RuleLearner, dict[str, Any]]:
-    """The parameters of an unfitted learner that are not as they are by default."""
-    values = learner.given_parameters()
-    return learner, {name: value for name, value in values.items() if value is not learner.parameters[name].default}
 
 
 _ANSWERS = np.array([-1.0, 1.0])
@@ -199,7 +198,9 @@ class BoostedClassifier(AdaBoostStumpClassifier):
             if settings.draws is not None:
                 shown = np.bincount(drawn_rows(order, whole, int(settings.draws), rng), minlength=len(whole))
             model = base.learned(problem, shown, question).model
-            codes = _decided(model, question).view(np.uint8)
+            parts = problem.codes.parts(len(problem.labels))
+            decided = [model.decides(codes, rows.stop - rows.start) for rows, codes in parts]
+            codes = np.concatenate([np.zeros(0, dtype=bool), *decided]).view(np.uint8)
             right = int(whole[(codes == 1) == (problem.labels == 1)].sum())
             answers = Stump(None, _ANSWERS, right, int(whole.sum()) - right)
             vote = round(vote_of(answers.error) / _GRID) * _GRID
@@ -285,9 +286,3 @@ def _condition(node: Node) -> tuple[Node, bool, bool]:
     if condition.family is not Family.BOOLEAN:
         return node, False, True
     return condition, node.score.bias > node.threshold, node.score.bias + weight > node.threshold
-
-
-def _decided(model: Model, question: Question) -> Bools:
-    n = len(question.problem.labels)
-    parts = [model.decides(codes, rows.stop - rows.start) for rows, codes in question.problem.codes.parts(n)]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=bool)

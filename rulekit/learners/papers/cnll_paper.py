@@ -14,27 +14,22 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats, Ints
+from rulekit.arrays import Floats, Ints
 from rulekit.errors import BudgetError
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuits import Algebra, build_circuit, fold_circuit
 from rulekit.learners.base import RuleClassifier
+from rulekit.learners.cnll.best_step import rest_strengths
+from rulekit.learners.cnll.formula_on_cells import Formula
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
-from rulekit.learners.papers.cnll_search import (
-    ExhaustiveSearch,
-    FoundBit,
-    MoveLines,
-    SearchRule,
-    Weak,
-    best_prefix,
-    move_lines,
-)
+from rulekit.learners.papers.cnll_search import ExhaustiveSearch, SearchRule, Weak, best_prefix, move_lines
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
+from rulekit.learners.sums_of_rows.histograms import split_cells
 from rulekit.schema import Schema
 
 _FALL = 1e-9
@@ -56,36 +51,21 @@ class CNLLPaperSettings(SizeSettings):
     refit: int = setting(0, whole(0), "sweeps over all strengths after each step")
 
 
-@dataclass(slots=True)
-class ClauseFormula:
-    """A formula as it grows: its clauses (tree nodes), and the rows on which the condition of each bit holds [T, n].
+@dataclass(eq=False)
+class ClauseFormula(Formula):
+    """A formula as it grows, with its clauses (tree nodes): inner joins the bits of a clause, outer the clauses."""
 
-    inner joins the bits of a clause, outer the clauses; pattern [C, T]: which conditions hold in a cell; cell [n];
-    counts [C, 2]: by label.
-    """
-
-    problem: Problem
-    rule: SearchRule
-    inner: Operator
-    outer: Operator
-    tree: ReadOnceTree = field(default_factory=ReadOnceTree)
-    bits: list[NoisyBit] = field(default_factory=list)
+    inner: Operator = "and"
+    outer: Operator = "or"
     clauses: list[int] = field(default_factory=list)
-    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
-    cell: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    counts: Ints = field(default_factory=lambda: np.zeros((1, 2), dtype=np.int64))
 
-    def __post_init__(self) -> None:
-        self._count([])
-
-    def _count(self, truths: list[Bools]) -> None:
-        """Part the rows into the cells on which all conditions agree."""
-        problem, n = self.problem, len(self.problem.labels)
-        seen = np.stack(truths, axis=1) if truths else np.zeros((n, 0), dtype=bool)
-        self.pattern, cell = np.unique(seen, axis=0, return_inverse=True) if truths else (seen[:1], np.zeros(n))
-        self.cell = cell.astype(np.int64).reshape(-1)
-        by_key = np.bincount(2 * self.cell + problem.labels, problem.weights, 2 * len(self.pattern))
-        self.counts = by_key.astype(np.int64).reshape(-1, 2)
+    def _split(self, bit: NoisyBit, at: int | None = None, merged: Ints | None = None) -> None:
+        """Part the rows by the condition of a bit, which may be one on two columns."""
+        problem, every = self.problem, np.arange(len(self.pattern))
+        holds, split = bit.holds(problem.codes).view(np.uint8), np.array([False, True])
+        kept, self.counts = split_cells(self.cell, holds, split, every, len(every), problem.labels, problem.weights)
+        self._nodes = None
+        self.pattern = np.column_stack([self.pattern[kept // 2], kept % 2 == 1])
 
     def moves(self, algorithm: str) -> list[Move]:
         """Where the algorithm may join the next bit, in the order in which ties are broken."""
@@ -97,65 +77,41 @@ class ClauseFormula:
         whole_formula = [Move(self.inner, root)] if len(self.clauses) > 1 else []
         return [*(Move(self.inner, clause) for clause in self.clauses), *whole_formula, Move(self.outer, root)]
 
-    def add(self, move: Move, bit: NoisyBit) -> int:
+    def join(self, bit: NoisyBit, move: Move) -> int:
         """Join a bit; the number of its clause from 1, 0 where it stands beside all of them."""
-        at_root = move.node == self.tree.root
-        gate = self.tree.join(move, len(self.bits))
-        self.bits.append(bit)
+        tree, at_root = self.tree, move.node == self.tree.root
+        self.add(bit, move)
+        node = leaf = tree.node_of_bit(len(self.bits) - 1)
         if not self.clauses or (at_root and move.operator == self.outer):
-            self.clauses.append(self.tree.node_of_bit(len(self.bits) - 1))
+            self.clauses.append(leaf)
         elif move.node in self.clauses:
-            self.clauses[self.clauses.index(move.node)] = gate
-        self._count([each.holds(self.problem.codes) for each in self.bits])
-        node = self.tree.node_of_bit(len(self.bits) - 1)
+            self.clauses[self.clauses.index(move.node)] = tree.parent[leaf]
         while node >= 0 and node not in self.clauses:
-            node = self.tree.parent[node]
+            node = tree.parent[node]
         return 0 if node < 0 else self.clauses.index(node) + 1
 
-    def probabilities(self) -> Floats:
-        """The probability [nodes, C] of every node in each cell."""
-        fires = [np.where(self.pattern[:, t], bit.alpha, bit.beta) for t, bit in enumerate(self.bits)]
-        return self.tree.probabilities(np.stack(fires))
+    def steps(self, moves: list[Move], rule: SearchRule) -> list[Any]:
+        """What each move does to the cells."""
+        u, v = (np.ascontiguousarray(own.T) for own in self.lines(moves))
+        rest = rest_strengths(self, moves).tolist()
+        return [move_lines(u[m], v[m], self.counts, rest[m], rule) for m in range(len(moves))]
 
-    def lines(self, moves: Sequence[Move]) -> list[MoveLines]:
-        """What each move does to the cells: the derivative by a node is the product of its siblings, up to the root."""
-        tree, n_cells = self.tree, len(self.pattern)
-        if tree.root < 0:
-            totals = self.counts.sum(axis=0)
-            share = float(totals[1]) / float(max(1, totals.sum()))
-            return [move_lines(np.zeros(n_cells), np.ones(n_cells), self.counts, share, self.rule)]
-        p = self.probabilities()
-        slope = np.ones_like(p)
-        for node in tree.order():
-            below = tree.children[node]
-            factors = p[below] if tree.operator[node] == "and" else 1.0 - p[below]
-            for i, child in enumerate(below):
-                slope[child] = slope[node] * np.prod(np.delete(factors, i, axis=0), axis=0)
-        found = []
-        for move in moves:
-            c, d = p[move.node], slope[move.node]
-            u = p[tree.root] if move.operator == "or" else p[tree.root] - d * c
-            v = d * (1.0 - c) if move.operator == "or" else d * c if move.operator == "and" else d
-            rest = self.bits[tree.bit[move.node]].rest if move.operator == "bit" else float(move.operator == "and")
-            found.append(move_lines(u, v, self.counts, rest, self.rule))
-        return found
-
-    def measured(self) -> tuple[float, float]:
+    def measured(self, rule: SearchRule) -> tuple[float, float]:
         """The objective, and the weighted training error, as the formula stands."""
-        (no, yes), p = self.counts.T, self.probabilities()[self.tree.root]
-        error = float(np.where(p > 0.5, no, yes).sum()) * self.rule.error
-        return error + self.rule.brier * float((yes * (1.0 - p) ** 2 + no * p**2).sum()), error
+        squares, error = self.measure(0.0)
+        return error + rule.brier / rule.error * squares, error
 
-    def refit(self) -> bool:
+    def refit(self, rule: SearchRule) -> bool:
         """Give each bit in turn its best strengths, the others staying; says whether that helped."""
         changed = False
         for t, bit in enumerate(self.bits):
-            before, _ = self.measured()
-            (lines,) = self.lines([Move("bit", self.tree.node_of_bit(t))])
+            before, _ = self.measured(rule)
+            (lines,) = self.steps([Move("bit", self.tree.node_of_bit(t))], rule)
             halves = np.stack([self.counts * side[:, None] for side in (self.pattern[:, t], ~self.pattern[:, t])])
-            found = best_prefix(halves, self.counts, np.zeros_like(self.counts), lines, self.rule)
-            if found.objective < before - _FALL * (1.0 + before):
-                self.bits[t], changed = bit.with_strengths(found.left, found.right), True
+            value, _, _, left, right = best_prefix(halves, self.counts, np.zeros_like(self.counts), lines, rule)
+            if value < before - _FALL * (1.0 + before):
+                self.bits[t], changed = bit.with_strengths(left, right), True
+                self._nodes = None
         return changed
 
 
@@ -182,20 +138,20 @@ class CNLLPaperClassifier(RuleClassifier):
         least = max(1, math.ceil(1.0 / unit - 1e-9))
         rule = SearchRule(unit, settings.brier * unit, least, settings.beta == "zero")
         inner: Operator = "and" if settings.init == "or" else "or"
-        formula = ClauseFormula(problem, rule, inner, settings.init)
+        formula = ClauseFormula(problem, ReadOnceTree(), inner=inner, outer=settings.init)
         before = math.inf
         while len(formula.bits) < settings.n_units:
             question.watch.check()
             moves = formula.moves(settings.algorithm)
-            lines = formula.lines(moves)
-            found = ExhaustiveSearch(problem, formula.cell, formula.counts, lines, rule, settings.weak).best()
-            if found is None or not _worth(found, before, settings.brier == 0.0):
+            cells = (formula.cell, formula.counts, formula.steps(moves, rule))
+            found = ExhaustiveSearch(problem, *cells, rule, settings.weak).best()
+            if found is None or not _worth(found.objective, before, settings.brier == 0.0):
                 return None
-            clause = formula.add(moves[found.move], found.bit)
+            clause = formula.join(found.bit, moves[found.move])
             for _ in range(settings.refit):
-                if not formula.refit():
+                if not formula.refit(rule):
                     break
-            before, error = formula.measured()
+            before, error = formula.measured(rule)
             model = NoisyFormula(formula.tree.copy(), tuple(formula.bits))
             said = _said(problem, moves[found.move], found.bit, clause)
             yield Candidate(len(formula.bits), before, error, model, said=said)
@@ -209,12 +165,10 @@ class CNLLPaperClassifier(RuleClassifier):
         ]
 
 
-def _worth(found: FoundBit, before: float, plain: bool) -> bool:
+def _worth(objective: float, before: float, plain: bool) -> bool:
     """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
     slack = _FALL * (1.0 + before) if math.isfinite(before) else 0.0
-    if plain:
-        return found.objective <= before + slack and before > slack
-    return found.objective < before - slack
+    return objective <= before + slack and before > slack if plain else objective < before - slack
 
 
 def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:
@@ -227,9 +181,6 @@ def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str,
         "alpha": bit.alpha,
         "beta": bit.beta,
     }
-
-
-# Table 4 -------------------------------------------------------------------------------------------------------------
 
 
 def dnf(tree: ReadOnceTree) -> list[tuple[int, ...]]:
@@ -258,32 +209,24 @@ def clause_rates(tree: ReadOnceTree, fires: Floats, counts: Ints) -> list[dict[s
     [C, 2]: weights by label. Raises BudgetError where the clauses are too many; 64 are listed.
     """
     no, yes = counts.T
+    leaves = [IsTrue(f"bit {t}") for t in range(len(fires))]
+    place: dict[Node, int] = {leaf: t for t, leaf in enumerate(leaves)}
+    algebra: Algebra[Floats] = Algebra(
+        lambda cause, on, off: fires[place[cause]], lambda value: np.full(fires.shape[1], value)
+    )
 
-    def rates(p: Floats, name: str = "") -> dict[str, float]:
-        on = p > 0.5
+    def rates(clauses: Sequence[tuple[int, ...]], name: str = "") -> dict[str, float]:
+        """Of P(at least one of the clauses), exact though they share bits: the circuit of a stand-in formula."""
+        parts = [And([Hidden(leaves[t].feature, leaves[t], 1.0) for t in clause]) for clause in clauses]
+        on = fold_circuit(build_circuit(Or(parts)).steps, algebra) > 0.5
         right, wrong = float(yes[on].sum()), float(no[on].sum() + yes[~on].sum())
         return {f"{name}true_positive": right / max(1, yes.sum()), f"{name}error": wrong / max(1, counts.sum())}
 
     clauses = dnf(tree)[:_MOST_LISTED]
     return [
-        {
-            "bits": clause,
-            **rates(np.prod(fires[list(clause)], axis=0)),
-            **rates(_some_clause(clauses[: i + 1], fires), "cumulative_"),
-        }
+        {"bits": clause, **rates([clause]), **rates(clauses[: i + 1], "cumulative_")}
         for i, clause in enumerate(clauses)
     ]
-
-
-def _some_clause(clauses: Sequence[tuple[int, ...]], fires: Floats) -> Floats:
-    """P(at least one of the clauses) [C], exact though they share bits: the circuit of a stand-in formula."""
-    leaves = [IsTrue(f"bit {t}") for t in range(len(fires))]
-    hidden = [Hidden(leaf.feature, leaf, 1.0) for leaf in leaves]
-    place: dict[Node, int] = {leaf: t for t, leaf in enumerate(leaves)}
-    algebra: Algebra[Floats] = Algebra(
-        lambda cause, on, off: fires[place[cause]], lambda value: np.full(fires.shape[1], value)
-    )
-    return fold_circuit(build_circuit(Or([And([hidden[t] for t in clause]) for clause in clauses])).steps, algebra)
 
 
 def _clause_records(run: Run, model: Any, prefix: str) -> list[dict[str, Any]]:

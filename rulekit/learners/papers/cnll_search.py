@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats, Ints
+from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node, Or
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import Problem
@@ -31,8 +31,7 @@ Weak = Literal["threshold", "llr", "pairs"]
 Junction = Literal["and", "or", "xor"]
 
 MARGIN, SHORTEST, MOST_INTERVALS = 0.1, 1e-5, 4096
-BEAM, MOST_FIRST = 20, 128
-"""First conditions of pairs: the best ones, or all of a table that has so few."""
+BEAM, MOST_FIRST = 20, 128  # first conditions of pairs: the best ones, or all of a table that has so few
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +44,6 @@ class PairBit(NoisyBit):
     @property
     def literals(self) -> int:
         return 4 if self.junction == "xor" else 2
-
-    def with_strengths(self, alpha: float, beta: float) -> PairBit:
-        return replace(self, alpha=alpha, beta=beta)
 
     def holds(self, codes: Codes) -> Bools:
         assert self.other is not None
@@ -71,9 +67,6 @@ def contrary(bit: NoisyBit) -> NoisyBit:
         return flipped
     assert flipped.other is not None
     return replace(flipped, other=contrary(flipped.other), junction="or" if flipped.junction == "and" else "and")
-
-
-# Strengths -----------------------------------------------------------------------------------------------------------
 
 
 class MoveLines(NamedTuple):
@@ -131,29 +124,13 @@ def move_lines(u: Floats, v: Floats, counts: Ints, rest: float, rule: SearchRule
     return MoveLines(u, v, low, high, bucket.astype(np.int64), rest, constant)
 
 
-class Prefix(NamedTuple):
-    """The best prefix of an order: the objective (infinity: none is allowed), its length, and both strengths.
-
-    side: with zero_beta, the one whose strength is free.
-    """
-
-    objective: float
-    length: int
-    side: int
-    left: float
-    right: float
-
-
-def best_prefix(parts: Ints, total: Ints, base: Ints, lines: MoveLines, rule: SearchRule) -> Prefix:
+@compiled
+def best_prefix(parts: Any, total: Any, base: Any, lines: Any, rule: Any) -> Any:
     """The best proper prefix of parts [E, C, 2], the weights of what joins the left side one after the other.
 
-    total [C, 2]: of all rows; base [C, 2]: of those on the left side from the start.
+    The objective (infinity: none is allowed), its length, with zero_beta the side whose strength is free, and both
+    strengths. total [C, 2]: of all rows; base [C, 2]: of those on the left side from the start.
     """
-    return Prefix(*_scan(parts, total, base, lines, rule))
-
-
-@compiled
-def _scan(parts: Any, total: Any, base: Any, lines: Any, rule: Any) -> Any:
     u, v, low, high, bucket, rest, constant = lines
     error, brier, least, zero_beta = rule
     n_cells, n = len(u), len(low)
@@ -202,9 +179,6 @@ def _scan(parts: Any, total: Any, base: Any, lines: Any, rule: Any) -> Any:
     return found, length, free, left, right
 
 
-# Conditions ----------------------------------------------------------------------------------------------------------
-
-
 class FoundBit(NamedTuple):
     """The number of a move, the bit that it adds, and the objective that the formula then has."""
 
@@ -218,7 +192,7 @@ class ExhaustiveSearch:
     """Over all columns of a problem; cell [n]: of each row; counts [C, 2] by label; moves: what each does."""
 
     problem: Problem
-    cell: Ints
+    cell: Array
     counts: Ints
     moves: Sequence[MoveLines]
     rule: SearchRule
@@ -273,12 +247,12 @@ class ExhaustiveSearch:
             return
         for m, lines in enumerate(self.moves):
             for number, order in enumerate(self._orders(j, parts, lines)):
-                prefix = best_prefix(parts[order], self.counts, nothing, lines, self.rule)
-                if np.isfinite(prefix.objective):
-                    found.append(((*prefix[:1], number, *prefix[1:3], m), order, prefix))
-        for key, order, prefix in sorted(found, key=lambda item: item[0]):
-            bit = self._bit(j, present, order[: prefix.length], prefix.left, prefix.right, self.moves[key[-1]].rest)
-            yield FoundBit(key[-1], bit if prefix.left >= prefix.right else contrary(bit), prefix.objective)
+                value, length, side, *strengths = best_prefix(parts[order], self.counts, nothing, lines, self.rule)
+                if np.isfinite(value):
+                    found.append(((value, number, length, side, m), order[:length], strengths))
+        for key, chosen, (left, right) in sorted(found, key=lambda item: item[0]):
+            bit = self._bit(j, present, chosen, left, right, self.moves[key[-1]].rest)
+            yield FoundBit(key[-1], bit if left >= right else contrary(bit), key[0])
 
     def _bit(self, j: int, present: Bools, chosen: Ints, alpha: float, beta: float, rest: float) -> NoisyBit:
         condition = np.zeros_like(present)
@@ -325,16 +299,15 @@ class ExhaustiveSearch:
                 seen = parts if junction == "and" else inside + outside
                 orders = self._orders(j, seen, lines)
                 for order in orders if junction == "xor" else [each[::way] for each in orders for way in (1, -1)]:
-                    prefix = best_prefix(parts[order], self.counts, base, lines, self.rule)
-                    if prefix.objective < least:
-                        least = prefix.objective
+                    value, length, _, left, right = best_prefix(parts[order], self.counts, base, lines, self.rule)
+                    if value < least:
+                        least = value
                         present = np.asarray(seen.any(axis=(1, 2)))
-                        chosen = order[: prefix.length]
                         bit = PairBit(
-                            *(one.column, one.condition, one.known, prefix.left, prefix.right, lines.rest),
-                            other=self._bit(j, present, chosen, 1.0, 0.0, 0.0),
+                            *(one.column, one.condition, one.known, left, right, lines.rest),
+                            other=self._bit(j, present, order[:length], 1.0, 0.0, 0.0),
                             junction=junction,
                         )
                         # The left side of an exclusive or has the rows on which both conditions agree.
                         turned = replace(bit, alpha=bit.beta, beta=bit.alpha) if junction == "xor" else bit
-                        yield FoundBit(m, turned if turned.alpha >= turned.beta else contrary(turned), prefix.objective)
+                        yield FoundBit(m, turned if turned.alpha >= turned.beta else contrary(turned), value)

@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.random import Generator
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import Node, Or
@@ -23,8 +24,7 @@ from rulekit.learners.contract import Learning, Question
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.ltu.growing import tolerated
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
-from rulekit.learners.ltu.learner import UnitLearner, UnitSettings
-from rulekit.learners.ltu.models import candidate_of, nested, path_node
+from rulekit.learners.ltu.learner import UnitLearner, UnitSettings, candidate_of, nested, path_node
 from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
 from rulekit.learners.parameters import one_of, setting, whole
 from rulekit.learners.sums_of_rows.histograms import information_gain
@@ -32,8 +32,7 @@ from rulekit.learners.sums_of_rows.kernels import compiled
 
 _FEW, _TIMES, _MOST = 100_000, 8, 10_000_000
 """A pass shows 100,000 rows, or each row eight times, and at most 10 million; of more each in proportion."""
-_START = 0.1
-"""Weights of back-propagation begin between it and its negative, which the paper does not say."""
+_START = 0.1  # weights of back-propagation begin between it and its negative, which the paper does not say
 _RATE, _MOMENTUM = 1.0, 0.5
 _L2, _ITERATIONS = 1e-4, 100
 
@@ -50,7 +49,7 @@ def shown_times(weights: Floats) -> Ints:
     return np.diff(upto, prepend=0)
 
 
-def random_orders(weights: Floats, passes: int, rng: np.random.Generator) -> Ints:
+def random_orders(weights: Floats, passes: int, rng: Generator) -> Ints:
     """The numbers of the rows as they are shown [passes, shown], each pass in an order of its own."""
     rows = np.repeat(np.arange(len(weights)), shown_times(weights))
     return np.array([rng.permutation(rows) for _ in range(passes)], dtype=np.int64).reshape(passes, len(rows))
@@ -61,12 +60,15 @@ def are_conditions(inputs: Floats) -> Bools:
     return np.asarray(((inputs == 0.0) | (inputs == 1.0)).all(axis=0))
 
 
+FittedUnit = tuple[Floats, float]  # the weights [d] of a unit, and its bias
+
+
 def as_signs(inputs: Floats, conditions: Bools) -> Floats:
     """The inputs [n, d] with 1 and -1 in the place of 1 and 0 of those that are conditions [d]."""
     return np.where(conditions, 2.0 * inputs - 1.0, inputs)
 
 
-def of_signs(weights: Floats, bias: float, conditions: Bools) -> tuple[Floats, float]:
+def of_signs(weights: Floats, bias: float, conditions: Bools) -> FittedUnit:
     """Weights [d] and bias over inputs as they are, of those over `as_signs`."""
     return np.where(conditions, 2.0 * weights, weights), bias - float(weights[conditions].sum())
 
@@ -76,25 +78,33 @@ def with_complements(inputs: Floats, conditions: Bools) -> Floats:
     return np.hstack([inputs, 1.0 - inputs[:, conditions]])
 
 
-def of_complements(weights: Floats, bias: float, conditions: Bools) -> tuple[Floats, float]:
+def of_complements(weights: Floats, bias: float, conditions: Bools) -> FittedUnit:
     """Weights [d] and bias over inputs as they are, of those [d + c] over `with_complements`."""
     own, complements = weights[: len(conditions)].copy(), weights[len(conditions) :]
     own[conditions] -= complements
     return own, bias + float(complements.sum())
 
 
+SIGNS, COMPLEMENTS = (as_signs, of_signs), (with_complements, of_complements)
+"""How inputs are coded for units, and the way back."""
+
+
+def tree_by(back: Any, shape: Shape, units: Floats, biases: Floats, conditions: Bools) -> LTUTree:
+    """The tree over inputs as they are of units [m, k] and biases [m]; back: `of_signs` or `of_complements`."""
+    found = [back(unit, float(bias), conditions) for unit, bias in zip(units, biases, strict=True)]
+    return LTUTree(shape, np.array([own for own, _ in found]), np.array([bias for _, bias in found]))
+
+
 UnitKind = Literal["backprop", "perceptron", "logistic", "naive-bayes", "best"]
 KINDS: tuple[UnitKind, ...] = get_args(UnitKind)
-FitUnit = Callable[[Floats, Bools, Floats, np.random.Generator], tuple[Floats, float]]
+FitUnit = Callable[[Floats, Bools, Floats, Generator], FittedUnit]
 """How one unit is fitted: inputs [n, d], labels [n], weights [n], a generator -> weights [d] of the unit, its bias.
 
 The unit fires where bias + weights @ inputs >= 0, which is to be the rows whose label is true.
 """
 
 
-def fit_backprop(
-    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, epochs: int = 5
-) -> tuple[Floats, float]:
+def fit_backprop(inputs: Floats, labels: Bools, weights: Floats, rng: Generator, epochs: int = 5) -> FittedUnit:
     """Passes over the rows in random order, each row a step along the slope of its squared error.
 
     The step of a weight has the momentum of the step before it as it was without momentum; that of the bias has none,
@@ -130,9 +140,7 @@ def descend(
         before, last = step, row
 
 
-def fit_perceptron(
-    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, epochs: int = 10
-) -> tuple[Floats, float]:
+def fit_perceptron(inputs: Floats, labels: Bools, weights: Floats, rng: Generator, epochs: int = 10) -> FittedUnit:
     """Passes over the rows in random order, of which the pocket has the best weights; conditions are 1 and -1."""
     conditions = are_conditions(inputs)
     with_bias = np.hstack([as_signs(inputs, conditions), np.ones((len(inputs), 1))])
@@ -180,9 +188,7 @@ def _wrong(inputs: Floats, signs: Floats, weights: Floats, unit: Floats) -> floa
     return found
 
 
-def fit_logistic(
-    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator | None = None
-) -> tuple[Floats, float]:
+def fit_logistic(inputs: Floats, labels: Bools, weights: Floats, rng: Generator | None = None) -> FittedUnit:
     """The least mean log loss + l2 / 2 times the squared weights of inputs that are scaled alike; the bias is free."""
     if labels.all() or not labels.any():  # no finite bias would do
         return np.zeros(inputs.shape[1]), 1.0 if labels.all() else -1.0
@@ -207,9 +213,7 @@ def fit_logistic(
     return own, float(found[-1] - own @ means)
 
 
-def fit_naive_bayes(
-    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator | None = None
-) -> tuple[Floats, float]:
+def fit_naive_bayes(inputs: Floats, labels: Bools, weights: Floats, rng: Generator | None = None) -> FittedUnit:
     """The logarithm of the odds of the classes, as if the inputs were independent in each.
 
     Conditions by their shares, each count one half larger (P. Langley, Induction of Recursive Bayesian Classifiers,
@@ -233,12 +237,10 @@ def fit_naive_bayes(
     return own, bias - float(apart @ (means[1] + means[0]) / 2.0)
 
 
-def fit_best(
-    inputs: Floats, labels: Bools, weights: Floats, rng: np.random.Generator, ways: Sequence[FitUnit]
-) -> tuple[Floats, float]:
+def fit_best(inputs: Floats, labels: Bools, weights: Floats, rng: Generator, ways: Sequence[FitUnit]) -> FittedUnit:
     """The unit that errs least on the rows, of those that several ways fit; the first of equal ones."""
 
-    def wrong(found: tuple[Floats, float]) -> float:
+    def wrong(found: FittedUnit) -> float:
         return float(weights[(inputs @ found[0] + found[1] >= 0.0) != labels].sum())
 
     return min((fit(inputs, labels, weights, rng) for fit in ways), key=wrong)
@@ -246,13 +248,9 @@ def fit_best(
 
 def fit_of(kind: UnitKind, epochs: int = 5) -> FitUnit:
     """The way to fit a unit of a name; epochs: passes over the rows of those that take one row at a time."""
-    ways: dict[str, FitUnit] = {
-        "backprop": partial(fit_backprop, epochs=epochs),
-        "perceptron": partial(fit_perceptron, epochs=epochs),
-        "logistic": fit_logistic,
-        "naive-bayes": fit_naive_bayes,
-    }
-    return partial(fit_best, ways=tuple(ways.values())) if kind == "best" else ways[kind]
+    slowly = (partial(fit_backprop, epochs=epochs), partial(fit_perceptron, epochs=epochs))
+    ways: dict[str, FitUnit] = dict(zip(KINDS, (*slowly, fit_logistic, fit_naive_bayes), strict=False))
+    return ways.get(kind) or partial(fit_best, ways=tuple(ways.values()))
 
 
 def grow_tree(
@@ -260,7 +258,7 @@ def grow_tree(
     labels: Bools,
     weights: Floats,
     fit: FitUnit,
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     depth: int = 10,
     most_units: int | None = None,

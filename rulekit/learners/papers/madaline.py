@@ -22,11 +22,9 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.training_rows import KnownRows, training_data
 from rulekit.learners.data.words import recoded
 from rulekit.learners.learning import Run, watched
-from rulekit.learners.ltu.exact_terms import Seen
 from rulekit.learners.ltu.fit import fit_tree
-from rulekit.learners.ltu.inputs import DistinctRows, Inputs, UnitInput
-from rulekit.learners.ltu.learner import UnitLearner
-from rulekit.learners.ltu.models import candidate_of
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs, Seen, UnitInput
+from rulekit.learners.ltu.learner import UnitLearner, candidate_of
 from rulekit.learners.ltu.trees import NONE, Shape
 from rulekit.learners.papers.ltu_trees import WRITTEN, PaperUnitSettings, random_orders
 from rulekit.learners.papers.madaline_networks import (
@@ -60,11 +58,6 @@ class Progress:
     said: Mapping[int, Mapping[str, Any]]
     calls: int
 
-    @property
-    def known(self) -> KnownRows:
-        """What further rows must keep to."""
-        return KnownRows(tuple(sorted(self.frame.classes)), self.frame.schema)
-
     def settings(self, settings: Any) -> Any:
         """The settings with the label and the positive class that it has already."""
         classes, name = self.frame.classes, self.frame.schema.target
@@ -77,7 +70,14 @@ class Progress:
 
     def inputs_of(self, columns: Sequence[BinnedColumn]) -> Inputs:
         """The same inputs of rows that `binned` has made, with the means and scales of the first rows."""
-        return replace(self.inputs, items=tuple(_moved(item, columns[item.column]) for item in self.inputs.items))
+
+        def moved(item: UnitInput) -> UnitInput:
+            """Over the codes that its column has now; what a missing cell is stays."""
+            if not item.is_number:
+                return item
+            return replace(item, values=np.append(item.values[:1], columns[item.column].low[1:]))
+
+        return replace(self.inputs, items=tuple(map(moved, self.inputs.items)))
 
 
 def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
@@ -85,11 +85,12 @@ def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
 
     Raises InputError where a first call gives none, or a later one others than the first.
     """
-    if classes is None and progress is None:
-        raise InputError("the first call has to name all classes", where="classes", fix="for instance np.unique(y)")
-    known = None if progress is None else progress.known
+    known = None
+    if progress is not None:
+        known = KnownRows(tuple(sorted(progress.frame.classes)), progress.frame.schema)
     if classes is None:
-        assert known is not None
+        if known is None:
+            raise InputError("the first call has to name all classes", where="classes", fix="for instance np.unique(y)")
         return known
     given = np.asarray(classes)
     found = KnownRows(tuple(classes_of(checked_labels(given, given.size))[0].tolist()))
@@ -97,29 +98,6 @@ def known_rows(progress: Progress | None, classes: Any) -> KnownRows:
         names = ", ".join(map(str, known.classes))
         raise InputError("these are not the classes of the first call", where="classes", fix=f"give {names}, or none")
     return known or found
-
-
-def refuse_whole(settings: Any, name: str) -> None:
-    if settings.method == "backprop":
-        raise InputError("back-propagation needs all rows at once", where=f"{name}, method", fix="take madaline")
-    if isinstance(settings.class_weight, str):
-        where, fix = f"{name}, class_weight", "give a weight for each class"
-        raise InputError("how often classes are is not known before all rows are", where=where, fix=fix)
-
-
-def _moved(item: UnitInput, column: BinnedColumn) -> UnitInput:
-    """An input over the codes that its column has now; what a missing cell is stays."""
-    return replace(item, values=np.append(item.values[:1], column.low[1:])) if item.is_number else item
-
-
-def with_passes(said: Mapping[str, Any], before: Mapping[str, Any] | None, network: Network) -> dict[str, Any]:
-    """What is said of a network's training with the passes of the calls before, and the units that it has lost."""
-    if before is None:
-        return dict(said)
-    done, names = list(before["passes"]), set(network.names.tolist())
-    passes = [{**one, "pass": number} for number, one in enumerate(said["passes"], len(done) + 1)]
-    unused = sorted({*before["unused"], *said["unused"]} - names)
-    return {**said, "unused": unused, "passes": done + passes}
 
 
 @dataclass(frozen=True)
@@ -252,7 +230,12 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         """
         begun = time.monotonic()
         settings = replace(self.checked_settings(), n_networks=1, prune="never", stopping="none")
-        refuse_whole(settings, self.estimator_name())
+        name = self.estimator_name()
+        if settings.method == "backprop":
+            raise InputError("back-propagation needs all rows at once", where=f"{name}, method", fix="take madaline")
+        if isinstance(settings.class_weight, str):
+            where, fix = f"{name}, class_weight", "give a weight for each class"
+            raise InputError("how often classes are is not known before all rows are", where=where, fix=fix)
         known = known_rows(self._progress, classes)
         with watched(self.word, settings.verbose, settings.callback) as callback:
             settings = replace(settings, callback=callback)
@@ -283,14 +266,10 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
             return
         seen = Seen.of(question.plan, question.problem.codes)
         said = {run.question.index: made.said for run in runs for made in run.path}
-        self._progress = Progress(
-            path.frame,
-            question.plan,
-            seen if before is None else seen.joined(before.seen),
-            self._networks,
-            said if before is None else {**before.said, **said},
-            1 if before is None else before.calls + 1,
-        )
+        if before is not None:
+            seen, said = seen.joined(before.seen), {**before.said, **said}
+        calls = 1 if before is None else before.calls + 1
+        self._progress = Progress(path.frame, question.plan, seen, self._networks, said, calls)
 
     def learn(self, question: Question) -> Learning:
         settings: MadalineSettings = question.settings
@@ -302,7 +281,7 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
             rng, passes = np.random.default_rng((question.seed, question.index)), int(settings.n_passes)
             own = (rows.inputs, rows.labels == 1, rows.in_rows, rng, passes, float(settings.gain))
             whole = train_whole(_shape_of(question, rows), *own, question.watch.check)
-            yield candidate_of(whole.without_idle(rows.inputs), question, rows, written=written)
+            yield candidate_of(whole.without_idle(whole.margins(rows.inputs) >= 0.0), question, rows, written=written)
             return None
         network = None if before is None else before.networks.get(question.index)
         if network is None:
@@ -310,8 +289,11 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         trained, said = _trained(question, rows, network, () if before is None else (before.calls,))
         if not question.fold:
             self._networks = {**self._networks, question.index: trained.network}
-        if before is not None:
-            said = with_passes(said, before.said.get(question.index), trained.network)
+        told = None if before is None else before.said.get(question.index)
+        if told is not None:  # with the passes of the calls before, and the units that were lost in them
+            later = [{**one, "pass": number} for number, one in enumerate(said["passes"], len(told["passes"]) + 1)]
+            unused = sorted({*told["unused"], *said["unused"]} - set(trained.network.names.tolist()))
+            said = {**said, "unused": unused, "passes": [*told["passes"], *later]}
         seen = None if before is None else before.seen
         yield candidate_of(trained.tree, question, rows, said, before=seen, written=written)
         return None

@@ -16,63 +16,45 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.papers.ltu_trees import as_signs, of_complements, of_signs, random_orders, with_complements
-from rulekit.learners.papers.madaline_steps import Steps, UnitWeights, Wiring, margins_of, present
+from rulekit.learners.papers.ltu_trees import COMPLEMENTS, SIGNS, random_orders, tree_by
+from rulekit.learners.papers.madaline_steps import UnitWeights, margins_of, present
 
-_LARGEST = 1e60
-"""No factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite."""
-
-
-def useless_unit(
-    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None, turning: bool = False
-) -> tuple[int, bool] | None:
-    """The last unit that is of no use and can be left out, and what it may always answer.
-
-    fires [n, m]: which units fire on which rows, of labels [n] and weights [n]; among: the units that may be it, all
-    unless given; turning: those instead that can be left out only where their parents are turned round. None where each
-    is of use.
-    """
-    wrong = _wrong(shape, fires, labels, weights)
-    for unit in reversed(range(shape.size) if among is None else among.tolist()):
-        for answer in (False, True):
-            if (shape.passing(unit, answer) is None) != turning or (turning and not unit):
-                continue
-            always = fires.copy()
-            always[:, unit] = answer
-            if _wrong(shape, always, labels, weights) <= wrong:
-                return unit, answer
-    return None
+_LARGEST = 1e60  # no factor of a weight is larger, nor is one smaller than its inverse: sums must stay finite
 
 
-def without_useless(
-    shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None
-) -> tuple[Shape, Ints]:
-    """The shape without the units that are of no use, one after the other, and the units [k] that are left.
+Steps = tuple[bool, bool, Floats, Floats]  # see `present`
+Passed = tuple[Shape, Ints]  # a shape with fewer units, and the units [k] that are left
 
-    among: the units that may be left out, all unless given.
+
+def without_useless(shape: Shape, fires: Bools, labels: Bools, weights: Floats, among: Ints | None = None) -> Passed:
+    """The shape without the units that are of no use, one after the other, the last first.
+
+    fires [n, m]: which units fire on which rows, of labels [n] and weights [n]; among: the units that may be left out,
+    all unless given.
     """
     kept = np.arange(shape.size)
     while True:
-        eligible = None if among is None else np.flatnonzero(np.isin(kept, among))
-        found = useless_unit(shape, fires[:, kept], labels, weights, eligible)
-        passed = found and shape.passing(*found)
+        wrong = _wrong(shape, fires[:, kept], labels, weights)
+        units = [unit for unit in reversed(range(shape.size)) if among is None or kept[unit] in among]
+        tried = (shape.passing(unit, answer) for unit in units for answer in (False, True))
+        smaller = ((found[0], kept[found[1]]) for found in tried if found is not None)
+        better = (found for found in smaller if _wrong(found[0], fires[:, found[1]], labels, weights) <= wrong)
+        passed = next(better, None)
         if passed is None:
             return shape, kept
-        shape, kept = passed[0], kept[passed[1]]
+        shape, kept = passed
 
 
-def useless_parting(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> tuple[Shape, Ints] | None:
+def useless_parting(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> Passed | None:
     """The shape without the last unit that only sends rows to one of two children where both could be asked in turn.
 
-    The other child then comes where the one gives a no (or a yes), and no more rows are answered wrongly. Also the
-    units [k] that are left; None where there is no such unit.
+    The other child then comes where the one gives a no (or a yes), and no more rows are answered wrongly. None where
+    there is no such unit.
     """
     wrong = _wrong(shape, fires, labels, weights)
-    for unit in reversed(range(shape.size)):
-        if NONE in (shape.left[unit], shape.right[unit]):
-            continue
-        for end in np.flatnonzero((shape.ways[:, unit] != 0) & ((shape.left == NONE) | (shape.right == NONE))):
-            found, kept = _grafted(shape, unit, int(end))
+    for unit in np.flatnonzero((shape.left != NONE) & (shape.right != NONE))[::-1].tolist():
+        for end in np.flatnonzero((shape.ways[:, unit] != 0) & ((shape.left == NONE) | (shape.right == NONE))).tolist():
+            found, kept = _grafted(shape, unit, end)
             if _wrong(found, fires[:, kept], labels, weights) <= wrong:
                 return found, kept
     return None
@@ -83,44 +65,44 @@ def pruned(tree: LTUTree, inputs: Floats, labels: Bools, weights: Floats) -> tup
     left = np.arange(tree.size)
     while True:
         margins = margins_of(inputs, tree.weights, tree.biases)
-        smaller = without_useless(tree.shape, margins >= 0.0, labels, weights)
-        if len(smaller[1]) == tree.size:
-            found = useless_unit(tree.shape, margins >= 0.0, labels, weights, turning=True)
-            parting = None if found else useless_parting(tree.shape, margins >= 0.0, labels, weights)
-            if found is not None:
-                tree, smaller = _turned(tree, margins, *found)
-            elif parting is not None:
-                smaller = parting
-            else:
+        rows = (margins >= 0.0, labels, weights)
+        smaller: Passed | None = without_useless(tree.shape, *rows)
+        if smaller is None or len(smaller[1]) == tree.size:
+            turned = _turned(tree, margins, labels, weights)
+            tree, smaller = turned or (tree, useless_parting(tree.shape, *rows))
+            if smaller is None:
                 return tree, left
         tree, left = tree.kept(*smaller), left[smaller[1]]
 
 
-def _turned(tree: LTUTree, margins: Floats, unit: int, answer: bool) -> tuple[LTUTree, tuple[Shape, Ints]]:
-    """The tree where the parent of a unit gives its constant answer, and the shape without the unit; margins [n, m].
+def _turned(tree: LTUTree, margins: Floats, labels: Bools, weights: Floats) -> tuple[LTUTree, Passed] | None:
+    """The tree where the parent of a useless unit gives its constant answer, and the shape without the unit.
 
     As it is, the parent gives the other answer there. So it is turned round, half-way to the closest row below its
-    plane; or always gives that answer, where it does on its other side.
+    plane; or always gives that answer, where it does on its other side. None where no unit can be left out so.
     """
-    shape, parent = tree.shape, int(tree.shape.parents[unit])
-    own, biases = tree.weights.copy(), tree.biases.copy()
-    if NONE in (shape.left[parent], shape.right[parent]):
-        own[parent], biases[parent] = 0.0, 1.0 if answer else -1.0
-        return replace(tree, weights=own, biases=biases), shape.without(unit)
-    below = margins[margins[:, parent] < 0.0, parent]
-    own[parent] = -own[parent]
-    biases[parent] = -biases[parent] + (0.5 * float(below.max()) if len(below) else -1.0)
-    return replace(tree, weights=own, biases=biases), _with_turned(shape, parent).without(unit)
+    shape, fires = tree.shape, margins >= 0.0
+    wrong = _wrong(shape, fires, labels, weights)
+    for unit, answer in ((unit, answer) for unit in reversed(range(1, tree.size)) for answer in (False, True)):
+        always = fires.copy()
+        always[:, unit] = answer
+        if shape.passing(unit, answer) is not None or _wrong(shape, always, labels, weights) > wrong:
+            continue
+        parent, own, biases = int(shape.parents[unit]), tree.weights.copy(), tree.biases.copy()
+        left, right = shape.left.copy(), shape.right.copy()
+        if NONE in (left[parent], right[parent]):
+            own[parent], biases[parent] = 0.0, 1.0 if answer else -1.0
+        else:
+            below = margins[margins[:, parent] < 0.0, parent]
+            own[parent] = -own[parent]
+            biases[parent] = -biases[parent] + (0.5 * float(below.max()) if len(below) else -1.0)
+            left[parent], right[parent] = shape.right[parent], shape.left[parent]
+        return replace(tree, weights=own, biases=biases), Shape(left, right).without(unit)
+    return None
 
 
 def _wrong(shape: Shape, fires: Bools, labels: Bools, weights: Floats) -> float:
     return float(weights[shape.decides(fires) != labels].sum())
-
-
-def _with_turned(shape: Shape, unit: int) -> Shape:
-    left, right = shape.left.copy(), shape.right.copy()
-    left[unit], right[unit] = shape.right[unit], shape.left[unit]
-    return Shape(left, right)
 
 
 def _grafted(shape: Shape, unit: int, end: int) -> tuple[Shape, Ints]:
@@ -145,12 +127,13 @@ def _grafted(shape: Shape, unit: int, end: int) -> tuple[Shape, Ints]:
     return Shape.of(*([number[int(child)] for child in side[order]] for side in (left, right))), np.array(order)
 
 
-_NO_TABLE = np.ones(1)
-
-
 @dataclass(frozen=True, slots=True)
 class FixedIncrement:
     """w + x or w - x; conditions are 1 and -1, there is a bias, all weights begin at 0."""
+
+    @property
+    def steps(self) -> Steps:
+        return False, False, np.ones(1), np.ones(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +154,13 @@ class Winnow:
     threshold: float | None = None
 
     def __post_init__(self) -> None:
-        if not 1.0 < self.alpha < math.inf:
-            raise InputError(
-                f"it strengthens, so that it is above 1, not {self.alpha:g}", where="alpha", fix="take 1.25"
-            )
-        if self.beta is not None and not 0.0 < self.beta < 1.0:
-            raise InputError(
-                f"it weakens, so that it lies between 0 and 1, not {self.beta:g}", where="beta", fix="leave it out"
-            )
-        if self.threshold is not None and not 0.0 < self.threshold < math.inf:
-            raise InputError(f"it is above 0, not {self.threshold:g}", where="threshold", fix="leave it out")
+        bounds = {"alpha": (1.0, math.inf), "beta": (0.0, 1.0), "threshold": (0.0, math.inf)}
+        for name, (low, high) in bounds.items():
+            value = getattr(self, name)
+            if value is not None and not low < value < high:
+                raise InputError(
+                    f"it lies between {low:g} and {high:g}, and is not {value:g}", where=name, fix="leave it out"
+                )
 
     def threshold_of(self, n_conditions: int) -> float:
         return float(n_conditions) if self.threshold is None else self.threshold
@@ -190,8 +170,8 @@ class Winnow:
         """The powers of alpha and of beta, and whether one step down undoes one step up."""
         rises = _powers(self.alpha, self.alpha)
         if self.beta is None or self.alpha * self.beta == 1.0:
-            return Steps(True, True, rises, 1.0 / rises)
-        return Steps(True, False, rises, _powers(self.beta, 1.0 / self.beta))
+            return True, True, rises, 1.0 / rises
+        return True, False, rises, _powers(self.beta, 1.0 / self.beta)
 
 
 Rule = FixedIncrement | Winnow
@@ -218,34 +198,22 @@ class Network:
 
     @classmethod
     def new(cls, rule: Rule, shape: Shape, conditions: Bools) -> Network:
-        """One that has seen no row.
-
-        Raises InputError where the rule needs conditions and there are numbers.
-        """
+        """One that has seen no row."""
         m, d = shape.size, len(conditions)
         weights, biases, counted = np.zeros((m, d)), np.zeros(m), 0
         if isinstance(rule, Winnow):
-            if not conditions.all():
-                raise InputError(
-                    f"Winnow takes conditions that hold or do not, and {np.sum(~conditions)} inputs are numbers",
-                    fix="cut them into conditions (max_bins), or learn by fixed increments",
-                )
             counted = 2 * d
             weights, biases = np.ones((m, counted)), np.full(m, -rule.threshold_of(d))
-        ups, downs = (np.zeros((m, counted), dtype=np.int64) for _ in range(2))
+        ups, downs = np.zeros((2, m, counted), dtype=np.int64)
         return cls(rule, shape, conditions, UnitWeights(weights, biases, ups, downs), np.arange(m))
 
-    def seen(self, inputs: Floats) -> Floats:
-        """The inputs [n, k] as the rule sees rows of inputs [n, d].
+    @property
+    def coding(self) -> Any:
+        return COMPLEMENTS if isinstance(self.rule, Winnow) else SIGNS
 
-        Raises InputError where there are other inputs than the network was made for.
-        """
-        if inputs.shape[1] != len(self.conditions):
-            raise InputError(f"the network has {len(self.conditions)} inputs and the rows have {inputs.shape[1]}")
-        of_conditions = inputs[:, self.conditions]
-        if ((of_conditions != 0.0) & (of_conditions != 1.0)).any():
-            raise InputError("conditions are 0 or 1, and a row has another value for one")
-        return (with_complements if isinstance(self.rule, Winnow) else as_signs)(inputs, self.conditions)
+    def seen(self, inputs: Floats) -> Floats:
+        """The inputs [n, k] as the rule sees rows of inputs [n, d]."""
+        return np.asarray(self.coding[0](inputs, self.conditions))
 
     def fires(self, seen: Floats) -> Bools:
         """Which units fire on which rows [n, m], of what the rule sees [n, k]."""
@@ -254,10 +222,7 @@ class Network:
     @property
     def tree(self) -> LTUTree:
         """The units over the inputs as they are, conditions 0 and 1."""
-        back = of_complements if isinstance(self.rule, Winnow) else of_signs
-        units = zip(self.state.weights, self.state.biases, strict=True)
-        found = [back(unit, float(bias), self.conditions) for unit, bias in units]
-        return LTUTree(self.shape, np.array([own for own, _ in found]), np.array([bias for _, bias in found]))
+        return tree_by(self.coding[1], self.shape, self.state.weights, self.state.biases, self.conditions)
 
     def kept(self, shape: Shape, units: Ints) -> Network:
         state = UnitWeights._make(part[units] for part in self.state)
@@ -266,13 +231,9 @@ class Network:
     def after(self, seen: Floats, labels: Bools, order: Ints, least: bool) -> tuple[Network, int]:
         """The network when it was shown the rows in order, and how many it answered wrongly."""
         state = UnitWeights._make(part.copy() for part in self.state)
-        wiring = Wiring(self.shape.left, self.shape.right, self.shape.ways)
-        steps = self.rule.steps if isinstance(self.rule, Winnow) else Steps(False, False, _NO_TABLE, _NO_TABLE)
-        mistakes = present(seen, labels, order, wiring, state, steps, least)
+        wiring = self.shape.left, self.shape.right, self.shape.ways
+        mistakes = present(seen, labels, order, wiring, state, self.rule.steps, least)
         return replace(self, state=state), mistakes
-
-
-# Training ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,8 +283,7 @@ def train(
     """Train a network, new or trained before, on rows of inputs [n, d], labels [n] and positive weights [n].
 
     orders [passes, shown]: of the rows, each as often as it weighs (`random_orders`). Conditions among the inputs are 0
-    or 1. check: called before each pass, which may raise to stop. Raises InputError where the rows have other inputs
-    than the network.
+    or 1. check: called before each pass, which may raise to stop.
     """
     seen, began = network.seen(inputs), network.names
     useless_before = np.zeros(0, dtype=np.int64)
@@ -366,11 +326,8 @@ def best_of_several(
     network that is kept is the one that unseen rows judge: an order that served well without them says little of the
     network that it makes of all rows. The rows are parted by chance into five parts, and each network is shown all but
     one of them and judged by that one: all by the same part, or each by the next (by_turns: cross-validation).
-    Raises InputError where there are fewer than two rows.
     """
     parts = min(5, len(labels))
-    if parts < 2:
-        raise InputError("networks are compared on rows that they have not seen", fix="give two rows")
     orders = [random_orders(weights, training.passes, rng) for _ in range(n_networks)]
     part_of = rng.permutation(np.arange(len(labels)) % parts)
     found, errors = list[TrainedNetwork](), np.zeros(n_networks)

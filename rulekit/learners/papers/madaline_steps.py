@@ -16,25 +16,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.trees import LTUTree, Shape
-from rulekit.learners.papers.ltu_trees import are_conditions, of_complements, random_orders, with_complements
+from rulekit.learners.papers.ltu_trees import are_conditions, of_complements, random_orders, tree_by, with_complements
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _START = 0.1
 _RATE, _MOMENTUM = 1.0, 0.5  # as of a single unit
-
-
-class Wiring(NamedTuple):
-    """The children and ways of a shape: left, right [m]; ways [m, m]."""
-
-    left: Ints
-    right: Ints
-    ways: Ints
 
 
 class UnitWeights(NamedTuple):
@@ -50,37 +42,29 @@ class UnitWeights(NamedTuple):
     downs: Ints
 
 
-class Steps(NamedTuple):
-    """How a weight changes: by factors from the two tables, or by the input; whether one down undoes one up."""
-
-    multiplies: bool
-    cancels: bool
-    rises: Floats
-    falls: Floats
-
-
 @compiled
-def present(
-    inputs: Floats, labels: Bools, order: Ints, wiring: Wiring, state: UnitWeights, steps: Steps, least: bool
-) -> int:
+def present(inputs: Any, labels: Any, order: Any, wiring: Any, state: UnitWeights, steps: Any, least: bool) -> int:
     """Show the rows of `order`, and change the state in place; says how many were answered wrongly.
 
-    least: whether the unit to answer yes is that of least disturbance, else the one whose sum is closest to 0.
+    wiring: left, right [m] and ways [m, m] of a shape. steps: whether a weight changes by factors from the two tables,
+    or by the input; whether one down undoes one up; the tables. least: whether the unit to answer yes is that of least
+    disturbance, else the one whose sum is closest to 0.
     """
-    margins = np.zeros(len(wiring.left))
+    left, right, ways = wiring
+    margins = np.zeros(len(left))
     mistakes = 0
     for row in order:
         for k in range(len(margins)):
             margins[k] = _sum(inputs, row, state.weights, state.biases, k)
-        end = _end(margins, wiring)
+        end = _end(margins, left, right)
         if (margins[end] >= 0.0) == labels[row]:
             continue
         mistakes += 1
         if labels[row]:
-            chosen = _chosen(margins, wiring, least)
+            chosen = _chosen(margins, right, ways, least)
             _move(chosen, True, inputs, row, state, steps)
             for k in range(chosen):
-                way = wiring.ways[chosen, k]
+                way = ways[chosen, k]
                 if way != 0 and (way > 0) != (margins[k] >= 0.0):
                     _move(k, way > 0, inputs, row, state, steps)
         else:
@@ -105,25 +89,25 @@ def _sum(inputs: Floats, row: int, weights: Floats, biases: Floats, k: int) -> f
     return total + float(biases[k])
 
 
-def _end(margins: Floats, wiring: Wiring) -> int:
+def _end(margins: Any, left: Any, right: Any) -> int:
     unit = 0
-    following = wiring.right[0] if margins[0] >= 0.0 else wiring.left[0]
+    following = right[0] if margins[0] >= 0.0 else left[0]
     while following >= 0:
         unit = following
-        following = wiring.right[unit] if margins[unit] >= 0.0 else wiring.left[unit]
+        following = right[unit] if margins[unit] >= 0.0 else left[unit]
     return unit
 
 
-def _chosen(margins: Floats, wiring: Wiring, least: bool) -> int:
+def _chosen(margins: Any, right: Any, ways: Any, least: bool) -> int:
     """The unit without a right child that is to answer yes; the first of equal ones."""
     chosen, smallest = -1, np.inf
     for unit in range(len(margins)):
-        if wiring.right[unit] >= 0:
+        if right[unit] >= 0:
             continue
         if least:
             cost = max(0.0, -margins[unit])
             for k in range(unit):
-                way = wiring.ways[unit, k]
+                way = ways[unit, k]
                 if way != 0 and (way > 0) != (margins[k] >= 0.0):
                     cost += abs(margins[k])
         else:
@@ -133,25 +117,27 @@ def _chosen(margins: Floats, wiring: Wiring, least: bool) -> int:
     return chosen
 
 
-def _move(k: int, up: bool, inputs: Floats, row: int, state: UnitWeights, steps: Steps) -> None:
+def _move(k: int, up: bool, inputs: Any, row: int, state: UnitWeights, steps: Any) -> None:
+    multiplies, cancels, rises, falls = steps
+    weights, biases, ups, downs = state
     n = inputs.shape[1]
-    if not steps.multiplies:
+    if not multiplies:
         sign = 1.0 if up else -1.0
         for i in range(n):
-            state.weights[k, i] += sign * inputs[row, i]
-        state.biases[k] += sign
+            weights[k, i] += sign * inputs[row, i]
+        biases[k] += sign
         return
     for i in range(n):
         if inputs[row, i] == 0.0:
             continue
         if up:
-            state.ups[k, i] = min(state.ups[k, i] + 1, len(steps.rises) - 1)
+            ups[k, i] = min(ups[k, i] + 1, len(rises) - 1)
         else:
-            state.downs[k, i] = min(state.downs[k, i] + 1, len(steps.falls) - 1)
-        if steps.cancels and state.ups[k, i] > 0 and state.downs[k, i] > 0:
-            state.ups[k, i] -= 1
-            state.downs[k, i] -= 1
-        state.weights[k, i] = steps.rises[state.ups[k, i]] * steps.falls[state.downs[k, i]]
+            downs[k, i] = min(downs[k, i] + 1, len(falls) - 1)
+        if cancels and ups[k, i] > 0 and downs[k, i] > 0:
+            ups[k, i] -= 1
+            downs[k, i] -= 1
+        weights[k, i] = rises[ups[k, i]] * falls[downs[k, i]]
 
 
 def train_whole(
@@ -171,24 +157,17 @@ def train_whole(
     units, biases = start[:, :-1].copy(), start[:, -1].copy()
     for order in random_orders(weights, epochs, rng):
         check()
-        descend_together(seen, labels.astype(np.float64), order, shape.gates, _RATE, _MOMENTUM, gain, units, biases)
-    found = [of_complements(unit, float(bias), conditions) for unit, bias in zip(units, biases, strict=True)]
-    return LTUTree(shape, np.array([own for own, _ in found]), np.array([bias for _, bias in found]))
+        descend_together(seen, labels.astype(np.float64), order, shape.gates, (_RATE, _MOMENTUM, gain), units, biases)
+    return tree_by(of_complements, shape, units, biases, conditions)
 
 
 @compiled
-def descend_together(
-    inputs: Floats,
-    targets: Floats,
-    order: Ints,
-    gates: Ints,
-    rate: float,
-    momentum: float,
-    gain: float,
-    units: Floats,
-    biases: Floats,
-) -> None:
-    """One step of all units for each row in order; units [m, d] and biases [m] are changed in place."""
+def descend_together(inputs: Any, targets: Any, order: Any, gates: Any, rates: Any, units: Any, biases: Any) -> None:
+    """One step of all units for each row in order; units [m, d] and biases [m] are changed in place.
+
+    rates: of learning, the momentum, and the slope of the gates.
+    """
+    rate, momentum, gain = rates
     m, d = units.shape
     answers, slopes, before = np.zeros(m), np.zeros(m), np.zeros(m)
     of_gates = np.zeros(len(gates))

@@ -154,9 +154,15 @@ def _parts(n: int, least: int = 0) -> Iterator[slice]:
 
 
 def split_cells(
-    cell: npt.NDArray[np.int32], codes: npt.NDArray[Any], condition: Bools, merged: Ints, n_cells: int
-) -> Ints:
-    """Split cells, in place, by a condition on codes; which of the 2 n_cells halves occur.
+    cell: npt.NDArray[np.int32],
+    codes: npt.NDArray[Any],
+    condition: Bools,
+    merged: Ints,
+    n_cells: int,
+    labels: npt.NDArray[Any],
+    weights: Ints,
+) -> tuple[Ints, Ints]:
+    """Split cells, in place, by a condition on codes; which of the 2 n_cells halves occur, and weights by label [:, 2].
 
     merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
     """
@@ -167,7 +173,8 @@ def split_cells(
     number = np.cumsum(occurs) - 1
     for rows in _parts(len(cell)):
         cell[rows] = number[cell[rows]]
-    return np.flatnonzero(occurs)
+    occurring = np.flatnonzero(occurs)
+    return occurring, count_cells(cell, labels, weights, len(occurring))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,9 +199,8 @@ class RowCells:
     def with_condition(self, codes: npt.NDArray[Any], condition: Bools, at: int | None = None) -> tuple[RowCells, Ints]:
         """The cells with one condition more on codes [n], the last one or in a place; and what cell each was before."""
         cell, n = self.cell.copy(), len(self.holds)
-        own = split_cells(cell, codes, condition, np.arange(n), n)
+        own, counts = split_cells(cell, codes, condition, np.arange(n), n, self.labels, self.weights)
         holds = np.insert(self.holds[own // 2], self.holds.shape[1] if at is None else at, own % 2 == 1, axis=1)
-        counts = count_cells(cell, self.labels, self.weights, len(own))
         return RowCells(self.labels, self.weights, cell, holds, counts), own // 2
 
     def without(self, condition: int) -> tuple[RowCells, Ints]:

@@ -66,7 +66,11 @@ def classes_of_keys(
         what = f"{', '.join(odd)} is kept as a class; if it means missing, declare --missing {target}=TOKEN"
         notes.append(f"target {target!r}: {what}")
     if ordered:
-        order = _declared_order(values, ordered, where)
+        order = [_find(values, label, where) for label in ordered]
+        left = [value for i, value in enumerate(values) if i not in order]
+        if left or len(set(order)) < len(order):
+            what = f"class {left[0]!r} is missing from the order" if left else "a class stands twice in the order"
+            raise InputError(what, where=where, fix="name every class once, from low to high")
         if positive is not None:
             raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
     else:
@@ -134,12 +138,3 @@ def _find(values: list[Label], label: Label, where: str) -> int:
         near = suggestion(str(label), [str(value) for value in values]).replace("columns are", "classes are")
         raise InputError(f"no class {label!r}", where=where, fix=near)
     return keys.index(class_key(label))
-
-
-def _declared_order(values: list[Label], ordered: Sequence[Label], where: str) -> list[int]:
-    order = [_find(values, label, where) for label in ordered]
-    left = [values[i] for i in range(len(values)) if i not in order]
-    if left or len(set(order)) < len(order):
-        what = f"class {left[0]!r} is missing from the order" if left else "a class stands twice in the order"
-        raise InputError(what, where=where, fix="name every class once, from low to high")
-    return order

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions, form_declared
 from rulekit.tables.raw.columns import (
@@ -188,7 +188,8 @@ class DelimitedFile(TableFile):
                 columns: list[Column] = []
                 series = parse_fast(content, dialect, wanted, numbers)
                 n_rows = len(next(iter(series.values())))
-                if dialect.ends_empty and _has_cells(series[len(header) - 1]):
+                last = series[len(header) - 1].drop_nulls().cast(str) if dialect.ends_empty else None
+                if last is not None and (last.str.strip_chars(BLANKS) != "").any():
                     why = f"a cell in column {len(header)}, which has no name"
                     raise InputError(why, where=self.source, fix="name all columns by --names A,B,C")
                 for j in wanted:
@@ -266,8 +267,10 @@ class OddRows:
             gaps = np.ones(column_length(columns[0]), dtype=bool)
             first = columns[0] if isinstance(columns[0], TextColumn) else None
             for own in reversed(columns if first is None else columns[1:]):
-                if gaps.any():
-                    gaps &= np.isnan(own.values) if isinstance(own, NumberColumn) else _are_gaps(own)
+                if gaps.any() and isinstance(own, NumberColumn):
+                    gaps &= np.isnan(own.values)
+                elif gaps.any() and isinstance(own, TextColumn):
+                    gaps &= own.cells.is_null().to_numpy()
             self.bare += int(gaps.sum())
             if gaps.any() and first is not None:
                 self.first_bare = self.first_bare or first.cells[int(np.argmax(gaps))] or ""
@@ -288,10 +291,6 @@ class OddRows:
             how = f"--comment {self.first_bare or delimiter * (len(names) - 1)!r} leaves them out"
             found.append(f"{self.bare} rows have {what}; {how}")
         return [f"{source}: {note}" for note in found]
-
-
-def _are_gaps(column: Column) -> Bools | bool:
-    return column.cells.is_null().to_numpy() if isinstance(column, TextColumn) else True
 
 
 def last_row_end(content: bytes) -> int:
@@ -324,10 +323,6 @@ def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Col
         if numbers.null_count() == trimmed.cells.null_count() and not _has_large(values):
             return NumberColumn(name, values)
     return trimmed if trim else column
-
-
-def _has_cells(series: pl.Series) -> bool:
-    return bool((series.drop_nulls().cast(str).str.strip_chars(BLANKS) != "").any())
 
 
 def _has_blanks(column: Column) -> bool:

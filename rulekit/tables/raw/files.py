@@ -24,7 +24,7 @@ from rulekit.names import near_files
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import BLANKS, RawTable
 from rulekit.tables.raw.dialect import UNUSUAL, Dialect, csv_reader, split_line
-from rulekit.tables.table import Store, appending, megabytes
+from rulekit.tables.table import Store, appending
 
 CHUNK = 1 << 22
 HEAD_BYTES = 4096
@@ -128,7 +128,7 @@ def plain_file(path: Path, store: Store) -> Path:
     if path.exists() and not path.is_file() and not path.is_dir():
         # a pipe (/dev/stdin, say) gives its bytes once, and a table is looked at more than once
         most = min(MOST_OF_A_PIPE, shutil.disk_usage(store.folder).free // 2)
-        what = f"more than {megabytes(most)} MB came"
+        what = f"more than {most / 1e6:.0f} MB came"
         parts = _bounded(_read_once(path), most, str(path), what, "write them to a file first")
         path = copied(parts, store, path.name)
     head = first_bytes(path)
@@ -137,7 +137,7 @@ def plain_file(path: Path, store: Store) -> Path:
         if file.read(2) != _GZIP:
             return path
     most = max(LEAST_UNPACKED, MOST_TIMES * path.stat().st_size)
-    what = f"the packed file holds more than {megabytes(most)} MB"
+    what = f"the packed file holds more than {most / 1e6:.0f} MB"
     fix = "unpack it, and give the plain file"
     copy = copied(_bounded(_unpacked(path), most, path.name, what, fix), store, path.name)
     with copy.open("rb") as file:
@@ -181,7 +181,7 @@ def in_lines(path: Path) -> Iterator[bytes]:
     for part in bytes_of(path):
         since = since + len(part) if b"\n" not in part else len(part) - 1 - part.rfind(b"\n")
         if since > MOST_OF_A_LINE:
-            what = f"a line of more than {megabytes(MOST_OF_A_LINE)} MB"
+            what = f"a line of more than {MOST_OF_A_LINE / 1e6:.0f} MB"
             raise InputError(what, where=path.name, fix="is it a table with a line for each row?")
         yield part
 

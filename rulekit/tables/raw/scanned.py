@@ -31,8 +31,6 @@ import os
 import sys
 import tempfile
 
-from rulekit.tables.table import megabytes
-
 MOST_TIMES = 100
 """A file may unpack to so many times its own bytes, and to LEAST_UNPACKED in any case."""
 LEAST_UNPACKED = 1 << 28
@@ -88,8 +86,8 @@ class ParquetFile(TableFile):
         """Raises InputError where the columns would take far more memory than the file takes on disk."""
         if n_bytes > self._largest:
             raise InputError(
-                f"{self.n_rows} rows would take {megabytes(n_bytes)} MB of memory; at most "
-                f"{megabytes(self._largest)} MB are unpacked from a file of this size",
+                f"{self.n_rows} rows would take {n_bytes / 1e6:.0f} MB of memory; at most "
+                f"{self._largest / 1e6:.0f} MB are unpacked from a file of this size",
                 where=self.source,
                 fix="train it with --memory, which reads blocks of rows, or give fewer rows or columns a file",
             )

@@ -197,28 +197,25 @@ def column_of_table(table: Table, j: int) -> Column:
 
 
 def _array_table(data: Any, source: str) -> RawTable:
+    where, ragged = source or "data", "rows of different length"
     if isinstance(data, list | tuple) and data and all(isinstance(row, list | tuple) for row in data):
         if len(set(map(len, data))) > 1:
-            raise InputError("rows of different length", where=source or "data", fix="give [n, d] values")
+            raise InputError(ragged, where=where, fix="give [n, d] values")
         cells = [_cells(f"x{j}", list(column)) for j, column in enumerate(zip(*data, strict=True))]
         return RawTable(tuple(cells), len(data), source, positional=True)
     if not isinstance(data, np.ndarray):
         try:
             array = np.asarray(data)
         except ValueError:
-            raise InputError("rows of different length", where=source or "data", fix="give [n, d] values") from None
+            raise InputError(ragged, where=where, fix="give [n, d] values") from None
         # numpy turns mixed rows into text and would write True as "True" and 1 as "1"; keep the cells apart
         data = np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
     if data.dtype.names:
         names = [str(name) for name in data.dtype.names]
         return _assemble(names, [raw_column(name, data[name]) for name in names], source)
-    if data.ndim == 1:
-        what = "Expected 2D array, got 1D array instead"
-        raise InputError(what, where=source or "data", fix="Reshape your data to [rows, columns]")
     if data.ndim != 2:
-        raise InputError(f"an array of {data.ndim} dimensions", where=source or "data", fix="give [rows, columns]")
-    if data.dtype.kind == "c":
-        raise InputError("Complex data not supported", where=source or "data", fix="give real numbers")
+        what = "Expected 2D array, got 1D array instead" if data.ndim == 1 else f"an array of {data.ndim} dimensions"
+        raise InputError(what, where=where, fix="Reshape your data to [rows, columns]")
     columns = [array_column(f"x{j}", data[:, j]) for j in range(data.shape[1])]
     return RawTable(tuple(columns), len(data), source, positional=True)
 

@@ -32,23 +32,10 @@ from rulekit.cells.space import CellSpace, cell_space
 from rulekit.cells.words import words_apart
 from rulekit.errors import BudgetError, GraphError, InputError, RulekitError
 from rulekit.exactness import Span, span_of_sum, total
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Decision
 from rulekit.graph.leaves import column_of, conditions_of_points, levels_of_leaf, truth_by_code
-from rulekit.graph.nodes import (
-    Column,
-    Compare,
-    Family,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Probability,
-    Step,
-    Strength,
-    topological,
-)
+from rulekit.graph.nodes import Family, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
 from rulekit.logic.forms import Forms
@@ -88,17 +75,17 @@ def guarantee(graph: RuleGraph) -> Guarantee:
 
 def _basis_of(node: Node) -> Guarantee:
     name = type(node).__name__
-    if isinstance(node, Column) and node.step == 0.0:
+    if isinstance(node, rg.Column) and node.step == 0.0:
         return Guarantee("tested", f"{name} {node.feature!r} is not rounded to a grid")
-    if isinstance(node, Logistic):
+    if isinstance(node, rg.Logistic):
         return Guarantee("tested", "a link function decides")
-    if isinstance(node, Probability):
+    if isinstance(node, rg.Probability):
         return Guarantee("fixed order", "a circuit of probabilities")
-    if isinstance(node, Strength):
+    if isinstance(node, rg.Strength):
         finite = all(math.isfinite(size) for _, on, off in node.terms for size in (on, off))
         exact = finite and total(Span.of(on, off) for _, on, off in node.terms).fits()
         return Guarantee("grid sum" if exact else "fixed order", "a sum of strengths")
-    if isinstance(node, Linear | LinearThreshold):
+    if isinstance(node, rg.Linear | rg.LinearThreshold):
         span = span_of_sum(node)
         if span is not None and span.fits():
             return Guarantee("grid sum", f"{name} over {span.bits} bits")
@@ -259,7 +246,7 @@ class _Prover:
     def _unread(self, most: int) -> Proof:
         """No proof: rows of the model's own cells, where they are few, may still show that labels differ."""
         why, graph = self.reading.reason or "the artifact cannot be read back", self.graph
-        absent = [Missing(name) for name in graph.used_features]
+        absent = [rg.Missing(name) for name in graph.used_features]
         space = cell_space(graph.schema, [*graph.decision.roots, *absent], self.reading.texts)
         if not space.whole or space.size > most:
             return self._found(reason=why)
@@ -356,12 +343,12 @@ def leaves_below(nodes: Iterable[Node]) -> frozenset[Node]:
     """The leaves by which rows reach some nodes, those of steps and points included, and the cleaned columns."""
     leaves: set[Node] = set()
     for node in topological(nodes):
-        if isinstance(node, (*ARTIFACT_LEAVES, Column)):
+        if isinstance(node, (*ARTIFACT_LEAVES, rg.Column)):
             leaves.add(node)
-        elif isinstance(node, Step):
-            leaves.add(Missing(node.feature))
-            leaves.update(Compare(node.feature, ">", cut) for cut in node.cuts)
-        elif isinstance(node, LevelPoints):
+        elif isinstance(node, rg.Step):
+            leaves.add(rg.Missing(node.feature))
+            leaves.update(rg.Compare(node.feature, ">", cut) for cut in node.cuts)
+        elif isinstance(node, rg.LevelPoints):
             leaves.update(conditions_of_points(node))
     return frozenset(leaves)
 
@@ -403,8 +390,10 @@ def threshold_differences(graph: RuleGraph, reading: Reading) -> tuple[str, ...]
 
 
 def _leaves_of(nodes: Iterable[Node], feature: Feature) -> list[Node]:
-    own = [node for node in nodes if column_of(node) == feature.name and not isinstance(node, Column)]
-    return [leaf for node in own for leaf in (conditions_of_points(node) if isinstance(node, LevelPoints) else [node])]
+    own = [node for node in nodes if column_of(node) == feature.name and not isinstance(node, rg.Column)]
+    return [
+        leaf for node in own for leaf in (conditions_of_points(node) if isinstance(node, rg.LevelPoints) else [node])
+    ]
 
 
 def _numbers(feature: Feature, ours: list[Node], theirs: list[Node], complete: bool) -> Iterator[str]:

@@ -133,9 +133,9 @@ def columns_of_nothing(graph: RuleGraph) -> Any:
 def said_of(checked: Checked) -> set[tuple[str, tuple[str, ...]]]:
     """The findings that brute force knows, a missing value with its column."""
     return {
-        (finding.kind, (*finding.rules, finding.column) if finding.kind == "missing" else tuple(sorted(finding.rules)))
+        (finding.kind, (*finding.ids, finding.column) if finding.kind == "missing" else tuple(sorted(finding.ids)))
         for finding in checked.findings
-        if finding.kind != "gap" and finding.rules
+        if finding.kind != "gap" and finding.ids
     }
 
 
@@ -298,7 +298,7 @@ def test_what_is_proved_of_every_rule_is_true_beside_the_findings(rules: str, fo
     assert clear <= set(checked.clear)
     for kind, text in (("unreachable", "can be true"), ("shadowed", "changes some"), ("unreachable", "changes some")):
         assert not (kind in kinds and any(text in said for said in checked.clear))
-    ids = [finding.rules for finding in checked.findings if finding.kind == "shadowed"]
+    ids = [finding.ids for finding in checked.findings if finding.kind == "shadowed"]
     assert len(ids) == len(set(ids))
 
 

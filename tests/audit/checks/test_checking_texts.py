@@ -99,7 +99,7 @@ def test_what_is_said_of_texts_is_what_all_texts_say(seed: int) -> None:
     for searching in (RowSearch, BY_SOLVER):
         checked = check_model(graph, searching)
 
-        said = {(f.kind, *f.rules, *([f.column] if f.kind == "missing" else [])) for f in checked.findings}
+        said = {(f.kind, *f.ids, *([f.column] if f.kind == "missing" else [])) for f in checked.findings}
         assert said == brute.findings()
         assert [verdict.outcome for verdict in checked.verdicts] == [
             "fails" if missing else "proved",

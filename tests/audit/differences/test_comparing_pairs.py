@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from model_pairs import KINDS, all_rows, random_pair
 
-from rulekit.audit.differences.compared import compare
+from rulekit.audit.differences.compared import Compared, compare
 from rulekit.audit.differences.joint import joint
-from rulekit.audit.differences.results import Compared
 from rulekit.audit.differences.row_flips import row_flips
-from rulekit.audit.differences.rule_changes import rule_changes
 from rulekit.audit.differences.ways import Differing
-from rulekit.audit.rule_matching import RuleParts, rule_parts
+from rulekit.audit.rule_matching import RuleParts, rule_changes, rule_parts
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.rule_graph import RuleGraph
@@ -44,10 +42,10 @@ def agrees(first: RuleGraph, second: RuleGraph, kind: str, compared: Compared, r
         assert compared.equal
     for flip in compared.flips:
         assert flip.witness is not None
-        for graph, label in ((first, flip.witness.before), (second, flip.witness.after)):
+        for graph, label in ((first, flip.before), (second, flip.after)):
             assert graph.predict([dict(flip.witness.row)])[0] == label
     if compared.rows is not None:
-        assert {(repr(f.before), repr(f.after)): f.n for f in compared.rows.flips} == dict(ways)
+        assert {(repr(f.before), repr(f.after)): f.rows for f in compared.rows.flips()} == dict(ways)
 
 
 def look_at(seed: int, most_run: int) -> None:
@@ -82,9 +80,9 @@ def test_regions_hold_the_rows_that_flip_and_no_other(most_run: int) -> None:
         first, second, _ = random_pair(seed)
         both = joint(first, second)
         rows = row_flips(both, raw_table(all_rows(first, second)))
-        differing = Differing(both, rows.joint, most_run)
-        for found in differing.found:
-            flips = (rows.labels[0] == found.way[0]) & (rows.labels[1] == found.way[1])
+        differing = Differing(both, rows.table, most_run)
+        for way, found in differing.found.items():
+            flips = (rows.labels[0] == way[0]) & (rows.labels[1] == way[1])
             within = np.zeros(rows.n, dtype=bool)
             for box in found.boxes.boxes:
                 inside = differing.rows_in(box)

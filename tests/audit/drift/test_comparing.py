@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from rulekit import monitor
-from rulekit.audit.drift.comparing import LEAST_ROWS, compare, compare_counts
+from rulekit.audit.drift.comparing import LEAST_ROWS, compare, compare_counts, read_counts
 from rulekit.audit.drift.findings import RATE, Drift, drift_line, drift_lines
-from rulekit.audit.drift.observed import read_counts
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, IsTrue, Or
@@ -154,7 +153,7 @@ def test_shares_of_classes_and_rules() -> None:
     kept = np.arange(2000)[(GRAPH.predict(data) == "no") | (np.arange(2000) % 4 == 0)]
     fewer = {name: np.asarray(values, dtype=object)[kept].tolist() for name, values in data.items()}
     drift = monitor(model_, fewer, GRAPH.predict(fewer))
-    assert {(part.of, part.label) for part in drift.classes if part.changed} == {
+    assert {(part.name, part.label) for part in drift.classes if part.changed} == {
         (of, label) for of in ("predicted", "actual") for label in ("no", "yes")
     }
     assert any(rule.changed for rule in drift.rules)
@@ -289,7 +288,7 @@ def _counts(graph: RuleGraph, data: Columns) -> Mapping[str, Any]:
     n = drift.rows
     return {
         "rows": n,
-        "rules": {rule.id: round(rule.now * n) for rule in drift.rules},
+        "rules": {rule.name: round(rule.now * n) for rule in drift.rules},
         "classes": {part.label: round(part.now * n) for part in drift.classes},
     }
 
@@ -304,7 +303,7 @@ def test_counts_are_compared_as_the_rows_would_be() -> None:
     for text in (json.dumps(own), as_csv):
         drift = compare_counts(MODEL, read_counts(text, MODEL, "counts"))
         assert drift is not None
-        odd = {rule.id for rule in drift.rules if rule.changed}
+        odd = {rule.name for rule in drift.rules if rule.changed}
         assert odd == {rule.id for rule in rules_of(MODEL) if rule.node == IsTrue("owner")}
         assert all(part.changed for part in drift.classes)
 

@@ -11,9 +11,8 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, Compare, Contains, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.shown import distributions
-from rulekit.shown.distributions import MOST_BINS, Distributions, cuts_of, grid_of
-from rulekit.shown.statistics import rule_statistics
+from rulekit.shown import statistics
+from rulekit.shown.statistics import MOST_BINS, Distributions, cuts_of, grid_of, rule_statistics
 from rulekit.shown.table_figures import known_of
 from rulekit.tables.table import Store, StoredArrays, Table
 
@@ -33,7 +32,7 @@ def test_bins_hold_the_rows_in_any_parts_and_by_weight(values: list[float], data
     entry = Distributions(table, weight).of(X)
     part = data.draw(st.integers(1, 50))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distributions, "PART", part)
+        patch.setattr(statistics, "PART", part)
         assert Distributions(table, weight).of(X) == entry
     known = table.array("x")[~np.isnan(table.array("x"))]
     if not len(known):
@@ -75,7 +74,7 @@ def test_cuts_lie_between_values_and_are_short() -> None:
 
 
 def test_cuts_of_many_rows_come_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributions, "_CUT_ROWS", 100)
+    monkeypatch.setattr(statistics, "_CUT_ROWS", 100)
     values = np.random.default_rng(0).normal(size=10_000)
     entry = Distributions(_table(values)).of(X)
     assert sum(entry["shares"]) == pytest.approx(1.0, abs=1e-4)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.noisy_formulas import has_conditions, without_strengths
+from rulekit.audit.explaining.noisy_formulas import noisy_formulas, without_strengths
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Above, Among, And, Compare, Contains, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
@@ -77,7 +77,7 @@ def test_conditions_stand_in_the_order_of_what_they_change():
     assert [c["change"] for c in no["conditions"]] == pytest.approx([0.3 * 0.96, 0.9 * 0.4 * 0.3])
     assert [c["said"] for c in yes["conditions"]] == ["(a > 0)", "(c > 0)"]
     assert [c["said"] for c in no["conditions"]] == ["not (a > 0)", "not (c > 0)"]
-    assert has_conditions(two_classes(score))
+    assert noisy_formulas(two_classes(score))
 
 
 def test_a_condition_of_several_bits_turns_with_all_of_them():

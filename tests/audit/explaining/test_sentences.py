@@ -176,12 +176,13 @@ def test_every_form_of_decision_is_explained(seed: int) -> None:
         assert row["label"] == graph.classes[label]
     phrases = Phrases(graph, table)
     holding = fired(graph, table)
-    rules = rules_of(graph)
-    for i, near in enumerate(nearest_rules(graph, table, labels, phrases)):
+    places = {(graph.classes[rule.class_index], rule.id): k for k, rule in enumerate(rules_of(graph))}
+    for i, (near, _) in enumerate(nearest_rules(graph, table, labels, phrases)):
         for rule in near:
-            parts = list(conditions(rule.rule.node))
-            assert len(rule.in_the_way) == sum(not phrases.holds(part, i) for part in parts) > 0
-            assert not holding[i, rules.index(rule.rule)]
+            place = places[rule["class"], rule["id"]]
+            parts = list(conditions(rules_of(graph)[place].node))
+            assert len(rule["in_the_way"]) == sum(not phrases.holds(part, i) for part in parts) > 0
+            assert not holding[i, place]
 
 
 @pytest.mark.parametrize("name", sorted(MODELS)[::4])

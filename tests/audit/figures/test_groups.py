@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.audit.figures.groups import MEASURES, Grouping, grouping_of, parity
+from rulekit.audit.figures.rates import MEASURES, Grouping, grouping_of, parity
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 
@@ -50,13 +50,10 @@ def test_rates_are_those_of_the_rows_of_each_group(rows: list[tuple[int, bool, b
         assert (group.rates[0].difference is None) == (group.name == found.reference)
 
 
-def test_the_reference_is_the_largest_group_or_the_one_that_is_named() -> None:
+def test_the_reference_is_the_largest_group() -> None:
     groups = Grouping("g", ("a", "b"), np.array([0, 1, 1]))
     yes = np.array([True, False, True])
     assert parity(groups, "yes", yes, yes).reference == "b"
-    assert parity(groups, "yes", yes, yes, reference="a").reference == "a"
-    with pytest.raises(InputError, match="no group 'c'"):
-        parity(groups, "yes", yes, yes, reference="c")
 
 
 def test_a_category_has_its_levels_the_most_frequent_first_and_missing_last() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from rulekit.audit.figures.intervals import difference_bounds, effective_rows, exact_bounds, ratio_bounds
+from rulekit.audit.figures.rates import difference_bounds, effective_rows, exact_bounds, ratio_bounds
 
 TRIALS = 10_000
 RATES, SIZES = (0.02, 0.1, 0.5), (10, 30, 100, 500, 2000)

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from rulekit.audit.guarantees.bounds import BoundedError, ErrorBound, apart_bounds, bounds_of, training_bounds
-from rulekit.audit.guarantees.description import code_of
+from rulekit.audit.guarantees import BoundedError, ErrorBound, apart_bounds, bounds_of, code_of, training_bounds
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import FALSE, TRUE, And, IsTrue, Node, Not, Or

@@ -15,7 +15,7 @@ import pytest
 from code_reading import CodeReader
 from overridden_models import some_overrides
 
-from rulekit.audit.guarantees.description import code_of, elias, number
+from rulekit.audit.guarantees import code_of, elias, number
 from rulekit.conformance.models import MODELS, random_legal_graph
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (

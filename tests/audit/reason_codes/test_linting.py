@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from rulekit.audit.reason_codes import linting
-from rulekit.audit.reason_codes.catalogue import Catalogue, Reason, ResolvedReason, meant, parse_catalogue
-from rulekit.audit.reason_codes.giving import reasons_of
 from rulekit.audit.reason_codes.linting import lint, starter
+from rulekit.audit.reason_codes.reasons import Catalogue, Reason, meant, parse_catalogue, reasons_of
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.conformance.models import graph_of, random_graph, random_leaf, random_schema
@@ -119,12 +118,12 @@ class Brute:
     """All cells of a model and one class, with the smallest changes of each, found by trying all of them."""
 
     graph: RuleGraph
-    reasons: tuple[ResolvedReason, ...]
+    reasons: tuple[Reason, ...]
     class_index: int
 
     @cached_property
     def columns(self) -> list[tuple[Feature, Any]]:
-        nodes = [*self.graph.decision.roots, *(r.when for r in self.reasons if r.when is not None)]
+        nodes = [*self.graph.decision.roots, *(r.node for r in self.reasons if r.node is not None)]
         found = readers(nodes)
         names = [c for c in self.graph.schema.names if c in readers(self.graph.decision.roots)]
         return [(self.graph.schema[c], np.unique(cells_of(self.graph.schema[c], found[c]).encoded())) for c in names]
@@ -176,24 +175,24 @@ class Brute:
             found.append(marks)
         return found
 
-    def applies(self, reason: ResolvedReason, column: str) -> Any:
+    def applies(self, reason: Reason, column: str) -> Any:
         """The cells to which a reason applies by a column."""
         held = np.zeros(self.shape, dtype=bool)
         for axis, (feature, values) in enumerate(self.columns):
             if feature.name != column or not reason.covers(self.class_index):
                 continue
             marks = self.counts[axis]
-            if reason.reason.direction:
+            if reason.direction:
                 there = values[self.known(axis)].astype(float)
                 own = np.where(np.isin(np.arange(len(values)), self.known(axis)), values.astype(float), np.nan)
-                sign = 1 if reason.reason.direction == "up" else -1
+                sign = 1 if reason.direction == "up" else -1
                 ways = sign * there[None, :] > sign * own[:, None]
                 around = [1] * len(self.shape) + [ways.shape[1]]
                 around[axis] = ways.shape[0]
                 marks = marks & ways.reshape(around)
             held |= marks.any(axis=-1)
-        if reason.when is not None and column in [feature.name for feature, _ in self.columns]:
-            held &= evaluate_nodes([reason.when], self.table)[reason.when].reshape(self.shape)
+        if reason.node is not None and column in [feature.name for feature, _ in self.columns]:
+            held &= evaluate_nodes([reason.node], self.table)[reason.node].reshape(self.shape)
         return held
 
 
@@ -203,10 +202,10 @@ def expected(graph: RuleGraph, catalogue: Catalogue, adverse: tuple[int, ...]) -
     brutes = [Brute(graph, reasons, k) for k in adverse]
     codes = [reason.code for reason in catalogue.reasons]
     found = {("duplicate code", code, "") for code in codes if codes.count(code) > 1}
-    for reason in reasons:
-        code = reason.reason.code
+    for written, reason in zip(catalogue.reasons, reasons, strict=True):
+        code = reason.code
         found |= {("unknown class", code, "")} if reason.class_index == -1 else set()
-        found |= {("unknown column", code, c) for c in reason.reason.columns if c not in graph.schema}
+        found |= {("unknown column", code, c) for c in written.columns if c not in graph.schema}
         alive = [c for c in reason.columns if any(brute.applies(reason, c).any() for brute in brutes)]
         if not alive and reason.columns:
             found.add(("never given", code, reason.columns[0]))
@@ -226,7 +225,7 @@ def expected(graph: RuleGraph, catalogue: Catalogue, adverse: tuple[int, ...]) -
 
 
 def said(found: linting.Lint) -> set[tuple[str, str, str]]:
-    return {(f.kind, f.codes[0] if f.codes else "", "" if f.kind == "no reason" else f.column) for f in found.findings}
+    return {(f.kind, f.ids[0] if f.ids else "", "" if f.kind == "no reason" else f.column) for f in found.findings}
 
 
 def holds(seed: int, monkeypatch: pytest.MonkeyPatch, few: int | None = None) -> set[str]:
@@ -237,7 +236,7 @@ def holds(seed: int, monkeypatch: pytest.MonkeyPatch, few: int | None = None) ->
     adverse = (0,) if rng.random() < 0.7 else tuple(range(1, len(graph.classes)))
     if few is not None:
         searching = lambda graph, nodes, **limit: RowSearch(graph, nodes, few=few, **limit)  # noqa: E731
-        monkeypatch.setattr("rulekit.audit.reason_codes.giving.RowSearch", searching)
+        monkeypatch.setattr("rulekit.audit.reason_codes.linting.RowSearch", searching)
     linted = lint(graph, catalogue, adverse)
     if few is None:
         assert not linted.open

@@ -1,4 +1,4 @@
-"""The cost rule picks the stated formulations, and each of them decides exactly."""
+"""The stated formulations are written, and each of them decides exactly."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from onnx_cases import SCHEMA, adversarial_table, assert_formulations_agree, every_formulation, forms_of, operator_kinds
 from rulekit_exporters.onnx import emit, run
 from rulekit_exporters.onnx.conditions import NotOfBitsError
-from rulekit_exporters.onnx.tables import MOST_CELLS, cell_table
+from rulekit_exporters.onnx.emission import MOST_CELLS, cell_table
 
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities

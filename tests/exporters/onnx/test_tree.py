@@ -16,6 +16,7 @@ from onnx_cases import (
 )
 from rulekit_exporters.onnx import emit, run
 from rulekit_exporters.onnx.conditions import NotOfBitsError
+from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.running import runtime_session
 from rulekit_exporters.onnx.trees import MOST_LEAVES, decision_tree
 
@@ -221,7 +222,8 @@ def test_fired_rules_are_an_output_of_the_portable_graph() -> None:
 def test_no_branch_is_impossible_and_no_split_is_idle() -> None:
     rng = np.random.default_rng(4)
     for _ in range(20):
-        tree = decision_tree(RuleGraph(NARROW, (0, 1), Fires(dnf(rng, (2, 3, 3)))), coded=False)
+        graph = RuleGraph(NARROW, (0, 1), Fires(dnf(rng, (2, 3, 3))))
+        tree = decision_tree(graph, plan_inputs(graph, None))
         assert tree.leaves <= 1 + 2 * 3 * 3 + 2 * 3 + 2 + 50
         assert len(set(tree.nodes)) == len(tree.nodes)
 
@@ -232,5 +234,6 @@ def test_the_leaves_of_a_tree_are_limited() -> None:
     for j in range(1, 13):
         other = Compare(f"x{j}", ">", 0.0)
         parity = Or((And((parity, Not(other))), And((Not(parity), other))))
+    graph = RuleGraph(columns, (0, 1), Fires(parity))
     with pytest.raises(NotOfBitsError, match=str(2 * MOST_LEAVES)):
-        decision_tree(RuleGraph(columns, (0, 1), Fires(parity)), coded=False)
+        decision_tree(graph, plan_inputs(graph, None))

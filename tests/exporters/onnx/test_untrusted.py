@@ -90,7 +90,7 @@ def test_texts_come_and_go_as_they_are() -> None:
     found = running._unpacked(running._packed(arrays))
     assert found["a"].tolist() == arrays["a"].tolist()
     np.testing.assert_array_equal(found["b"], arrays["b"])
-    for content in (b"", b"[1]", b'[["a", "O", [1], 8]]\n12345678', b'[["a", "text", [1], 3]]\n[3]'):
+    for content in (b"", b"[1]", b'{"a": ["O", [1], [8]]}', b'{"a": ["M8[s]", [1], [3]]}', b'{"a": ["<i8", [2], [3]]}'):
         with pytest.raises(FormatError):
             running._unpacked(content)
 

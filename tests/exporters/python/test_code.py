@@ -6,7 +6,7 @@ import datetime
 
 import numpy as np
 import pytest
-from generated import module_of, plain_columns
+from generated import module_of, plain_cells
 from golden_graphs import income
 from numpy.testing import assert_allclose
 from random_tables import random_table
@@ -60,7 +60,7 @@ def test_probabilities_are_the_graph_s(formula, tmp_path):
     graph = RuleGraph(schema, (0, 1), Fires(Above(probability, 0.4)), (probability,))
     table = random_table(np.random.default_rng(11), schema, 300)
     module = module_of(graph, tmp_path)
-    rows = list(zip(*plain_columns(table), strict=True))
+    rows = list(zip(*plain_cells(table), strict=True))
     expected = probabilities(graph, table)
     within = 0.0 if exponentials_of(formula) is None else 1e-13
     assert_allclose([module.predict_proba(row) for row in rows], expected, rtol=within, atol=0.0)

@@ -10,7 +10,7 @@ import pytest
 from generated import module_of
 from rulekit_exporters.python import TARGET
 
-from rulekit.audit.drift.observed import read_counts
+from rulekit.audit.drift.comparing import read_counts
 from rulekit.conformance.models import MODELS
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph

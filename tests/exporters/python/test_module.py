@@ -7,7 +7,7 @@ import types
 
 import numpy as np
 import pytest
-from generated import module_of, plain_columns
+from generated import module_of, plain_cells
 from golden_graphs import INCOME, MODELS, grades, income, ranks, score
 from random_tables import random_table
 from rulekit_exporters.python import TARGET
@@ -51,7 +51,7 @@ ROW = {
 def assert_parity(graph, table, folder, name="model"):
     """Sequences, mappings, None for NaN, and columns of numpy all give the graph's decision."""
     module = module_of(graph, folder, name)
-    columns = plain_columns(table)
+    columns = plain_cells(table)
     rows = list(zip(*columns, strict=True))
     names = graph.schema.names
     expected = [repr(graph.classes[k]) for k in decide(graph, table)]
@@ -88,7 +88,7 @@ def test_random_graphs_against_the_oracle(seed, tmp_path):
     rng = np.random.default_rng(5000 + seed)
     graph = random_graph(rng)
     module = module_of(graph, tmp_path)
-    for row in zip(*plain_columns(random_table(rng, graph.schema, 30)), strict=True):
+    for row in zip(*plain_cells(random_table(rng, graph.schema, 30)), strict=True):
         cells = dict(zip(graph.schema.names, row, strict=True))
         label, chances = evaluate_row(graph, cells)
         assert repr(module.predict(cells)) == repr(graph.classes[label])

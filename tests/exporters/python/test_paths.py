@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from generated import module_of, plain_columns
+from generated import module_of, plain_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rulekit_exporters.python import TARGET
@@ -76,7 +76,8 @@ def test_a_row_evaluates_the_units_on_its_path_alone(shape, tmp_path):
 def test_each_unit_of_a_tree_is_written_once(shape):
     tree = written.tree_of(lower(model(shape(UNITS))).label)
     assert tree is not None
-    assert len(written.tests_of(tree)) == len(set(written.tests_of(tree))) == FLAGS
+    tests = [test for test, _ in written.walk(tree)]
+    assert len(tests) == len(set(tests)) == FLAGS
 
 
 def test_a_chain_is_not_indented():
@@ -87,7 +88,7 @@ def test_a_chain_is_not_indented():
         found = And([Not(unit), found]) if k % 2 else Or([unit, found])
     tree = written.tree_of(lower(model(found)).label)
     assert tree is not None
-    assert len(written.tests_of(tree)) == 40 > written.DEEPEST
+    assert len(list(written.walk(tree))) == 40 > written.DEEPEST
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_is_no_tree_is_written_as_it_was(formula, tmp_path):
     assert written.tree_of(lower(graph).label) is None
     table = adversarial_rows(graph, 100).table
     module = module_of(graph, tmp_path)
-    rows = zip(*plain_columns(table), strict=True)
+    rows = zip(*plain_cells(table), strict=True)
     assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == decide(graph, table).tolist()
 
 
@@ -128,7 +129,7 @@ def test_any_logic_over_units_is_exact(formula, tmp_path_factory):
     graph = model(formula)
     module = module_of(graph, tmp_path_factory.mktemp("module"))
     table = adversarial_rows(graph, 40).table
-    rows = list(zip(*plain_columns(table), strict=True))
+    rows = list(zip(*plain_cells(table), strict=True))
     expected = decide(graph, table).tolist()
     assert [module.CLASSES.index(module.predict(list(row))) for row in rows] == expected
     mapped = [dict(zip(SCHEMA.names, row, strict=True)) for row in rows]

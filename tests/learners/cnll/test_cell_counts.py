@@ -1,4 +1,4 @@
-"""Counts kept from step to step: the same integers as counting all rows anew, whatever was split and merged."""
+"""Counts kept from step to step: the same integers as counting all rows anew, whatever was split."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from cnll_cases import with_numba
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.cnll import cell_counts
-from rulekit.learners.cnll.cell_counts import CellCounts
+from rulekit.learners.cnll import split_search
 from rulekit.learners.cnll.estimator import CNLLClassifier
-from rulekit.learners.cnll.split_search import FixedPoint, add_code_sums, fixed_lines
+from rulekit.learners.cnll.split_search import CellCounts, FixedPoint
 from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 
@@ -22,7 +21,7 @@ pytestmark = with_numba  # the counts are kept by compiled code only
 
 @pytest.fixture(autouse=True)
 def _small_tables_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 0)
+    monkeypatch.setattr(split_search, "_WORTH_KEEPING", 0)
 
 
 def rows_of(cell: np.ndarray, labels: np.ndarray, n_cells: int) -> Rows:
@@ -39,28 +38,23 @@ def check_sums(kept: CellCounts, codes: MemoryCodes, rows: Rows, rng: np.random.
     fixed = FixedPoint.of(rows.weights, 1.0)
     assert codes.matrix is not None
     u, v = rng.random((2, rows.n_cells, 2))
-    columns, table = np.array([0, 2]), fixed_lines(u, v, fixed)
+    columns, table = np.array([0, 2]), fixed.lines(u, v)
     expected, actual = np.zeros((2, 2, max(N_CODES), table.shape[1]), dtype=np.int64)
-    add_code_sums(expected, codes.matrix, columns, rows, fixed, table, 0)
+    fixed.add_sums(expected, codes.matrix, columns, rows, table, 0)
     kept.add_sums(rows, columns, table, 0, actual)
     np.testing.assert_array_equal(actual, expected)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 2), st.lists(st.booleans(), min_size=1, max_size=6))
+@given(st.integers(0, 10**6), st.integers(1, 2), st.integers(1, 6))
 @settings(max_examples=20, deadline=None)
-def test_splits_and_merges_keep_the_sums(seed: int, threads: int, merging: list[bool]) -> None:
+def test_splits_keep_the_sums(seed: int, threads: int, times: int) -> None:
     rng = np.random.default_rng(seed)
     codes, labels = table_of(rng, 300)
     cell = np.zeros(300, dtype=np.int64)
-    rows = rows_of(cell, labels, 1)
-    kept = CellCounts.of(codes, N_CODES, rows, threads)
+    kept = CellCounts.of(codes, N_CODES, rows_of(cell, labels, 1), threads)
     assert kept is not None
-    for merge in merging:
-        n_cells = rows.n_cells
-        merged = rng.permutation(n_cells) // 2 if merge else np.arange(n_cells)
-        if merge:
-            kept.merge(merged, rows)
-        halves = 2 * merged[cell] + (rng.random(300) < rng.random())
+    for _ in range(times):
+        halves = 2 * cell + (rng.random(300) < rng.random())
         occur, cell = np.unique(halves, return_inverse=True)
         rows = rows_of(cell, labels, len(occur))
         assert kept.split(occur // 2)
@@ -89,5 +83,5 @@ def test_the_model_is_that_of_counting_anew(monkeypatch: pytest.MonkeyPatch) -> 
     y = ((X[:, 0] > 0.3) & (X[:, 1] < 0.5)) | (X[:, 2] > 1.0) ^ (rng.random(1500) < 0.1)
     learner = CNLLClassifier(9, stopping="none")
     with_counts = str(learner.fit(X, y).rule_graph_)
-    monkeypatch.setattr(cell_counts, "_WORTH_KEEPING", 1 << 40)
+    monkeypatch.setattr(split_search, "_WORTH_KEEPING", 1 << 40)
     assert str(learner.fit(X, y).rule_graph_) == with_counts

@@ -416,7 +416,7 @@ def test_a_stop_keeps_the_best_size_that_was_checked(cut: int) -> None:
 
 def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bit was joined, and backfit was cut short: the formula is the one before."""
-    import rulekit.learners.cnll.growth as module
+    import rulekit.learners.cnll.learner as module
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

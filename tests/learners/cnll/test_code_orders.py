@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.learners.cnll.split_search import CodeSums, code_orders
+from rulekit.learners.cnll.split_search import code_orders
 from rulekit.learners.data.binning import BinnedColumn, bin_column
 from rulekit.learners.models.noisy_formulas import completed
 from rulekit.schema import Feature
@@ -58,20 +58,14 @@ def test_levels_that_did_not_occur() -> None:
     assert condition.astype(int).tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def sums_of(codes: np.ndarray, slope: list[float], n_codes: int) -> CodeSums:
-    return CodeSums(np.array(slope)[:, None], np.ones((n_codes, 1)), np.bincount(codes, minlength=n_codes))
-
-
 def test_orders() -> None:
-    slope, rest = [0.0, 1.0, 3.0, 2.0], np.zeros(1)
     x, codes = column_and_codes([np.nan, 1, 2, 2, 3, 1])
-    assert [o.tolist() for o in code_orders(x, sums_of(codes, slope, 4), rest)] == [[[0, 1, 2, 3]], [[1, 2, 3, 0]]]
+    assert [order.tolist() for order in code_orders(x, np.unique(codes))] == [[0, 1, 2, 3], [1, 2, 3, 0]]
     named, codes = column_and_codes([2, 3, 3, 2, 2, 3], "categorical", ("a", "b"))
-    assert [o.tolist() for o in code_orders(named, sums_of(codes, slope, 4), rest)] == [[[2, 3]]]
+    assert [order.tolist() for order in code_orders(named, np.unique(codes))] == [[2, 3]]
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.0], [np.nan, np.nan]])
 def test_one_code_has_no_order(values: list[float]) -> None:
     x, codes = column_and_codes(values)
-    sums = sums_of(codes, [0.0] * x.n_codes, x.n_codes)
-    assert code_orders(x, sums, np.zeros(1)) == []
+    assert code_orders(x, np.unique(codes)) == []

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from cnll_cases import grow, problem_of, random_problem, row_objective
 
-from rulekit.learners.cnll.best_step import SearchSettings, best_step, rest_strengths
-from rulekit.learners.cnll.formula_on_cells import Formula, growth_moves
-from rulekit.learners.cnll.growth import GrowthSettings
+from rulekit.learners.cnll.best_step import best_step, rest_strengths
+from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings, growth_moves
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.models.noisy_formulas import Move, NoisyBit
 
@@ -39,7 +38,7 @@ def conditions(formula: Formula, column: int) -> list[np.ndarray]:
 def probability(formula: Formula) -> np.ndarray:
     """P(1) [n] of the rows."""
     nodes = formula.node_probabilities()
-    return np.asarray(nodes[formula.tree.root][formula.cells.cell])
+    return np.asarray(nodes[formula.tree.root][formula.cell])
 
 
 def brute_force(formula: Formula, moves: list[Move], ridge: float) -> float:
@@ -67,16 +66,16 @@ def test_the_step_is_the_best_there_is(seed: int) -> None:
     """Never worse than brute force, never better, and the claim is the fact."""
     ridge = (0.0, 8.0)[seed % 2]
     problem = random_problem(np.random.default_rng(seed), n=50, values=3)
-    formula = grow(problem, GrowthSettings(SearchSettings(ridge), seed % 6)).formula
+    formula = grow(problem, GrowthSettings(ridge, seed % 6)).formula
     moves = growth_moves(formula.tree)
-    step = best_step(formula, moves, SearchSettings(ridge), np.arange(3))
+    step = best_step(formula, moves, GrowthSettings(ridge), np.arange(3))
     assert step is not None
-    assert step.objective == pytest.approx(brute_force(formula, moves, ridge), abs=1e-9)
+    assert step.claimed == pytest.approx(brute_force(formula, moves, ridge), abs=1e-9)
     after = joined(formula, step.move, step.bit)
-    assert row_objective(after, ridge)[0] == pytest.approx(step.objective, abs=1e-9)
+    assert row_objective(after, ridge)[0] == pytest.approx(step.claimed, abs=1e-9)
 
 
 def test_equal_columns_are_decided_for_the_first() -> None:
     X = np.tile(np.arange(12.0)[:, None], (1, 3))
-    formula = grow(problem_of(X, (X[:, 0] > 6).astype(int)), GrowthSettings(SearchSettings(0.0), 1)).formula
+    formula = grow(problem_of(X, (X[:, 0] > 6).astype(int)), GrowthSettings(0.0, 1)).formula
     assert formula.bits[0].column == 0

@@ -12,10 +12,10 @@ import pytest
 from cnll_cases import grow, learned, problem_of, random_problem, row_objective
 
 from rulekit import CNLLClassifier
-from rulekit.learners.cnll import growth
-from rulekit.learners.cnll.best_step import SearchSettings, sweep
-from rulekit.learners.cnll.formula_on_cells import Formula
-from rulekit.learners.cnll.growth import GrowthSettings, grown_freer
+from rulekit.learners.cnll import learner
+from rulekit.learners.cnll.best_step import sweep
+from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings
+from rulekit.learners.cnll.learner import grown_freer
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 
@@ -23,7 +23,7 @@ from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 @pytest.mark.parametrize(("ridge", "refit", "backfit"), [(0.0, 0, 0), (8.0, 1, 3), (2.0, 2, 1)])
 def test_every_step_does_what_it_claims(ridge: float, refit: int, backfit: int) -> None:
     problem = random_problem(np.random.default_rng(5), n=200, d=4, values=8)
-    grown = grow(problem, GrowthSettings(SearchSettings(ridge), 9, refit, backfit))
+    grown = grow(problem, GrowthSettings(ridge, 9, refit, backfit))
     assert len(grown.path) >= 3
     for step in grown.steps:
         assert step.applied == pytest.approx(step.claimed, abs=1e-9)
@@ -36,7 +36,7 @@ def test_every_step_does_what_it_claims(ridge: float, refit: int, backfit: int) 
 
 def test_a_refit_never_raises_the_objective_and_finds_the_least() -> None:
     problem, ridge = random_problem(np.random.default_rng(3), n=80), 2.0
-    formula = grow(problem, GrowthSettings(SearchSettings(ridge), 5, refit=0)).formula
+    formula = grow(problem, GrowthSettings(ridge, 5, refit=0)).formula
     changes = 0
     while True:
         before = formula.measure(ridge)[0]
@@ -57,34 +57,34 @@ def test_a_refit_never_raises_the_objective_and_finds_the_least() -> None:
 
 def test_cells_are_the_patterns_of_the_rows() -> None:
     problem = random_problem(np.random.default_rng(8), n=120, values=6)
-    formula = grow(problem, GrowthSettings(SearchSettings(0.0), 7, 1, 2)).formula
+    formula = grow(problem, GrowthSettings(0.0, 7, 1, 2)).formula
     expected = np.stack([bit.condition[problem.codes[bit.column]] for bit in formula.bits], axis=1)
-    assert np.array_equal(formula.pattern[formula.cells.cell], expected)
+    assert np.array_equal(formula.pattern[formula.cell], expected)
     assert len(np.unique(formula.pattern, axis=0)) == len(formula.pattern)
     assert formula.counts.sum() == problem.weights.sum()
 
 
 def test_stops_where_nothing_is_left_to_gain() -> None:
     X = np.arange(10.0)[:, None]
-    grown = grow(problem_of(X, (X[:, 0] > 4).astype(int)), GrowthSettings(SearchSettings(0.0), 20))
+    grown = grow(problem_of(X, (X[:, 0] > 4).astype(int)), GrowthSettings(0.0, 20))
     assert len(grown.path) == 1
     assert grown.formula.measure(0.0)[1] == 0.0
 
 
 def test_one_constant_column_gives_no_bit() -> None:
-    assert grow(problem_of(np.ones((6, 1)), np.arange(6) % 2), GrowthSettings(SearchSettings(0.0))).path == []
+    assert grow(problem_of(np.ones((6, 1)), np.arange(6) % 2), GrowthSettings(0.0)).path == []
 
 
 def test_least_weight_of_a_side() -> None:
     X = np.arange(20.0)[:, None]
     y = (X[:, 0] < 2).astype(int)
-    grown = grow(problem_of(X, y), GrowthSettings(SearchSettings(0.0, min_rows=5), 1))
+    grown = grow(problem_of(X, y), GrowthSettings(0.0, 1, min_rows=5))
     assert grown.formula.bits[0].condition.sum() in (5, 15)
 
 
 def test_callback_deadline_and_interrupt_keep_the_path() -> None:
     problem = random_problem(np.random.default_rng(1), n=150, values=6)
-    settings = GrowthSettings(SearchSettings(0.0), 9)
+    settings = GrowthSettings(0.0, 9)
     whole = grow(problem, settings)
 
     def interrupt(event: Any) -> object:
@@ -114,10 +114,9 @@ def test_a_lower_ridge_is_kept_only_where_laws_were_held_back(
     crosses = X.reshape(-1, 3, 3) == 2
     lines = crosses.all(axis=1).any(axis=1) | crosses.all(axis=2).any(axis=1)
     problem = problem_of(X, lines ^ (rng.random(len(X)) < flips))
-    search = SearchSettings(12.0, min_rows=5)
-    settings = GrowthSettings(search, 12, 1, 3, ridge_by_noise=True)
+    settings = GrowthSettings(12.0, 12, 1, 3, min_rows=5, ridge_by_noise=True)
     grown = grow(problem, settings)
-    monkeypatch.setattr(growth, "_MOST_ROWS", 599.0)
+    monkeypatch.setattr(learner, "_MOST_ROWS", 599.0)
     once = grow(problem, settings)
     errors, before = (one.formula.measure(0.0)[1] for one in (grown, once))
     if kept:
@@ -133,12 +132,12 @@ def test_a_second_growth_that_is_stopped_leaves_the_first() -> None:
                 raise OutOfTimeError
 
     problem, made = random_problem(np.random.default_rng(5), n=300), list[Candidate]()
-    settings = GrowthSettings(SearchSettings(12.0), 4, 1, ridge_by_noise=True)
+    settings = GrowthSettings(12.0, 4, 1, ridge_by_noise=True)
     learning = CNLLClassifier().learn(Question("yes", 0, problem, None, 0, 1, Watch(), settings))
     made = [next(learning) for _ in range(4)]
     grown = grow(problem, replace(settings, ridge_by_noise=False))
     with pytest.raises(OutOfTimeError):
-        grown_freer(grown, replace(settings, search=replace(settings.search, watch=Late())))
+        grown_freer(grown, replace(settings, watch=Late()))
     assert (
         [candidate.size for candidate in made] == [1, 2, 3, 4] == [bits for bits, _ in enumerate(grown.path, start=1)]
     )

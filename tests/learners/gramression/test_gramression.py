@@ -17,9 +17,8 @@ from rulekit.graph.evaluation.structures import Structures, random_structures, u
 from rulekit.graph.language.sentences import Sentence, atom, sentence
 from rulekit.learners.contract import OutOfTimeError
 from rulekit.learners.gramression import learner
-from rulekit.learners.gramression.grammar import STRUCTURES, Grammar, Language, closed, opened
+from rulekit.learners.gramression.grammar import STRUCTURES, Grammar, Language, Vocabulary, closed, opened
 from rulekit.learners.gramression.search import Counts, Search, at, solve
-from rulekit.learners.gramression.vocabulary import Vocabulary
 from rulekit.synthetic import structures
 
 TRUE = (0.1, 0.2, 0.4, 0.8, 1.6)

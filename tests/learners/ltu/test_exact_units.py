@@ -13,7 +13,7 @@ from rulekit.graph.evaluation.oracle import evaluate_node
 from rulekit.graph.nodes import Column, Compare, LinearThreshold
 from rulekit.learners.ltu.exact_units import exact_units
 from rulekit.learners.ltu.inputs import Inputs
-from rulekit.learners.ltu.models import fires_of, unit_node
+from rulekit.learners.ltu.learner import fires_of, unit_node
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table

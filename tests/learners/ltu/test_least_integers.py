@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.exact_terms import RealTerm, RealUnit, Seen
 from rulekit.learners.ltu.exact_units import combinations, least_integer_unit, least_integers
+from rulekit.learners.ltu.inputs import Seen, Unit, UnitTerm
 
 NONE_MISSING = Seen(frozenset(), frozenset(range(20)))
 
 
 def unit_of(weights, bias):
     holds = np.array([0.0, 0.0, 1.0])
-    return RealUnit(tuple(RealTerm(weight, k, holds) for k, weight in enumerate(weights)), bias)
+    return Unit(tuple(UnitTerm(weight, k, holds) for k, weight in enumerate(weights)), bias)
 
 
 def cube(k):
@@ -71,7 +71,7 @@ def test_levels_of_one_column_exclude_one_another():
     levels = [np.arange(5) == code for code in (2, 3, 4)]
     nested = (levels[1] | levels[2], levels[2])
     held = ((0, nested[0]), (0, nested[1]), (1, np.array([False, False, True])))
-    conditions = [RealTerm(1.0, column, holds.astype(float)) for column, holds in held]
+    conditions = [UnitTerm(1.0, column, holds.astype(float)) for column, holds in held]
     points, free = combinations(conditions, Seen(frozenset(), frozenset({1})))
     assert len(points) == 3 * 2  # none, the first, both; with the other column or without
     assert free.tolist() == [False, False, True]

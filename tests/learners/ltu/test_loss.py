@@ -7,16 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ltu_cases import shape_of
 
-from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining, minimise, refined, softened, tree_of
+from rulekit.learners.ltu.loss import FitRows, TreeLoss, TreeTraining, minimise, refined, softened
 from rulekit.learners.ltu.trees import LTUTree, Shape
 
 
-def point_of(tree: LTUTree) -> np.ndarray:
-    return np.hstack([tree.weights, tree.biases[:, None]]).ravel()
-
-
 def loss_of(rows: FitRows, shape: Shape, l2: float) -> TreeLoss:
-    return TreeLoss(rows, shape, np.array([l2]), np.array([False]))
+    return TreeLoss(rows, shape, l2, np.array([False]))
 
 
 def random_rows(rng: np.random.Generator, n: int, d: int) -> FitRows:
@@ -30,7 +26,7 @@ def test_the_gradient_is_that_of_the_loss(seed: int, size: int, logistic: bool) 
     rng = np.random.default_rng(seed)
     rows, shape, d = random_rows(rng, 40, 3), shape_of(rng, size), 3
     mask = rng.random((size, d)) < 0.8
-    loss = TreeLoss(rows, shape, np.array([0.1, 0.2]), np.array([False, True]), mask, logistic)
+    loss = TreeLoss(rows, shape, 0.1, np.array([False, True]), mask, logistic)
     points, which = rng.normal(size=(2, size * (d + 1))), np.arange(2)
     _, gradient = loss(points, which)
     free = np.hstack([mask, np.ones((size, 1), dtype=bool)]).ravel()
@@ -50,9 +46,9 @@ def test_sure_units_lose_what_the_tree_errs(seed: int, size: int) -> None:
     tree = LTUTree(shape_of(rng, size), rng.normal(size=(size, 4)), rng.normal(size=size))
     sure = LTUTree(tree.shape, 1e6 * tree.weights, 1e6 * tree.biases)
     for flipped in (False, True):
-        loss = TreeLoss(rows, tree.shape, np.zeros(1), np.array([flipped]))
+        loss = TreeLoss(rows, tree.shape, 0.0, np.array([flipped]))
         wrong = rows.wrong(tree.decides(rows.inputs) != flipped) / rows.total
-        assert np.isclose(loss(point_of(sure)[None], np.arange(1))[0][0], wrong, atol=1e-3)
+        assert np.isclose(loss(sure.units.ravel()[None], np.arange(1))[0][0], wrong, atol=1e-3)
 
 
 def test_equal_rows_lose_the_same_as_one_of_their_weight() -> None:
@@ -64,7 +60,7 @@ def test_equal_rows_lose_the_same_as_one_of_their_weight() -> None:
     shape, points = shape_of(rng, 3), rng.normal(size=(1, 15))
     gradients = [loss_of(own, shape, 0.1)(points, np.arange(1))[1] for own in (rows, merged)]
     assert np.allclose(*gradients)
-    tree = tree_of(points[0], shape)
+    tree = LTUTree.of(shape, points[0])
     assert np.isclose(*(own.wrong(tree.decides(own.inputs)) for own in (rows, merged)))
 
 
@@ -87,14 +83,17 @@ def test_each_problem_finds_its_own_minimum() -> None:
 
 
 def test_refinement_keeps_the_mask_and_lowers_the_loss() -> None:
-    rng = np.random.default_rng(3)
-    rows = random_rows(rng, 200, 5)
+    rng = np.random.default_rng(13)
     mask = rng.random((3, 5)) < 0.5
-    tree = softened(LTUTree(Shape.chain(3), np.where(mask, rng.normal(size=(3, 5)), 0.0), rng.normal(size=3)))
+    true = LTUTree(Shape.chain(3), np.where(mask, rng.normal(size=(3, 5)), 0.0), -rng.random(3))
+    inputs = rng.integers(0, 2, (200, 5)).astype(float)
+    rows = FitRows(inputs, (true.decides(inputs) ^ (rng.random(200) < 0.1)).astype(float), np.ones(200))
+    tree = softened(true)
     better = refined(tree, rows, TreeTraining(1e-4), lambda: None, mask)
+    assert better.size == tree.size  # no unit is idle
     assert not better.weights[~mask].any()
     loss = loss_of(rows, tree.shape, 1e-4)
-    before, after = (loss(point_of(own)[None], np.arange(1))[0][0] for own in (tree, better))
+    before, after = (loss(own.units.ravel()[None], np.arange(1))[0][0] for own in (tree, better))
     assert after < before
 
 

@@ -31,13 +31,13 @@ LEARNERS: list[tuple[type[Any], int, dict[str, Any]]] = [
 def test_a_model_is_the_same_whatever_threads_there_are(
     learner: Any, n: int, parameters: dict[str, Any], monkeypatch: Any
 ) -> None:
-    taken, merged = set[int](), ltu_inputs.merged
+    taken, hashes = set[int](), ltu_inputs.row_hashes
 
     def looking(*args: Any) -> Any:
         taken.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
-        return merged(*args)
+        return hashes(*args)
 
-    monkeypatch.setattr(ltu_inputs, "merged", looking)
+    monkeypatch.setattr(ltu_inputs, "row_hashes", looking)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).round(3)
     y = (X.sum(axis=1) + rng.normal(size=n) > 0.0).astype(int)

@@ -7,8 +7,8 @@ from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, IsTrue, LinearThreshold, Not, Or
 from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.ltu.exact_terms import Unit, UnitTerm
-from rulekit.learners.ltu.models import unit_node
+from rulekit.learners.ltu.inputs import Unit, UnitTerm
+from rulekit.learners.ltu.learner import unit_node
 from rulekit.schema import Feature, Schema
 
 SCHEMA = Schema(tuple(Feature(f"b{i}", "boolean") for i in range(20)))

@@ -8,11 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, MemoryCodes
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.causes import TRIED, Breadth, JointCause, Rise, best_joint_cause, causes_of, gains
-from rulekit.learners.papers.noisy_or.gated_fit import log_likelihoods
+from rulekit.learners.noisy_or.causes import TRIED, JointCause, JointSearch, causes_of, gains
+from rulekit.learners.papers.noisy_or.gated import log_likelihoods
 from rulekit.schema import Feature
 
 COLUMNS = (
@@ -31,7 +30,8 @@ def test_no_pair_of_conditions_gains_more(seed: int, gated: bool, missing: bool)
     codes = MemoryCodes(tuple(rng.integers(0, column.n_codes, n).astype(np.uint8) for column in COLUMNS))
     problem = Problem(COLUMNS, codes, rng.integers(0, 2, n), rng.integers(1, 4, n), 1.0)
     usable = np.full(3, missing)
-    causes = causes_of(COLUMNS, range(3), general=True, missing=usable, flipped=False)
+    causes = causes_of(COLUMNS, general=True, missing=usable, flipped=False)
+    pairs_of = JointSearch(causes, 0.5, 1, 2.0, literals=2, width=10_000)
     s, h = rng.random(n) + 0.01, rng.random(n)
     positive = problem.labels == 1
     weights = problem.weights.astype(np.float64)
@@ -41,8 +41,7 @@ def test_no_pair_of_conditions_gains_more(seed: int, gated: bool, missing: bool)
 
     def search(rows: np.ndarray) -> tuple[float, JointCause] | None:
         own, other, yes = s[rows], h[rows], positive[rows]
-        rise = Rise.of(lambda t: raised(own, other, yes, t), weights[rows], 0.5)
-        return best_joint_cause(problem.take(rows), causes, rise, 2.0, Breadth(2, 10_000), NO_WATCH)
+        return pairs_of.best(problem.take(rows), lambda t: raised(own, other, yes, t), weights[rows])
 
     each_row = gains(lambda t: raised(s, h, positive, t), TRIED)
 
@@ -56,7 +55,7 @@ def test_no_pair_of_conditions_gains_more(seed: int, gated: bool, missing: bool)
     pairs = [a.narrowed(b.parts[0]) for a, b in combinations(every, 2)]
     cost = np.log(len(every))
     alone = max((worth(cause) for cause in every), default=-np.inf)
-    together = max((worth(c) - cost for c in pairs if c.literals(np.array([True, False, False])) == 2), default=-np.inf)
+    together = max((worth(c) - cost for c in pairs if pairs_of.further(c) == 1), default=-np.inf)
     found, turned = search(np.arange(n)), search(rng.permutation(n))
     assert (found is None) == (turned is None)
     if found is None:
@@ -73,11 +72,10 @@ def test_columns_that_are_kept_apart_meet_in_no_cause() -> None:
     x, b = rng.integers(1, 5, 400).astype(np.uint8), rng.integers(1, 3, 400).astype(np.uint8)
     labels = ((x > 2) & (b == 2)).astype(np.int64)
     problem = Problem(COLUMNS[:2], MemoryCodes((x, b)), labels, np.ones(400, dtype=np.int64), 1.0)
-    causes = causes_of(COLUMNS[:2], range(2), general=True, missing=np.zeros(2, dtype=bool), flipped=False)
+    causes = causes_of(COLUMNS[:2], general=True, missing=np.zeros(2, dtype=bool), flipped=False)
     nothing, yes = np.zeros(400), labels == 1
-    rise = Rise.of(lambda t: log_likelihoods(np.full(400, 0.1 + t), nothing, yes), np.ones(400), 1.0)
     for apart, columns in ((False, 2), (True, 1)):
-        breadth = Breadth(apart=np.array([[False, apart], [apart, False]]))
-        found = best_joint_cause(problem, causes, rise, 1.0, breadth, NO_WATCH)
+        search = JointSearch(causes, 1.0, 1, 1.0, apart=np.array([[False, apart], [apart, False]]))
+        found = search.best(problem, lambda t: log_likelihoods(np.full(400, 0.1 + t), nothing, yes), np.ones(400))
         assert found is not None
         assert len(found[1].parts) == columns

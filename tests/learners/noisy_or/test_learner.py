@@ -14,7 +14,7 @@ from rulekit.graph.decisions import ArgMax
 from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, And, Compare, Linear, Missing, Not, Or, Probability, Strength
 from rulekit.learners.data.binning import bin_column
-from rulekit.learners.noisy_or.causes import Causes
+from rulekit.learners.noisy_or.causes import causes_of
 from rulekit.schema import Feature
 
 SMALL: dict[str, Any] = {"max_causes": 3, "n_folds": 2}
@@ -91,8 +91,8 @@ def test_sums_by_code_are_those_of_the_rows_of_each_cause(
     values: list[float], general: bool, direction: int, missing: bool
 ) -> None:
     array = np.array(values, dtype=np.float32)
-    column, codes = bin_column(Feature("x"), 0, array, np.ones(len(array)), None)
-    causes = Causes.of(0, column, general=general, missing=missing, direction=direction)
+    column, codes = bin_column(Feature("x", monotone=direction), 0, array, np.ones(len(array)), None)
+    (causes,) = causes_of([column], general=general, missing=np.array([missing]), flipped=False)
     by_code = np.bincount(codes, minlength=column.n_codes).astype(float)[:, None]
     sums = causes.sums(by_code)
     for place in range(len(sums)):
@@ -104,7 +104,7 @@ def test_levels_and_contraries_are_causes() -> None:
     array = np.array([0, 2, 3, 4, 2, 1], dtype=np.int32)
     column, codes = bin_column(feature, 0, array, np.ones(len(array)), None)
     for general in (True, False):
-        causes = Causes.of(0, column, general=general, missing=True, direction=0)
+        (causes,) = causes_of([column], general=general, missing=np.array([True]), flipped=False)
         by_code = np.bincount(codes, minlength=column.n_codes).astype(float)[:, None]
         sums = causes.sums(by_code)
         assert len(sums) == (8 if general else 4) + 1

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import cells_of, drawn, general
 
-from rulekit.errors import InputError
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, log_positive, merged
 from rulekit.learners.papers.noisy_or.em import start_of
 
@@ -56,8 +55,3 @@ def test_log_positive_keeps_its_digits() -> None:
     np.testing.assert_allclose(log_positive(s)[2:5], np.log1p(-np.exp(-s[2:5])), rtol=1e-12)
     assert log_positive(s)[-1] == 0.0
     assert log_positive(np.zeros(1))[0] == -np.inf
-
-
-def test_rows_of_one_class_are_refused() -> None:
-    with pytest.raises(InputError, match="no row of the class"):
-        Incidence.of(cells_of(np.array([[0, 1]])), np.zeros(1))

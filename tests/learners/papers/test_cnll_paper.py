@@ -30,14 +30,14 @@ def rule_of(problem: Problem, brier: float, zero: bool = False) -> SearchRule:
 
 def grown(problem: Problem, rule: SearchRule, weak: Weak, algorithm: str, most: int) -> tuple[ClauseFormula, list[Any]]:
     """A formula of at most so many bits, and by step what was claimed and what was measured."""
-    formula, steps = ClauseFormula(problem, rule, "and", "or"), []
+    formula, steps = ClauseFormula(problem, ReadOnceTree()), []
     for _ in range(most):
         moves = formula.moves(algorithm)
-        lines = formula.lines(moves)
+        lines = formula.steps(moves, rule)
         found = ExhaustiveSearch(problem, formula.cell, formula.counts, lines, rule, weak).best()
         assert found is not None
-        formula.add(moves[found.move], found.bit)
-        steps.append((found.objective, formula.measured()[0]))
+        formula.join(found.bit, moves[found.move])
+        steps.append((found.objective, formula.measured(rule)[0]))
     return formula, steps
 
 
@@ -46,12 +46,13 @@ def grown(problem: Problem, rule: SearchRule, weak: Weak, algorithm: str, most: 
 def test_every_step_does_what_it_claims(brier: float, weak: Weak, zero: bool, algorithm: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(cnll_search, "MOST_FIRST", 128 if algorithm == "I" else 0)  # all first conditions, or the best
     problem = random_problem(np.random.default_rng(5), n=120, d=4, values=5)
-    formula, steps = grown(problem, rule_of(problem, brier, zero), weak, algorithm, 4)
+    rule = rule_of(problem, brier, zero)
+    formula, steps = grown(problem, rule, weak, algorithm, 4)
     for claimed, measured in steps:
         assert measured == pytest.approx(claimed, abs=1e-9)
     if brier:
-        before = formula.measured()[0]
-        assert formula.refit() == (formula.measured()[0] < before)
+        before = formula.measured(rule)[0]
+        assert formula.refit(rule) == (formula.measured(rule)[0] < before)
     if zero:
         assert {bit.beta for bit in formula.bits} == {0.0}
     for bit in formula.bits:
@@ -101,11 +102,11 @@ def test_intervals_by_hand() -> None:
 
 def test_moves_of_algorithm_two_are_those_of_figure_four() -> None:
     problem = random_problem(np.random.default_rng(0))
-    formula = ClauseFormula(problem, rule_of(problem, 1.0), "and", "or")
+    formula = ClauseFormula(problem, ReadOnceTree())
     half = np.arange(problem.columns[0].n_codes) > 1
 
     def join(which: int) -> int:
-        return formula.add(formula.moves("II")[which], NoisyBit(0, half, half | True, 0.9, 0.1, 0.0))
+        return formula.join(NoisyBit(0, half, half | True, 0.9, 0.1, 0.0), formula.moves("II")[which])
 
     # A new clause, one to the first clause, one to all clauses, a new clause, one to the second inside.
     assert [join(which) for which in (0, -1, 0, 2, -1, 1)] == [1, 2, 1, 0, 3, 2]

@@ -10,7 +10,7 @@ from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import And, Column, Compare, IsTrue, LinearThreshold, Not, Or, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.learners.ltu.models import nested
+from rulekit.learners.ltu.learner import nested
 from rulekit.learners.ltu.trees import NONE, Shape
 from rulekit.learners.papers.ltu_trees import dnf_of_paths
 from rulekit.schema import Feature, Schema

@@ -10,8 +10,7 @@ from cnll_cases import learned, problem_of
 
 from rulekit import CNLLClassifier
 from rulekit.learners import learning
-from rulekit.learners.cnll.best_step import SearchSettings
-from rulekit.learners.cnll.growth import GrowthSettings
+from rulekit.learners.cnll.formula_on_cells import GrowthSettings
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.sizes.choice import Curve, cheapest, settled, smoothed
 from rulekit.learners.sizes.held_out import held_out_errors
@@ -125,7 +124,7 @@ def test_a_rare_class_gets_its_units() -> None:
     X = rng.integers(0, 3, (1500, 6)).astype(np.float64)
     y = (X[:, :4] == 0).all(axis=1).astype(np.int64)
     problem = problem_of(X, y)
-    settings = GrowthSettings(SearchSettings(0.0), 10)
+    settings = GrowthSettings(0.0, 10)
     curve = learned(problem, settings, 5)[0].curve
     assert curve is not None
     assert curve.error[0] == pytest.approx(y.mean())
@@ -139,7 +138,7 @@ def test_values_that_only_held_out_rows_have_take_a_side() -> None:
     problem = problem_of(X, (X[:, 0] > 0.3).astype(int))
     fold = fold_of_rows(problem, 5, None, 0)
     training, held = problem.take(fold != 0), problem.take(fold == 0)
-    run, _ = learned(training, GrowthSettings(SearchSettings(0.0), 2))
+    run, _ = learned(training, GrowthSettings(0.0, 2))
     assert held_out_errors(run.path, training, held, 1).sum() / held.total < 0.04
 
 
@@ -147,7 +146,7 @@ def test_the_curve_is_that_of_held_out_rows() -> None:
     """A rule that the other folds do not hold cannot be learned: memorising is punished."""
     rng = np.random.default_rng(9)
     X, y = rng.random((120, 2)), rng.integers(0, 2, 120)
-    settings = GrowthSettings(SearchSettings(0.0), 12)
+    settings = GrowthSettings(0.0, 12)
     curve = learned(problem_of(X, y), settings, 5)[0].curve
     assert curve is not None
     assert curve.folds == 5
@@ -155,13 +154,13 @@ def test_the_curve_is_that_of_held_out_rows() -> None:
 
 
 def test_too_few_distinct_rows_have_no_curve() -> None:
-    settings = GrowthSettings(SearchSettings(0.0), 3)
+    settings = GrowthSettings(0.0, 3)
     assert learned(problem_of(np.ones((9, 1)), np.arange(9) % 2), settings, 5)[0].curve is None
 
 
 def test_a_fold_may_cancel() -> None:
     X, y = rows(0)
-    settings = GrowthSettings(SearchSettings(0.0), 3)
+    settings = GrowthSettings(0.0, 3)
     run, stopped = learned(problem_of(X, y), settings, 5, lambda event: event.get("fold") == 2)
     assert run.curve is not None
     assert (run.curve.folds, stopped) == (2, "cancelled")

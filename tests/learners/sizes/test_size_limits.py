@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.graph.rules import counts, counts_by_class
 from rulekit.learners.base import RuleClassifier
-from rulekit.learners.cnll.formula_on_cells import allowed_moves, growth_moves
+from rulekit.learners.cnll.formula_on_cells import allowed_moves
 from rulekit.learners.contract import SizeLimits
 from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
@@ -101,10 +101,10 @@ def tree_of(*moves: Move) -> ReadOnceTree:
 
 def test_moves_beyond_a_limit_are_not_offered() -> None:
     pair = tree_of(Move("or", 0))
-    assert allowed_moves(SizeLimits(literals=2), pair, growth_moves(pair)) == []
-    inside = allowed_moves(SizeLimits(clauses=2), pair, growth_moves(pair))
+    assert allowed_moves(SizeLimits(literals=2), pair) == []
+    inside = allowed_moves(SizeLimits(clauses=2), pair)
     assert Move("or", pair.root) not in inside
     assert {move.operator for move in inside} == {"and"}
     conjunction = tree_of(Move("and", 0))
-    longer = allowed_moves(SizeLimits(clauses=1), conjunction, growth_moves(conjunction))
+    longer = allowed_moves(SizeLimits(clauses=1), conjunction)
     assert longer == [Move("and", conjunction.root)]

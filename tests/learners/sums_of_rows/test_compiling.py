@@ -67,7 +67,7 @@ def results(seed: int) -> list[Any]:
     alpha, beta = rng.uniform(0.3, 1.0, bits), rng.uniform(0.0, 0.3, bits)
     p = tree().probabilities(np.where(holds, alpha[:, None], beta[:, None]))
     fixed = np.arange(bits) == 3
-    changed = sweep_squares(flat, alpha, beta, np.zeros(bits), fixed, holds, counts, 1.0, 0.5, 1e-9, p)
+    changed = sweep_squares(flat, (alpha, beta), (np.zeros(bits), fixed), (holds, counts), (1.0, 0.5, 1e-9), p)
     return [bool(changed), alpha, beta, p]
 
 

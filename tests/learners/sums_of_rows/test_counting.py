@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from cnll_cases import grow, quantise, random_problem, with_numba
 
-from rulekit.learners.cnll.best_step import SearchSettings
-from rulekit.learners.cnll.growth import GrowthSettings
+from rulekit.learners.cnll.formula_on_cells import GrowthSettings
 from rulekit.learners.sums_of_rows import kernels
 from rulekit.learners.sums_of_rows.histograms import count_cells
 
@@ -57,7 +56,7 @@ def test_compiled_and_numpy_counts_agree(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("seed", range(4))
 def test_growth_is_the_same_bits_without_numba(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_problem(np.random.default_rng(seed), n=300, values=6)
-    settings = GrowthSettings(SearchSettings((0.0, 8.0, 1.0, 12.0)[seed]), 8, 1, 3, ridge_by_noise=seed == 3)
+    settings = GrowthSettings((0.0, 8.0, 1.0, 12.0)[seed], 8, 1, 3, ridge_by_noise=seed == 3)
     found = []
     for off in "01":
         monkeypatch.setenv("RULEKIT_NO_NUMBA", off)

@@ -192,7 +192,7 @@ def test_the_report_shows_the_points() -> None:
     subject = SimpleNamespace(measured=graph)
     section = probability_section(cast(Subject, subject))
     (table,) = [block for block in section.blocks if isinstance(block, ReportTable)]
-    assert [column.title for column in table.columns] == ["rule", "points", "condition"]
+    assert [title for title, _ in table.columns] == ["rule", "points", "condition"]
     assert [line[1].text for line in table.rows] == ["-21", "+38", "-6", "+9", "+40"]
 
 

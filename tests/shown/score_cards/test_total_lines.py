@@ -8,7 +8,7 @@ import pytest
 
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.notebook.html import graph_html
+from rulekit.notebook.display import graph_html
 from rulekit.shown.score_cards import total_table
 from rulekit.targets import find_target
 

@@ -1,45 +1,39 @@
 """Operators of ONNX on tensors of elements that stand for one row (`rulekit_exporters.onnx.inspection.elements`).
 
 A tensor that has a value for each row keeps its shape with 1 in place of the number of rows; `axis` is that place.
-Anything but the operators of the table is refused by name, so that nothing is guessed.
+Anything but the operators of the table is refused by name, so that nothing is guessed. A reader takes what reading has
+cost so far, its operands and its attributes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.exactness import Span
+from rulekit.graph import nodes as rg
 from rulekit.numbers import float32
-from rulekit.schema import FIRST_LEVEL_CODE
-from rulekit_exporters.onnx.inspection.elements import BINARY, COMPARING, UNARY, cast, chosen, looked_up, winner
-from rulekit_exporters.onnx.inspection.values import (
-    BITS,
-    Category,
-    Code,
-    Element,
-    Exact,
-    UnreadableError,
-    exact,
-    is_constant,
-    opaque,
-)
+from rulekit_exporters.onnx.inspection import values as el
+from rulekit_exporters.onnx.inspection.elements import COMPARING, OPERATIONS, OUTSIDE, Tree, cast, looked_up, winner
 
 MOST_ELEMENTS = 3_000_000  # of all tensors together
-Attributes = dict[str, Any]
+APART = "rows are combined with each other"
+HANGS_ON_ROWS = "a shape that hangs on the number of rows"
+Objects = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowTensor:
     """Elements [.., 1, ..] with the rows along `axis`, and their type ("bool", "f4", "f8", "i8", "text")."""
 
-    elements: npt.NDArray[Any]
+    elements: Objects
     axis: int
     width: str
 
@@ -53,10 +47,7 @@ class RowShape:
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """The ids of the words of a text, which stand for these columns; [N, M], or turned [M, N].
-
-    A row has any number of them, so that they are no elements (`rulekit_exporters.onnx.inspection.word_ids`).
-    """
+    """The ids of the words of a text, which stand for these columns; [N, M], or turned [M, N]."""
 
     columns: tuple[str, ...]
     turned: bool = False
@@ -64,22 +55,14 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class IdsShape:
-    """The shape of ids."""
+class OfIds:
+    """The shape of ids, or True for each of them."""
 
-    of: Ids
-
-
-@dataclass(frozen=True, slots=True)
-class TrueOfEach:
-    """True for each of the ids."""
-
-    of: Ids
+    ids: Ids
+    width: str
 
 
-Value = RowTensor | RowShape | Ids | IdsShape | TrueOfEach | npt.NDArray[Any]
-# Inputs and attributes -> the output.
-Reader = Callable[["ReadingCost", Sequence[Value], Attributes], Value]
+Value = RowTensor | RowShape | Ids | OfIds | Objects
 
 
 @dataclass(slots=True)
@@ -95,23 +78,22 @@ class ReadingCost:
 
     def spend(self, count: int) -> None:
         self.elements += count
-        if self.elements > MOST_ELEMENTS:
-            raise UnreadableError("it has too many elements to be read")
+        el.require(self.elements <= MOST_ELEMENTS, "it has too many elements to be read")
 
 
 def rows(value: Value) -> RowTensor:
     if not isinstance(value, RowTensor):
-        raise UnreadableError("an operator that reads no row")
+        raise el.UnreadableError("an operator that reads no row")
     return value
 
 
-def constant(value: Value) -> npt.NDArray[Any]:
+def constant(value: Value) -> Objects:
     if not isinstance(value, np.ndarray):
-        raise UnreadableError("a constant of an operator hangs on the row")
+        raise el.UnreadableError("a constant of an operator hangs on the row")
     return value
 
 
-def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def plain(array: Objects) -> Objects:
     """The same array with Python's own numbers, texts and truth values."""
     result = np.empty(array.shape, dtype=object)
     flat = [value.decode() if isinstance(value, bytes) else value for value in array.reshape(-1).tolist()]
@@ -119,36 +101,34 @@ def plain(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return result
 
 
-def full(value: Value, like: RowTensor) -> npt.NDArray[Any]:
+def full(value: Value, like: RowTensor) -> Objects:
     """The elements of an operand beside the rows of another one; raises UnreadableError where rows would mix."""
+    back = like.axis - like.elements.ndim
     if isinstance(value, RowTensor):
-        if value.axis - value.elements.ndim != like.axis - like.elements.ndim:
-            raise UnreadableError("rows are combined with each other")
+        el.require(value.axis - value.elements.ndim == back, APART)
         return value.elements
     array = constant(value)
-    back = like.axis - like.elements.ndim
-    if array.ndim >= -back and array.shape[back] != 1:
-        raise UnreadableError("a constant differs from row to row")
+    el.require(array.ndim < -back or array.shape[back] == 1, "a constant differs from row to row")
     return plain(array)
 
 
-def elementwise(
-    reach: ReadingCost, operation: Callable[..., Element], values: Sequence[Value], width: str
-) -> RowTensor:
+def among(inputs: Sequence[Value]) -> RowTensor:
+    """The operand of most dimensions that has rows."""
+    found = [value for value in inputs if isinstance(value, RowTensor)]
+    el.require(found, "an operator on constants alone")
+    return max(found, key=lambda value: value.elements.ndim)
+
+
+def elementwise(cost: ReadingCost, operation: Callable[..., Any], values: Sequence[Value], width: str) -> RowTensor:
     """An operation on operands that are broadcast."""
-    like = max((v for v in values if isinstance(v, RowTensor)), key=lambda v: v.elements.ndim, default=None)
-    if like is None:
-        raise UnreadableError("an operator on constants alone")
-    operands = [full(value, like) for value in values]
+    like = among(values)
     try:
-        arrays = np.broadcast_arrays(*operands)
+        arrays = np.broadcast_arrays(*(full(value, like) for value in values))
     except ValueError:
-        raise UnreadableError("shapes that do not fit") from None
-    reach.spend(arrays[0].size)
+        raise el.UnreadableError("shapes that do not fit") from None
+    cost.spend(arrays[0].size)
     result = np.empty(arrays[0].shape, dtype=object)
-    flat = result.reshape(-1)
-    for i, elements in enumerate(zip(*(array.reshape(-1) for array in arrays), strict=True)):
-        flat[i] = operation(*elements)
+    result.reshape(-1)[:] = list(map(operation, *(array.reshape(-1) for array in arrays)))
     return RowTensor(result, result.ndim + like.axis - like.elements.ndim, width)
 
 
@@ -157,246 +137,174 @@ def type_of(value: Value) -> str:
     if isinstance(value, np.ndarray):
         kind = value.dtype.kind
         return "text" if kind in "OUS" else "bool" if kind == "b" else f"{kind}{value.dtype.itemsize}"
-    return value.width if isinstance(value, RowTensor) else "bool" if isinstance(value, TrueOfEach) else "i8"
+    return value.width if isinstance(value, RowTensor | OfIds) else "i8"
 
 
-def binary(kind: str) -> Reader:
-    operation = BINARY[kind]
-
-    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-        width = type_of(inputs[0])
-        if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
-            reach.dropped |= any(isinstance(v, np.ndarray) and _may_be_dropped(v, kind) for v in inputs)
-        return elementwise(reach, lambda a, b: operation(a, b, width), inputs, "bool" if kind in COMPARING else width)
-
-    return read
+def operation(kind: str, cost: ReadingCost, *inputs: Value) -> Value:
+    """An operator that takes element by element, in the width of its last operand."""
+    width = type_of(inputs[-1])
+    if kind in ("Add", "Sub", "Mul", "Div") and width == "f8":
+        neutral = 1.0 if kind in ("Mul", "Div") else 0.0
+        numbers = [x for value in inputs if isinstance(value, np.ndarray) for x in value.reshape(-1)[:64].tolist()]
+        cost.dropped |= any(number != neutral and float32(number) == neutral for number in numbers)
+    return elementwise(cost, partial(OPERATIONS[kind], width), inputs, "bool" if kind in COMPARING else width)
 
 
-def _may_be_dropped(array: npt.NDArray[Any], kind: str) -> bool:
-    neutral = 1.0 if kind in ("Mul", "Div") else 0.0
-    return any(value != neutral and float32(value) == neutral for value in array.reshape(-1)[:64].tolist())
-
-
-def unary(kind: str) -> Reader:
-    def read(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-        value = inputs[0]
-        if not isinstance(value, RowTensor):
-            if kind == "Identity":
-                return value
-            raise UnreadableError("an operator on constants alone")
-        width = value.width
-        return elementwise(reach, lambda a: UNARY[kind](a, width), [value], "bool" if kind in COMPARING else width)
-
-    return read
-
-
-def where(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    return elementwise(reach, chosen, inputs, type_of(inputs[1]))
-
-
-def clip(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value, low, high = rows(inputs[0]), constant(inputs[1]), constant(inputs[2])
-    if value.width == "i8":
-        return elementwise(reach, lambda a: _clipped_code(a, int(low), int(high)), [value], value.width)
-    return binary("Min")(reach, [binary("Max")(reach, [value, low], {}), high], {})
-
-
-def _clipped_code(code: Element, low: int, high: int) -> Element:
-    """A code within the codes that there are, or one beyond."""
-    if not isinstance(code, Code) or (low, high) != (-1, FIRST_LEVEL_CODE + len(code.feature.levels)):
-        raise UnreadableError("integers are cut off in another way")
-    return Category(code.feature, (*range(high), low, high))
-
-
-def cast_to(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value = rows(inputs[0])
-    width = {1: "f4", 11: "f8", 7: "i8"}.get(attributes["to"], "another type")
-    return elementwise(reach, lambda a: cast(a, width, value.width), [value], width)
+def cast_to(cost: ReadingCost, value: Value, to: int) -> Value:
+    width = {1: "f4", 11: "f8", 7: "i8"}.get(to, "another type")
+    return elementwise(cost, partial(cast, width, rows(value).width), [value], width)
 
 
 # Shapes --------------------------------------------------------------------------------------------------------------
 
 
-def shape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value = rows(inputs[0])
-    return RowShape(tuple(None if i == value.axis else size for i, size in enumerate(value.elements.shape)))
+def shape(cost: ReadingCost, value: Value) -> Value:
+    if isinstance(value, Ids):
+        return OfIds(value, "i8")
+    tensor = rows(value)
+    return RowShape(tuple(None if i == tensor.axis else size for i, size in enumerate(tensor.elements.shape)))
 
 
-def transpose(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value = rows(inputs[0])
-    order = attributes["perm"]
-    return RowTensor(value.elements.transpose(order), list(order).index(value.axis), value.width)
+def transpose(cost: ReadingCost, value: Value, perm: list[int]) -> Value:
+    if isinstance(value, Ids) and perm == [1, 0]:
+        return replace(value, turned=not value.turned)
+    tensor = rows(value)
+    return RowTensor(tensor.elements.transpose(perm), perm.index(tensor.axis), tensor.width)
 
 
-def flatten(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value = rows(inputs[0])
-    axis = attributes["axis"]
-    sizes = value.elements.shape
+def flatten(cost: ReadingCost, value: Value, axis: int) -> Value:
+    tensor = rows(value)
+    sizes, behind = tensor.elements.shape, tensor.axis >= axis
     first, last = math.prod(sizes[:axis]), math.prod(sizes[axis:])
-    mixed = first if value.axis < axis else last
-    if mixed != 1:
-        raise UnreadableError("rows and columns are flattened together")
-    return RowTensor(value.elements.reshape(first, last), 0 if value.axis < axis else 1, value.width)
+    el.require((last if behind else first) == 1, "rows and columns are flattened together")
+    return RowTensor(tensor.elements.reshape(first, last), int(behind), tensor.width)
 
 
-def reshape(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    sizes = [int(size) for size in constant(inputs[1]).tolist()]
-    value = rows(inputs[0])
-    target = [value.elements.shape[i] if size == 0 and i != value.axis else size for i, size in enumerate(sizes)]
-    if value.axis < len(sizes) and sizes[value.axis] == 0 and -1 not in sizes:
-        target[value.axis] = -1
-    if target.count(-1) != 1 or math.prod(size for size in target if size != -1) != value.elements.size:
-        raise UnreadableError("a shape that hangs on the number of rows")
-    axis = target.index(-1)
-    before = [size for size in value.elements.shape[: value.axis] if size != 1]
-    if before != [size for size in target[:axis] if size != 1]:
-        raise UnreadableError("rows and columns change places")
-    return RowTensor(value.elements.reshape([1 if size == -1 else size for size in target]), axis, value.width)
+def reshape(cost: ReadingCost, value: Value, wanted: Value) -> Value:
+    """[k, N] of a tensor whose last dimension are the rows already."""
+    tensor, (height, rest) = rows(value), constant(wanted).tolist()
+    size, last = tensor.elements.size, tensor.axis == tensor.elements.ndim - 1
+    el.require(last and (height, rest) == (size, -1), "rows and columns change places")
+    return RowTensor(tensor.elements.reshape(size, 1), 1, tensor.width)
 
 
-def concat(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
+def concat(cost: ReadingCost, *inputs: Value, axis: int) -> Value:
     if any(isinstance(part, RowShape) for part in inputs):
         sizes: list[int | None] = []
         for part in inputs:
             sizes += part.sizes if isinstance(part, RowShape) else [int(size) for size in constant(part).tolist()]
         return RowShape(tuple(sizes))
-    like = next((part for part in inputs if isinstance(part, RowTensor)), None)
-    if like is None:
-        raise UnreadableError("an operator on constants alone")
-    axis = attributes["axis"] % like.elements.ndim
-    if axis == like.axis:
-        raise UnreadableError("rows are put one after another")
-    reach.spend(sum(math.prod(p.elements.shape if isinstance(p, RowTensor) else constant(p).shape) for p in inputs))
+    like = among(inputs)
+    el.require(axis % like.elements.ndim != like.axis, APART)
+    cost.spend(sum(math.prod(p.elements.shape if isinstance(p, RowTensor) else constant(p).shape) for p in inputs))
     joined = np.concatenate([full(part, like) for part in inputs], axis=axis)
     return RowTensor(joined, like.axis, like.width)
 
 
-def expand(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value, target = inputs[0], inputs[1]
+def expand(cost: ReadingCost, value: Value, target: Value) -> Value:
+    given = constant(value)
+    if isinstance(target, OfIds) and target.width == "i8":
+        el.require(given.dtype == np.bool_ and given.ndim == 0 and given, OTHER_IDS)
+        return OfIds(target.ids, "bool")
     if not isinstance(target, RowShape) or target.sizes.count(None) != 1:
-        raise UnreadableError("a shape that hangs on the number of rows")
-    axis = target.sizes.index(None)
+        raise el.UnreadableError(HANGS_ON_ROWS)
     sizes = tuple(1 if size is None else size for size in target.sizes)
-    reach.spend(math.prod(sizes))
-    elements = plain(constant(value))
-    spread = np.broadcast_to(elements, np.broadcast_shapes(elements.shape, sizes))
-    return RowTensor(spread.copy(), axis, type_of(value))
+    cost.spend(math.prod(sizes))
+    spread = np.broadcast_to(plain(given), np.broadcast_shapes(given.shape, sizes))
+    return RowTensor(spread.copy(), target.sizes.index(None), type_of(value))
 
 
-def pad(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value, widths = rows(inputs[0]), constant(inputs[1]).tolist()
-    if min(widths) < 0:
-        raise UnreadableError("a padding of another kind")
-    rank = value.elements.ndim
-    if widths[value.axis] or widths[value.axis + rank]:
-        raise UnreadableError("rows are put one after another")
-    filler = plain(constant(inputs[2])).reshape(-1)[0]
+def pad(cost: ReadingCost, value: Value, wanted: Value, filler: Value) -> Value:
+    tensor, widths = rows(value), constant(wanted).tolist()
+    rank = tensor.elements.ndim
     around = list(zip(widths[:rank], widths[rank:], strict=True))
-    reach.spend(math.prod(size + sum(pair) for size, pair in zip(value.elements.shape, around, strict=True)))
-    return RowTensor(np.pad(value.elements, around, constant_values=filler), value.axis, value.width)
+    el.require(min(widths) >= 0 and around[tensor.axis] == (0, 0), "a padding of another kind")
+    cost.spend(math.prod(size + sum(pair) for size, pair in zip(tensor.elements.shape, around, strict=True)))
+    filled = np.pad(tensor.elements, around, constant_values=plain(constant(filler)).reshape(-1)[0])
+    return RowTensor(filled, tensor.axis, tensor.width)
 
 
-def gather(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    data, index = inputs[0], inputs[1]
-    axis = attributes["axis"]
+def gather(cost: ReadingCost, data: Value, index: Value, axis: int) -> Value:
+    if isinstance(data, OfIds):
+        el.require(data.width == "i8" and constant(index).tolist() == [int(data.ids.turned)], OTHER_IDS)
+        return RowShape((None,))  # the number of rows
     if isinstance(data, RowShape):
         return RowShape(tuple(data.sizes[place] for place in constant(index).reshape(-1).tolist()))
     if isinstance(data, RowTensor) and isinstance(index, np.ndarray):
         axis %= data.elements.ndim
-        if axis == data.axis or (index.ndim > 1 and axis > data.axis):
-            raise UnreadableError("rows are picked")
-        reach.spend(index.size * max(1, data.elements.size // max(1, data.elements.shape[axis])))
+        el.require(axis != data.axis and (index.ndim < 2 or axis < data.axis), APART)
+        cost.spend(index.size * max(1, data.elements.size // max(1, data.elements.shape[axis])))
         try:
             taken = np.take(data.elements, index, axis=axis)
         except IndexError:
-            raise UnreadableError("an index may leave its table") from None
+            raise el.UnreadableError(OUTSIDE) from None
         return RowTensor(taken, data.axis + (index.ndim - 1) * (axis < data.axis), data.width)
     table, places = constant(data), rows(index)
     axis %= table.ndim
-    spread = plain(np.moveaxis(table, axis, 0)).reshape(table.shape[axis], -1)
-    sizes = (*table.shape[:axis], *places.elements.shape, *table.shape[axis + 1 :])
-    reach.spend(math.prod(sizes))
-    columns = [spread[:, j].tolist() for j in range(spread.shape[1])]
-    found: npt.NDArray[Any] = np.empty((len(columns), places.elements.size), dtype=object)
-    for i, element in enumerate(places.elements.reshape(-1)):
-        for j, column in enumerate(columns):
-            found[j, i] = looked_up(column, element)
     before, after = table.shape[:axis], table.shape[axis + 1 :]
+    cost.spend(math.prod((*before, *places.elements.shape, *after)))
+    columns = plain(np.moveaxis(table, axis, -1)).reshape(-1, table.shape[axis]).tolist()
+    found = np.empty((len(columns), places.elements.size), dtype=object)
+    for i, element in enumerate(places.elements.reshape(-1)):
+        found[:, i] = [looked_up(column, element) for column in columns]
     shaped = found.reshape(*before, *after, *places.elements.shape)
     order = [*range(axis), *range(table.ndim - 1, shaped.ndim), *range(axis, table.ndim - 1)]
-    return RowTensor(shaped.transpose(order).reshape(sizes), axis + places.axis, type_of(table))
+    return RowTensor(shaped.transpose(order), axis + places.axis, type_of(table))
 
 
-def argmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    value = rows(inputs[0])
-    axis = attributes["axis"] % value.elements.ndim
-    if axis == value.axis or attributes["keepdims"] != 0:
-        raise UnreadableError("an arg-max of another kind")
-    moved = np.moveaxis(value.elements, axis, -1)
-    flat = moved.reshape(-1, moved.shape[-1])
-    reach.spend(flat.size * flat.shape[1])
-    found = np.empty(len(flat), dtype=object)
-    for i, scores in enumerate(flat):
-        found[i] = winner(scores.tolist())
-    row_axis = value.axis - (axis < value.axis)
-    return RowTensor(found.reshape(moved.shape[:-1]), row_axis, "i8")
+def argmax(cost: ReadingCost, value: Value, axis: int, keepdims: int) -> Value:
+    tensor = rows(value)
+    axis %= tensor.elements.ndim
+    el.require(axis != tensor.axis and keepdims == 0, "an arg-max of another kind")
+    moved = np.moveaxis(tensor.elements, axis, -1)
+    cost.spend(moved.size * moved.shape[-1])
+    found = np.empty(moved.shape[:-1], dtype=object)
+    found.reshape(-1)[:] = [winner(scores.tolist()) for scores in moved.reshape(-1, moved.shape[-1])]
+    return RowTensor(found, tensor.axis - (axis < tensor.axis), "i8")
 
 
-def softmax(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    """The exponentials of a row by their sum."""
-    value = rows(inputs[0])
-    if value.elements.ndim != 2 or value.axis != 0 or attributes["axis"] != 1:
-        raise UnreadableError("a softmax of another kind")
-    reach.spend(value.elements.size**2)
-    elements = value.elements[0].tolist()
-    found = np.array([[opaque("Softmax", element, *elements) for element in elements]], dtype=object)
-    return RowTensor(found, 0, value.width)
+# Products ------------------------------------------------------------------------------------------------------------
 
 
-def matmul(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    weights = constant(inputs[0])
-    product = _product(reach, np.atleast_2d(weights), rows(inputs[1]))
+def matmul(cost: ReadingCost, a: Value, b: Value) -> Value:
+    weights = constant(a)
+    product = _product(cost, np.atleast_2d(weights), rows(b), np.zeros((1, 1)))
     return RowTensor(product.elements[0], 0, product.width) if weights.ndim == 1 else product
 
 
-def gemm(reach: ReadingCost, inputs: Sequence[Value], attributes: Attributes) -> Value:
-    a, b = inputs[:2]
-    if attributes.get("transA", 0):
+def gemm(cost: ReadingCost, a: Value, b: Value, bias: Value, transA: int = 0) -> Value:
+    if transA:
         a = _turned(a) if isinstance(a, RowTensor) else constant(a).T
-    bias = constant(inputs[2])
+    start = constant(bias)
     if isinstance(a, RowTensor):
-        if a.elements.ndim != 2 or a.axis != 0:
-            raise UnreadableError("rows are added up")
-        spread = np.broadcast_to(bias, (1, constant(b).shape[1])).T
-        return _turned(_product(reach, constant(b).T, _turned(a), spread))
-    return _product(reach, constant(a), rows(b), np.broadcast_to(bias, (constant(a).shape[0], 1)))
+        el.require(a.elements.ndim == 2 and a.axis == 0, APART)
+        weights = constant(b).T
+        return _turned(_product(cost, weights, _turned(a), np.broadcast_to(start, (1, len(weights))).T))
+    weights = constant(a)
+    return _product(cost, weights, rows(b), np.broadcast_to(start, (len(weights), 1)))
 
 
 def _turned(value: RowTensor) -> RowTensor:
     return RowTensor(value.elements.T, 1 - value.axis, value.width)
 
 
-def _product(
-    reach: ReadingCost, weights: npt.NDArray[Any], value: RowTensor, bias: npt.NDArray[Any] | None = None
-) -> RowTensor:
+def _product(cost: ReadingCost, weights: Objects, value: RowTensor, bias: Objects) -> RowTensor:
     """Weights [k, l] times [l, N], plus bias [k, 1]: sums that no order rounds, or numbers known by their terms."""
-    if value.elements.ndim != 2 or value.axis != 1 or weights.ndim != 2 or weights.shape[1] != len(value.elements):
-        raise UnreadableError("rows are added up")
-    reach.spend(weights.size)
+    fits = value.elements.ndim == 2 == weights.ndim and value.axis == 1 and weights.shape[1] == len(value.elements)
+    el.require(fits, APART)
+    cost.spend(weights.size)
     terms = list(value.elements[:, 0])
-    known = [exact(term) for term in terms]
+    known = [el.exact(term) for term in terms]
     result = np.empty((len(weights), 1), dtype=object)
-    for k, row in enumerate(weights.tolist()):
-        start = 0.0 if bias is None else bias[k, 0].item()
-        result[k, 0] = _sum(row, terms, known, start, value.width)
+    for k, (row, start) in enumerate(zip(weights.tolist(), np.broadcast_to(bias, (len(weights), 1)), strict=True)):
+        result[k, 0] = _sum(row, terms, known, start.item(), value.width)
     return RowTensor(result, 1, value.width)
 
 
-def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], start: float, width: str) -> Element:
+def _sum(row: list[Any], terms: Sequence[Any], known: list[el.Exact | None], start: float, width: str) -> Any:
     if None not in known and all(map(math.isfinite, (start, *row))):
         weights: dict[Any, Fraction] = {}
-        constant_part = Fraction(start)
-        span = Span.of(start)
+        constant_part, span = Fraction(start), Span.of(start)
         for weight, part in zip(row, known, strict=True):
             if weight == 0 or part is None:
                 continue
@@ -405,18 +313,68 @@ def _sum(row: list[Any], terms: Sequence[Element], known: list[Exact | None], st
             constant_part += part.constant * factor
             for node, own in part.terms:
                 weights[node] = weights.get(node, Fraction(0)) + own * factor
-        if span.fits(BITS[width]):
-            return Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
-    used = [term for weight, term in zip(row, terms, strict=True) if not is_constant(term)]
-    return opaque("product", *used)
+        if span.fits(el.BITS[width]):
+            return el.Exact(constant_part, tuple((node, weight) for node, weight in weights.items() if weight))
+    used = [term for weight, term in zip(row, terms, strict=True) if not el.is_constant(term)]
+    return el.opaque("product", *used)
 
 
-READERS: dict[str, Reader] = {
-    **{kind: binary(kind) for kind in BINARY},
-    **{kind: unary(kind) for kind in UNARY},
-    "Where": where,
+def tree_classifier(cost: ReadingCost, value: Value, **attributes: Any) -> tuple[Value, Value]:
+    """Label [N] and scores [N, classes]."""
+    columns = rows(value)
+    el.require(columns.elements.ndim == 2 and columns.axis == 0, "a tree over something that is no row")
+    el.require(attributes["post_transform"] == b"NONE", "a tree whose scores are transformed")
+    integers = attributes.get("classlabels_int64s")
+    labels = integers or [text.decode() for text in attributes["classlabels_strings"]]
+    tree = Tree(attributes, columns.elements[0].tolist(), len(labels))
+    cost.spend(len(tree.modes) * 4)
+    calls_them_0_and_1 = len(labels) == 2 and integers not in (None, [0, 1])
+    el.require(not calls_them_0_and_1, "a tree whose labels a runtime calls 0 and 1")
+    element = np.empty(1, dtype=object)
+    element[0] = el.Outcome(tuple(labels), tuple(map(tree.formula, range(len(labels)))))
+    scores = np.empty((1, len(labels)), dtype=object)
+    used = tuple(test for test in tree.tests.values() if test not in (rg.TRUE, rg.FALSE))
+    scores[0, :] = [el.opaque("score", *used) for _ in labels]
+    return RowTensor(element, 0, "i8" if integers else "text"), RowTensor(scores, 0, "f4")
+
+
+# Ids of words --------------------------------------------------------------------------------------------------------
+
+# A row has any number of ids, so that they are no elements of a tensor (`rulekit_exporters.onnx.word_ids`). The one
+# thing that is read of them is that each id of a row sets the truth value of its word: clipped to the words and one row
+# beyond, scattered over rows of False.
+OTHER_IDS = "ids of words are used in another way than rulekit writes"
+
+
+def clip(cost: ReadingCost, value: Value, low: Value, high: Value) -> Value:
+    if not isinstance(value, Ids):
+        return operation("Clip", cost, value, constant(low), constant(high))
+    ends = constant(low), constant(high)
+    same = ends[0].ndim == ends[1].ndim == 0 and tuple(map(int, ends)) == (-1, len(value.columns))
+    el.require(same, OTHER_IDS)
+    return replace(value, clipped=True)
+
+
+def scatter(cost: ReadingCost, nowhere: Value, ids: Value, true: Value, axis: int) -> Value:
+    """[words + 1, N]: which words a text has; the last row takes what is no id of a word."""
+    el.require(
+        isinstance(ids, Ids) and ids.turned and ids.clipped and axis == 0 and true == OfIds(ids, "bool"), OTHER_IDS
+    )
+    assert isinstance(ids, Ids)
+    size, tensor = len(ids.columns), rows(nowhere)
+    every = tensor.elements.shape == (size + 1, 1) and tensor.axis == 1
+    el.require(every and all(element is False for element in tensor.elements[:, 0]), OTHER_IDS)
+    cost.spend(size + 1)
+    held = np.empty((size + 1, 1), dtype=object)
+    held[:, 0] = [*map(rg.IsTrue, ids.columns), el.Unused("what is no id of a word is read")]
+    return RowTensor(held, 1, "bool")
+
+
+READERS: dict[str, Callable[..., Value]] = {
+    **{kind: partial(operation, kind) for kind in OPERATIONS},
     "Clip": clip,
     "Cast": cast_to,
+    "Identity": lambda cost, value: value,
     "Shape": shape,
     "Transpose": transpose,
     "Flatten": flatten,
@@ -428,5 +386,5 @@ READERS: dict[str, Reader] = {
     "MatMul": matmul,
     "Gemm": gemm,
     "ArgMax": argmax,
-    "Softmax": softmax,
+    "ScatterElements": scatter,
 }

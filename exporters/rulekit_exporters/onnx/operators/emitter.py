@@ -1,4 +1,4 @@
-"""The state of one export, and all exact sums of a graph as one matrix product.
+"""The state of one export, all exact sums of a graph as one matrix product, and probabilities as fixed-order circuits.
 
 Cost, measured in chunks of 8192 rows: 15 units over 30 columns take 20 ns a row as one product in float32 and 40 in
 double, and 30 times as long column by column in doubles. The scores of several classes are ranked, and their logistic
@@ -6,95 +6,101 @@ functions divided by their sum, as rows of one tensor: on iris `madaline` takes 
 
 Indicators are rows of 0 and 1. Conjunctions and counts are a product for each layer, of small integers and so exact in
 float32; to gather the literals of conjunctions and take their least was never faster than 0.95 times.
+
+A circuit is computed step by step in its fixed order, every rounding its own operator. A strength that decides is added
+in double from left to right, or is one product where no sum of its terms rounds: an operator for each cause made 1,265
+of a noisy-max of 120 causes. What is only reported is a product of exp(-sum) and of 1 - exp(-sum), in the form
+tanh(sum / 2) * (1 + exp(-sum)), which keeps its digits for rare positives (`rulekit.graph.probability.exponentials`);
+sums that do not decide are one product, and the order of its additions is left to the runtime.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array
 from rulekit.errors import Unsupported
-from rulekit.graph.decisions import Ranked
-from rulekit.graph.nodes import Column, Family, LinearThreshold, Logistic, Node, Not, Probability, Strength, topological
-from rulekit.graph.probability.exponentials import Counted, Exponentials
+from rulekit.exactness import Span, is_exact_difference, total
+from rulekit.graph import nodes as rg
+from rulekit.graph.probability.circuits import Algebra, build_circuit, is_count
+from rulekit.graph.probability.exponentials import NOTHING, Counted, Exponentials, Tails
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit_exporters.onnx.builder import Number, OperatorBuilder, Truth
-from rulekit_exporters.onnx.conditions import Membership, StrictCondition, bit_of
+from rulekit_exporters.onnx import conditions as cond
+from rulekit_exporters.onnx.builder import Number, Truth
 from rulekit_exporters.onnx.inputs import InputPlan, ModelInputs
-from rulekit_exporters.onnx.operators.exact_sums import Indicator, LiteralCount, Part, SumBlock, SumBlocks, layer_of
+
+MOST_COUNTED = 200  # bits; the numbers of all steps grow with their square
+# Instead of infinity, which times 0 is no number: exp(-10000) is 0.
+CERTAIN = 1e4
 
 
-@dataclass
-class Emitter:
+class Emitter(ModelInputs):
     """Emits nodes children first, without recursion; each node once.
 
     The value of a Boolean node is a constant or a [1, N] bool tensor, that of any other node a constant or a [1, N]
     double tensor. rules: by type of node the function (emitter, node) that gives its value.
     """
 
-    graph: RuleGraph
-    plan: InputPlan
-    builder: OperatorBuilder
-    inputs: ModelInputs
-    rules: Mapping[type[Node], Callable[[Any, Any], Truth | Number]]
-    values: dict[Node, Any] = field(default_factory=dict)
-    sums: SumBlocks = field(default_factory=SumBlocks)
-    tails: dict[Node, str] = field(default_factory=dict)
+    def __init__(
+        self,
+        graph: RuleGraph,
+        plan: InputPlan,
+        rules: Mapping[type[rg.Node], Callable[[Any, Any], Truth | Number]],
+        reserved: Iterable[str] = (),
+    ) -> None:
+        super().__init__(plan, graph.schema, reserved)
+        self.graph, self._rules = graph, rules
+        self._values: dict[rg.Node, Any] = {}
+        self.tails: dict[rg.Node, str] = {}
+        nodes = list(graph.nodes())
+        found = {node: cond.bit_of(node, graph.schema) for node in nodes}
+        mentions = sum(found[child] is not None for node in nodes for child in node.children)
+        self.prepare_block([bit for bit, _ in filter(None, found.values())], mentions)
+        self.blocks = cond.sum_blocks(graph.schema, nodes)
 
     @cached_property
     def counted(self) -> Counted:
         """The counts of hidden bits, all that are over the same ones together."""
         return Counted((*self.graph.decision.roots, *self.graph.reported))
 
-    def prepare(self) -> None:
-        """Lay out the literal block over all leaves of the graph, and the products of its exact sums."""
-        nodes = list(self.graph.nodes())
-        found = {node: bit_of(node, self.graph.schema) for node in nodes}
-        mentions = sum(found[child] is not None for node in nodes for child in node.children)
-        self.inputs.prepare_block([bit for bit, _ in filter(None, found.values())], mentions)
-        self.sums.prepare(self.graph.schema, nodes)
+    def block_of(self, node: rg.Node) -> cond.SumBlock | None:
+        """The product that has a sum."""
+        return next((block for block in self.blocks if node in block.sums), None)
 
     def row(self, value: Truth | Number) -> str:
         """[1, N] bool of a truth value, double of a number."""
-        return value if isinstance(value, str) else self.inputs.fill(value)
+        return value if isinstance(value, str) else self.fill(value)
 
-    def truth(self, node: Node) -> Truth:
+    def truth(self, node: rg.Node) -> Truth:
         """The truth value of a Boolean node."""
-        self._emit(node)
-        truth: Truth = self.values[node]
+        truth: Truth = self._value(node)
         return truth
 
-    def number(self, node: Node) -> Number:
+    def number(self, node: rg.Node) -> Number:
         """The double of a Real or Probability node, or of a Boolean node taken as 0 and 1."""
-        if node.family is Family.BOOLEAN:
-            return self.builder.choose(self.truth(node), 1.0, 0.0)
-        self._emit(node)
-        number: Number = self.values[node]
-        return number
+        value = self._value(node)
+        return self.choose(value, 1.0, 0.0) if node.family is rg.Family.BOOLEAN else value
 
-    def _emit(self, root: Node) -> None:
-        if root in self.values:
-            return
-        for node in topological([root], _read_by_itself):
-            if node in self.values:
-                continue
-            rule = self.rules.get(type(node))
-            if rule is None:
-                raise Unsupported(
-                    type(node).__name__, "onnx", "this node has no place under a decision or a probability"
-                )
-            self.values[node] = rule(self, node)
+    def _value(self, root: rg.Node) -> Any:
+        if root not in self._values:
+            for node in rg.topological([root], _read_by_itself):
+                if node in self._values:
+                    continue
+                if type(node) not in self._rules:
+                    what = "this node has no place under a decision or a probability"
+                    raise Unsupported(type(node).__name__, "onnx", what)
+                self._values[node] = self._rules[type(node)](self, node)
+        return self._values[root]
 
 
-def _read_by_itself(node: Node) -> tuple[Node, ...]:
+def _read_by_itself(node: rg.Node) -> tuple[rg.Node, ...]:
     """The nodes that are emitted before one; what a random formula reads is emitted by its circuit or sum."""
-    return () if isinstance(node, Probability | Strength | Exponentials) else node.children
+    return () if isinstance(node, rg.Probability | rg.Strength | Exponentials) else node.children
 
 
 # Truth values as rows of one tensor -----------------------------------------------------------------------------------
@@ -102,98 +108,91 @@ def _read_by_itself(node: Node) -> tuple[Node, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """rows: [height, N] bool; for each node its row, and whether it is true where the row is (else where it is not)."""
+    """rows: [height, N] bool; place: of each node its row, and whether it is true where that is (else where not)."""
 
     rows: str
     height: int
-    row: dict[Node, int]
-    positive: dict[Node, bool]
+    place: dict[rg.Node, tuple[int, bool]]
 
 
-def stack(emitter: Emitter, nodes: Iterable[Node]) -> Stack:
+def stack(emitter: Emitter, nodes: Iterable[rg.Node]) -> Stack:
     """Nodes as rows: those of the literal block in one Gather, the others one by one."""
-    distinct = list(dict.fromkeys(nodes))
-    literals = {node: _literal(emitter, node) for node in distinct}
-    inside = sorted({literal[0] for literal in literals.values() if literal is not None})
-    row: dict[Node, int] = {}
-    positive: dict[Node, bool] = {}
-    parts = [emitter.inputs.block_rows(inside)] if inside else []
-    height = len(inside)
-    for node, literal in literals.items():
-        if literal is not None:
-            row[node], positive[node] = inside.index(literal[0]), literal[1]
-            continue
-        row[node], positive[node] = height, True
-        parts.append(emitter.row(emitter.truth(node)))
-        height += 1
-    return Stack(emitter.builder.joined(parts), height, row, positive)
+    signed = {node: _literal(emitter, node) for node in nodes}
+    rows, held = _bits(emitter, list(dict.fromkeys(indicator for indicator, _ in signed.values())))
+    place = {indicator: row for row, indicator in enumerate(held)}
+    return Stack(rows, len(held), {node: (place[own], positive) for node, (own, positive) in signed.items()})
 
 
-def _literal(emitter: Emitter, node: Node) -> tuple[int, bool] | None:
-    """Place and sign of a leaf of the literal block, or of a negated one; None for another node."""
-    positive = True
-    while isinstance(node, Not):
-        node, positive = node.child, not positive
-    bit, sign = bit_of(node, emitter.graph.schema) or (None, True)
-    place = None if bit is None else emitter.inputs.block_row(bit)
-    return None if place is None else (place, sign is positive)
+def _literal(emitter: Emitter, node: rg.Node) -> cond.Signed:
+    """A leaf of the literal block, or a negated one, with its sign; another node as it is."""
+    inner, positive = node, True
+    while isinstance(inner, rg.Not):
+        inner, positive = inner.child, not positive
+    found = cond.bit_of(inner, emitter.schema)
+    if found is None or emitter.block_row(found[0]) is None:
+        return node, True
+    return found[0], found[1] is positive
 
 
-def chosen_rows(emitter: Emitter, wanted: Sequence[tuple[Node, float, float]]) -> str:
+def chosen_rows(emitter: Emitter, wanted: Sequence[tuple[rg.Node, float, float]]) -> str:
     """[len(wanted), N] double: for each node with two constants the first where it is true, the second where not."""
-    builder = emitter.builder
     stacked = stack(emitter, (node for node, _, _ in wanted))
-    rows = builder.picked(stacked.rows, [stacked.row[node] for node, _, _ in wanted], stacked.height)
-    pairs = [(on, off) if stacked.positive[node] else (off, on) for node, on, off in wanted]
-    high, low = (builder.constant([[pair[k]] for pair in pairs], np.float64) for k in (0, 1))
-    return builder.operate("Where", rows, high, low)
+    places = [stacked.place[node] for node, _, _ in wanted]
+    rows = emitter.picked(stacked.rows, [row for row, _ in places], stacked.height)
+    pairs = [(on, off) if positive else (off, on) for (_, positive), (_, on, off) in zip(places, wanted, strict=True)]
+    high, low = (emitter.constant([[pair[k]] for pair in pairs], np.float64) for k in (0, 1))
+    return emitter.operate("Where", rows, high, low)
 
 
 # Indicators ----------------------------------------------------------------------------------------------------------
 
 
-def indicator_rows(emitter: Emitter, wanted: Iterable[Indicator]) -> tuple[str, list[Indicator]]:
+def indicator_rows(emitter: Emitter, wanted: Iterable[cond.Indicator]) -> tuple[str, list[cond.Indicator]]:
     """[n, N] float of 0 and 1, and what each row stands for: all wanted indicators, and what they stand on."""
-    builder = emitter.builder
-    counts = _below(dict.fromkeys(indicator for indicator in wanted if isinstance(indicator, LiteralCount)))
-    bits = dict.fromkeys(indicator for indicator in wanted if not isinstance(indicator, LiteralCount))
-    bits.update((part, None) for count in counts for part, _ in count.parts if not isinstance(part, LiteralCount))
+    counts = _below(dict.fromkeys(indicator for indicator in wanted if isinstance(indicator, cond.LiteralCount)))
+    bits = dict.fromkeys(indicator for indicator in wanted if not isinstance(indicator, cond.LiteralCount))
+    bits.update((part, None) for count in counts for part, _ in count.parts if not isinstance(part, cond.LiteralCount))
     block, order = _bits(emitter, list(bits))
-    rows, held = builder.cast(block, np.float32), list(order)
+    rows, held = emitter.cast(block, np.float32), list(order)
     for layer in sorted({count.layer for count in counts}):
         group = [count for count in counts if count.layer == layer]
-        rows = builder.joined([rows, builder.cast(enough(builder, rows, held, group), np.float32)])
+        rows = emitter.joined([rows, emitter.cast(enough(emitter, rows, held, group), np.float32)])
         held += group
     return rows, held
 
 
-def _below(counts: dict[LiteralCount, None]) -> list[LiteralCount]:
+def held(emitter: Emitter, count: cond.LiteralCount) -> str:
+    """[1, N] bool: whether a count holds."""
+    return enough(emitter, *indicator_rows(emitter, [part for part, _ in count.parts]), [count])
+
+
+def _below(counts: dict[cond.LiteralCount, None]) -> list[cond.LiteralCount]:
     """Counts and all counts that they stand on, lower layers first."""
     found = dict(counts)
-    for layer in range(max(map(layer_of, counts), default=0), 1, -1):
+    for layer in range(max(map(cond.layer_of, counts), default=0), 1, -1):
         for count in [count for count in found if count.layer == layer]:
-            found.update((part, None) for part, _ in count.parts if isinstance(part, LiteralCount))
-    return sorted(found, key=layer_of)
+            found.update((part, None) for part, _ in count.parts if isinstance(part, cond.LiteralCount))
+    return sorted(found, key=cond.layer_of)
 
 
-def _bits(emitter: Emitter, bits: list[Indicator]) -> tuple[str, list[Indicator]]:
+def _bits(emitter: Emitter, bits: list[cond.Indicator]) -> tuple[str, list[cond.Indicator]]:
     """[L, N] bool: literals as a block, and the truth values of other nodes."""
-    literals = [bit for bit in bits if isinstance(bit, StrictCondition | Membership)]
-    others = [node for node in bits if isinstance(node, Node)]
-    block, order = emitter.inputs.literals(literals) if literals else ("", [])
+    literals = [bit for bit in bits if isinstance(bit, cond.StrictCondition | cond.Membership)]
+    others = [node for node in bits if isinstance(node, rg.Node)]
+    block, order = emitter.literals(literals) if literals else ("", [])
     rows = [block] if block else []
-    held: list[Indicator] = [*order]
-    for sums in emitter.sums.blocks:
-        units = [node for node in others if isinstance(node, LinearThreshold) and node in sums.sums]
+    held: list[cond.Indicator] = [*order]
+    for sums in emitter.blocks:
+        units = [node for node in others if isinstance(node, rg.LinearThreshold) and node in sums.sums]
         rows += [unit_rows(emitter, sums, units)] if units else []
         held += units
     rest = [node for node in others if node not in held]
     rows += [emitter.row(emitter.truth(node)) for node in rest]
     held += rest
-    return emitter.builder.joined(rows), held
+    return emitter.joined(rows), held
 
 
-def enough(builder: OperatorBuilder, rows: str, held: Sequence[Indicator], group: Sequence[LiteralCount]) -> str:
+def enough(emitter: Emitter, rows: str, held: Sequence[cond.Indicator], group: Sequence[cond.LiteralCount]) -> str:
     """[K, N] bool: whether enough of the parts of each count hold, which are some of the rows."""
     place = {indicator: i for i, indicator in enumerate(held)}
     weights = np.zeros((len(group), len(held)), dtype=np.float32)
@@ -202,14 +201,14 @@ def enough(builder: OperatorBuilder, rows: str, held: Sequence[Indicator], group
         bounds[k] = count.least - 0.5 - sum(not positive for _, positive in count.parts)
         for part, positive in count.parts:
             weights[k, place[part]] += 1.0 if positive else -1.0
-    number = builder.operate("MatMul", builder.constant(weights), rows)
-    return builder.operate("Greater", number, builder.constant(bounds))
+    number = emitter.operate("MatMul", emitter.constant(weights), rows)
+    return emitter.operate("Greater", number, emitter.constant(bounds))
 
 
 # Sums ----------------------------------------------------------------------------------------------------------------
 
 
-def cleaned(builder: OperatorBuilder, values: str, columns: Sequence[Column]) -> str:
+def cleaned(emitter: Emitter, values: str, columns: Sequence[rg.Column]) -> str:
     """[len(columns), N] in steps, float32: clipped, scaled, rounded half-even, missing replaced.
 
     The scale is a power of two, so that the bounds may come first; every operation but the rounding is exact.
@@ -217,122 +216,211 @@ def cleaned(builder: OperatorBuilder, values: str, columns: Sequence[Column]) ->
 
     def constant(numbers: list[float]) -> str:
         alike = len(set(numbers)) == 1
-        return builder.constant(numbers[0] if alike else [[number] for number in numbers], np.float32)
+        return emitter.constant(numbers[0] if alike else [[number] for number in numbers], np.float32)
 
     low, high = constant([c.low for c in columns]), constant([c.high for c in columns])
-    result = builder.operate("Min", builder.operate("Max", values, low), high)
+    result = emitter.operate("Min", emitter.operate("Max", values, low), high)
     if any(column.step != 1.0 for column in columns):
-        result = builder.operate("Mul", result, constant([1.0 / column.step for column in columns]))
-    result = builder.operate("Round", result)
+        result = emitter.operate("Mul", result, constant([1.0 / column.step for column in columns]))
+    result = emitter.operate("Round", result)
     missing = constant([column.missing / column.step for column in columns])
-    return builder.operate("Where", builder.operate("IsNaN", values), missing, result)
+    return emitter.operate("Where", emitter.operate("IsNaN", values), missing, result)
 
 
-def totals(emitter: Emitter, block: SumBlock) -> str:
+def totals(emitter: Emitter, block: cond.SumBlock) -> str:
     """[sums, N] of a block, in the width that holds all partial sums."""
     if not block.totals:
-        builder, width = emitter.builder, block.width
+        width = block.width
         rows, parts = _rows(emitter, block)
         weights = [[found.weights.get(part, 0.0) for part in parts] for found in block.sums.values()]
-        bias = builder.constant([[found.constant] for found in block.sums.values()], width)
-        block.totals = builder.operate("Gemm", builder.constant(weights, width), rows, bias)
+        bias = emitter.constant([[found.constant] for found in block.sums.values()], width)
+        block.totals = emitter.operate("Gemm", emitter.constant(weights, width), rows, bias)
     return block.totals
 
 
-def _rows(emitter: Emitter, block: SumBlock) -> tuple[str, list[Part]]:
+def _rows(emitter: Emitter, block: cond.SumBlock) -> tuple[str, list[cond.Part]]:
     """What the sums of a block add up: rows [parts, N] in its width, and what each stands for."""
-    builder, width, sums = emitter.builder, block.width, block.sums.values()
-    place = emitter.graph.schema.positions  # in whose order a tensor has them already
+    width, sums = block.width, block.sums.values()
+    place = emitter.schema.positions  # in whose order a tensor has them already
     columns = sorted({column: None for found in sums for column in found.columns}, key=lambda c: place[c.feature])
     jumps = dict.fromkeys(indicator for found in sums for indicator in found.jumps)
     points: dict[str, dict[tuple[float, ...], None]] = {}
     for name, table in (item for found in sums for item in found.points.items()):
         points.setdefault(name, {})[table] = None
     rows: list[str] = []
-    parts: list[Part] = []
+    parts: list[cond.Part] = []
     if jumps:
         indicators, held = indicator_rows(emitter, jumps)
-        rows.append(_in_width(builder, indicators, width))
+        rows.append(_in_width(emitter, indicators, width))
         parts += held
     for name, tables in points.items():
-        rows.append(emitter.inputs.points(name, list(tables), width))
+        rows.append(emitter.looked_up(name, list(tables), width))
         parts += [(name, table) for table in tables]
     if columns:
-        values = emitter.inputs.columns([column.feature for column in columns])
-        rows.append(_in_width(builder, cleaned(builder, values, columns), width))
+        values = emitter.columns([column.feature for column in columns])
+        rows.append(_in_width(emitter, cleaned(emitter, values, columns), width))
         parts += columns
-    return builder.joined(rows), parts
+    return emitter.joined(rows), parts
 
 
-def _in_width(builder: OperatorBuilder, values: str, width: Any) -> str:
-    return values if width is np.float32 else builder.cast(values, width)
+def _in_width(emitter: Emitter, values: str, width: Any) -> str:
+    return values if width is np.float32 else emitter.cast(values, width)
 
 
-def number_row(emitter: Emitter, block: SumBlock, node: Node) -> str:
+def number_row(emitter: Emitter, block: cond.SumBlock, node: rg.Node) -> str:
     """[1, N] double: one of the sums."""
-    row = emitter.builder.picked(totals(emitter, block), [block.row(node)], len(block.sums))
-    return row if block.width is np.float64 else emitter.builder.cast(row, np.float64)
+    row = emitter.picked(totals(emitter, block), [block.row(node)], len(block.sums))
+    return row if block.width is np.float64 else emitter.cast(row, np.float64)
 
 
-def unit_rows(emitter: Emitter, block: SumBlock, nodes: Sequence[Node]) -> str:
+def unit_rows(emitter: Emitter, block: cond.SumBlock, nodes: Sequence[rg.Node]) -> str:
     """[units, N] bool: whether some of the sums are 0 or above."""
-    zero = emitter.builder.constant(0.0, block.width)
-    fire = emitter.builder.operate("GreaterOrEqual", totals(emitter, block), zero)
-    return emitter.builder.picked(fire, [block.row(node) for node in nodes], len(block.sums))
+    zero = emitter.constant(0.0, block.width)
+    fire = emitter.operate("GreaterOrEqual", totals(emitter, block), zero)
+    return emitter.picked(fire, [block.row(node) for node in nodes], len(block.sums))
 
 
-# Several classes -----------------------------------------------------------------------------------------------------
+def score_rows(emitter: Emitter, nodes: Sequence[rg.Node]) -> tuple[str, Any]:
+    """[K, N] numbers, and their type where they are finite, the sums of one block; of others, doubles, None."""
+    block = emitter.block_of(nodes[0])
+    if block is None or any(node not in block.sums for node in nodes):
+        return emitter.joined([emitter.row(emitter.number(node)) for node in nodes]), None
+    return emitter.picked(totals(emitter, block), [block.row(node) for node in nodes], len(block.sums)), block.width
 
 
-def _score_rows(emitter: Emitter, nodes: Sequence[Node]) -> tuple[str, Any] | None:
-    """[K, N] and its type: the sums of one block, in that order; None for other nodes."""
-    block = emitter.sums.block_of(nodes[0])
-    if len(nodes) < 2 or block is None or any(node not in block.sums for node in nodes):
-        return None
-    places = [block.row(node) for node in nodes]
-    return emitter.builder.picked(totals(emitter, block), places, len(block.sums)), block.width
+# Probabilities -------------------------------------------------------------------------------------------------------
 
 
-def highest(emitter: Emitter, ranked: Sequence[Ranked]) -> str | None:
-    """[N] int64: the class index by sums of one block; None where the scores are others.
+def probability(emitter: Emitter, node: rg.Probability) -> Number:
+    """[1, N] double, or a constant."""
+    formula = node.formula
+    if is_count(formula):
+        return _at_least(emitter, formula)
+    algebra: Algebra[Number] = Algebra(
+        lambda cause, on, off: emitter.choose(emitter.truth(cause), on, off),
+        lambda value: value,
+        lambda a: emitter.subtract(1.0, a),
+        emitter.multiply,
+        emitter.add,
+    )
+    values: list[Number] = []
+    for step in build_circuit(formula).steps:
+        values.append(algebra.step(step, values))
+    return values[-1]
 
-    A score that is not above its threshold is minus infinity, as is a row on top of all, which stands for none.
+
+def _at_least(emitter: Emitter, formula: rg.Node) -> Number:
+    """[1, N] double: the probability that at least k of hidden bits and Boolean nodes fire.
+
+    The operations are those of the circuit in its order (`rulekit.graph.probability.exponentials`), element by element.
+    Raises Unsupported above `MOST_COUNTED` of them.
     """
-    found = _score_rows(emitter, [node for _, node, _ in ranked])
-    if found is None:
-        return None
-    builder, (scores, width) = emitter.builder, found
-    classes = [k for k, _, _ in ranked]
-    thresholds = [threshold for _, _, threshold in ranked]
-    if max(thresholds) == -math.inf:
-        best = builder.operate("ArgMax", scores, axis=0, keepdims=0)
-        if classes == sorted(classes):
-            return best
-    else:
-        doubles = scores if width is np.float64 else builder.cast(scores, np.float64)
-        least = builder.constant(-math.inf, np.float64)
-        takes_part = builder.operate("Greater", doubles, builder.constant([[t] for t in thresholds], np.float64))
-        masked = builder.operate("Where", takes_part, doubles, least)
-        none = builder.constant([1, 0, 0, 0], np.int64)
-        best = builder.operate("ArgMax", builder.operate("Pad", masked, none, least), axis=0, keepdims=0)
-        classes = [emitter.graph.default, *classes]
-    return builder.operate("Gather", builder.constant(classes, np.int64), best, axis=0)
+    entry = emitter.counted.entry(rg.Probability(formula))
+    assert entry is not None
+    assert isinstance(entry.tails, Tails)
+    if entry.tails not in emitter.tails:
+        emitter.tails[entry.tails] = _tails(emitter, entry.tails)
+    return emitter.picked(emitter.tails[entry.tails], [entry.k], entry.tails.most + 1)
 
 
-def logistic_shares(emitter: Emitter) -> str | None:
-    """[N, K] float: the logistic functions of the sums of one block, by their sum; None for other probabilities."""
-    reported = emitter.graph.probability
-    if len(reported) < 2 or not all(isinstance(node, Logistic) for node in reported):
-        return None
-    found = _score_rows(emitter, [node.linear for node in reported if isinstance(node, Logistic)])
-    if found is None:
-        return None
-    builder, (scores, width) = emitter.builder, found
-    size = len(reported)
-    doubles = scores if width is np.float64 else builder.cast(scores, np.float64)
-    chances = builder.logistic(doubles)
-    total = builder.operate("MatMul", builder.constant(np.ones((1, size))), chances)
-    default: Array = np.eye(size)[:, [emitter.graph.default]]
-    none = builder.operate("Equal", total, builder.double(0.0))
-    share = builder.operate("Where", none, builder.constant(default), builder.operate("Div", chances, total))
-    return builder.operate("Transpose", builder.cast(share, np.float32), perm=[1, 0])
+def _tails(emitter: Emitter, node: Tails) -> str:
+    """[most + 1, N] double: the probabilities of at least 0, 1, ... of the bits."""
+    if len(node.parts) > MOST_COUNTED:
+        fix = f"keep to {MOST_COUNTED} hidden bits, or export to python"
+        raise Unsupported(f"AtLeast of {len(node.parts)} hidden bits", "onnx", fix)
+    one, zero = emitter.row(1.0), emitter.row(0.0)
+    chances = chosen_rows(emitter, [_chance(part.formula) for part in node.parts if isinstance(part, rg.Probability)])
+    rows, size = one, 1
+    for k in range(len(node.parts) - 1, -1, -1):
+        chance = emitter.picked(chances, [k], len(node.parts))
+        moved = emitter.picked(rows, range(min(size, node.most)), size)
+        kept = emitter.joined([*([emitter.picked(rows, range(1, size), size)] if size > 1 else []), zero])
+        if size > node.most:
+            kept = emitter.picked(rows, range(1, size), size)
+        rest = emitter.operate("Sub", emitter.double(1.0), chance)
+        further = emitter.operate("Add", emitter.operate("Mul", chance, moved), emitter.operate("Mul", rest, kept))
+        rows, size = emitter.joined([one, further]), min(size, node.most) + 1
+    return rows
+
+
+def _chance(part: rg.Node) -> tuple[rg.Node, float, float]:
+    """A Boolean node, and the probability that the part fires where it holds and where it does not."""
+    return (part.cause, part.probability_on, part.probability_off) if isinstance(part, rg.Hidden) else (part, 1.0, 0.0)
+
+
+def strengths(emitter: Emitter, node: rg.Strength) -> Number:
+    """The strengths of the hidden bits of an Or, as if added from left to right; a true Boolean child is infinite."""
+    bits = [child for child in node.formula.children if isinstance(child, rg.Hidden)]
+    if len(bits) == len(node.terms) >= cond.FEWEST_ROWS and _are_exact(bits):
+        return _products(emitter, [node])[0]
+    total: Number = 0.0
+    for cause, on, off in node.terms:
+        total = emitter.add(total, emitter.choose(emitter.truth(cause), on, off))
+    return total
+
+
+def _are_exact(bits: Sequence[rg.Hidden]) -> bool:
+    """Whether the strengths, their differences and all sums of them have at most 53 bits.
+
+    A difference counts twice: where a literal stands negated in its block, it is taken off the larger strength.
+    """
+    if not all(max(bit.on, bit.off) <= CERTAIN and is_exact_difference(bit.off, bit.on) for bit in bits):
+        return False
+    return total(Span.of(size) for bit in bits for size in (bit.off, bit.on - bit.off, bit.on - bit.off)).fits()
+
+
+def exponentials(emitter: Emitter, node: Exponentials) -> Number:
+    """[1, N] double, or a constant: a reported product; all strengths that decide nothing are one product."""
+    sums = [child for child in node.children if isinstance(child, rg.Strength)]
+    deciding = set(rg.topological(emitter.graph.decision.roots))
+    own = [s for s in sums if s not in deciding and s is not NOTHING]
+    rows = iter(_products(emitter, own) if own else ())
+    none, *some = (emitter.number(s) if s in deciding else next(rows) if s is not NOTHING else 0.0 for s in sums)
+    result: Number = 1.0
+    if node.none is not NOTHING:
+        result = emitter.operate("Exp", emitter.operate("Neg", emitter.row(none)))
+    for strength in some:
+        result = emitter.multiply(_from_strength(emitter, strength), result)
+    return result
+
+
+def _products(emitter: Emitter, nodes: Sequence[rg.Strength]) -> list[str]:
+    """[1, N] doubles: the strengths of hidden bits, and of Boolean nodes the certain one, in any order, a product each.
+
+    One product for all, and a Gather for each, would be an operator more, and onnxruntime 1.18 gives two pairs of such
+    Gathers one name in files of opset 21, which it then refuses.
+    """
+    stacked = stack(emitter, [c for node in nodes for c, _, _ in node.terms if not isinstance(c, rg.Constant)])
+    weights = np.zeros((len(nodes), stacked.height))
+    offsets = np.zeros((len(nodes), 1))
+    for k, node in enumerate(nodes):
+        for cause, on, off in node.terms:
+            on, off = min(on, CERTAIN), min(off, CERTAIN)
+            if isinstance(cause, rg.Constant):
+                offsets[k] += on if cause.value else off
+                continue
+            row, positive = stacked.place[cause]
+            high, low = (on, off) if positive else (off, on)
+            weights[k, row] += high - low
+            offsets[k] += low
+    bits = emitter.cast(stacked.rows, np.float64)
+    return [
+        emitter.operate("Gemm", emitter.constant(own[None]), bits, emitter.constant(offset[None]))
+        for own, offset in zip(weights, offsets, strict=True)
+    ]
+
+
+def _from_strength(emitter: Emitter, total: Number) -> Number:
+    """1 - exp(-total) as tanh(total / 2) * (1 + exp(-total))."""
+    if not isinstance(total, str):
+        return -math.expm1(-total)
+    half = emitter.operate("Tanh", emitter.operate("Mul", total, emitter.double(0.5)))
+    rest = emitter.operate("Add", emitter.operate("Exp", emitter.operate("Neg", total)), emitter.double(1.0))
+    return emitter.operate("Mul", half, rest)
+
+
+PROBABILITIES: Mapping[type[rg.Node], Callable[[Emitter, Any], Number]] = {
+    rg.Strength: strengths,
+    Exponentials: exponentials,
+    rg.Probability: probability,
+}

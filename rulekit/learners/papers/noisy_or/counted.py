@@ -25,21 +25,18 @@ import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
-from rulekit.learners.contract import Frame, Score
+from rulekit.learners.contract import Frame, Question, Score
 from rulekit.learners.data.binning import Codes
-from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, Causes
-from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
+from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.likelihood import exact_gains
-from rulekit.learners.noisy_or.model import StrongCauses, bits_of, short, shortened
+from rulekit.learners.noisy_or.model import StrongCauses, bits_of, shortened
 from rulekit.learners.papers.noisy_or.em import LARGEST
 from rulekit.learners.papers.noisy_or.learner import sums_of_causes
 from rulekit.numbers import probability_of
 
-_NO_CHANCE = 1e-7
-"""What acts less often is no cause."""
-_SETTLED = 1e-3
-"""Nats by which an iteration must raise the objective."""
+_NO_CHANCE = 1e-7  # what acts less often is no cause
+_SETTLED = 1e-3  # nats by which an iteration must raise the objective
 _FIRST = 0.1  # of a cause that is new
 _MOST_RATIO = 1e12
 _BLOCK = 4096
@@ -49,8 +46,7 @@ _BLOCK = 4096
 class CountedCauses:
     """Causes with the probability that each acts where it holds, and that of the leak.
 
-    likelihood: the conditional log-likelihood of the rows in nats; objective: less the prior. seen: what the search for
-    a further cause asks of the rows [n] of the table: P(c - 1) / P(c), or D of a parity.
+    likelihood: the conditional log-likelihood of the rows in nats; objective: less the prior; seen: see Expected.
     """
 
     causes: tuple[Cause, ...]
@@ -95,30 +91,31 @@ class CountedRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expected:
-    """By row: that each cause acted [n, k], the share of the leak that did [n], and the likelihood of the label [n]."""
+    """By row: that each cause acted [n, k], the share of the leak that did, and the likelihood of the label [n].
+
+    seen [n]: what the search for a further cause asks: P(c - 1) / P(c), or D of a parity.
+    """
 
     acted: Floats
     leaked: Floats
     likely: Floats
+    seen: Floats
 
 
 Expectation = Callable[[CountedRows, Floats, float], Expected]
 """The E-step of rows, the probabilities [k] of causes and that of the leak."""
+Starts = Iterable[tuple[Floats, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedChances:
-    """Probabilities [k] and that of the leak, with the objective at the start and after every iteration."""
+    """Probabilities [k] and that of the leak, with the objective at the start and after every iteration; seen [n]."""
 
     chances: Floats
     leak: float
     likelihood: float
     objectives: tuple[float, ...]
-
-    def of(self, causes: Sequence[Cause], seen: Floats) -> CountedCauses:
-        kept = np.flatnonzero(self.chances > _NO_CHANCE).tolist()
-        own, chances = tuple(causes[k] for k in kept), tuple(float(self.chances[k]) for k in kept)
-        return CountedCauses(own, chances, self.leak, self.likelihood, self.objectives[-1], seen)
+    seen: Floats
 
 
 def em_of_chances(
@@ -129,7 +126,7 @@ def em_of_chances(
     *,
     prior: float,
     iterations: int,
-    check: Callable[[], None] | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> FittedChances:
     """The probabilities after EM, by which the objective never falls.
 
@@ -144,40 +141,43 @@ def em_of_chances(
         likelihood = float((rows.weights * np.log(found.likely)).sum())
         objectives.append(likelihood + prior * float(np.log1p(-chances).sum()))
         if len(objectives) > iterations or (len(objectives) > 1 and objectives[-1] - objectives[-2] <= _SETTLED):
-            return FittedChances(chances, leak, likelihood, tuple(objectives))
-        if check is not None:
-            check()
+            return FittedChances(chances, leak, likelihood, tuple(objectives), found.seen)
+        check()
         with np.errstate(invalid="ignore", divide="ignore"):
             p = rows.sums(found.acted) / held
         chances = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
         leak = float(np.clip((rows.weights * found.leaked).sum() / total, 1e-12, LARGEST))
 
 
-def weight_by_code(problem: Problem, causes: Causes) -> Floats:
-    """The weight [n_codes, 1] of the rows by code of a column."""
-    each = np.bincount(problem.codes[causes.column], problem.weights, causes.n_codes)
-    return np.asarray(each[:, None] * problem.weight_unit, dtype=np.float64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedSearch:
-    """The conditions on each column, by their settings, the weight of the rows on which one holds, and a seed."""
+    """The conditions on each column for a question, and the weight of the rows on which one holds."""
 
+    question: Question
     rows: HeldRows
     causes: Sequence[Causes]
-    settings: Any
     least: float
-    seed: int
-    check: Callable[[], None]
+
+    def held(self, causes: Causes) -> Floats:
+        """The weight [n_causes] of the rows on which each possible cause of a column holds."""
+        problem = self.rows.problem
+        each = np.bincount(problem.codes[causes.column], problem.weights, causes.n_codes)
+        return causes.sums(np.asarray(each[:, None] * problem.weight_unit, dtype=np.float64))[:, 0]
 
     def counted(self, causes: Sequence[Cause], labels: Ints) -> CountedRows:
         problem = self.rows.problem
         return CountedRows.of([*map(self.rows.holds, causes)], labels, problem.weights, problem.weight_unit)
 
-    def fit(self, rows: CountedRows, expectation: Expectation, starts: Iterable[tuple[Floats, float]]) -> FittedChances:
-        more = {"prior": self.settings.lam, "iterations": self.settings.n_iter, "check": self.check}
-        fits = [em_of_chances(rows, expectation, *start, **more) for start in starts]
-        return max(fits, key=lambda fit: fit.objectives[-1])
+    def fit(self, causes: Sequence[Cause], rows: CountedRows, expect: Expectation, starts: Starts) -> CountedCauses:
+        """The causes with the best limit of EM from some starts, without those that never act."""
+        settings, check = self.question.settings, self.question.watch.check
+        more = {"prior": settings.lam, "iterations": settings.n_iter, "check": check}
+        fits = [em_of_chances(rows, expect, *start, **more) for start in starts]
+        best = max(fits, key=lambda fit: fit.objectives[-1])
+        kept = np.flatnonzero(best.chances > _NO_CHANCE).tolist()
+        chances = tuple(float(best.chances[k]) for k in kept)
+        said = (best.leak, best.likelihood, best.objectives[-1], best.seen[rows.place])
+        return CountedCauses(tuple(causes[k] for k in kept), chances, *said)
 
     def best(self, gains: Floats, tried: Floats) -> tuple[Cause, float] | None:
         """The cause that gains most likelihood, and the probability of `tried` with which it does.
@@ -185,11 +185,11 @@ class CountedSearch:
         gains [n, n_tried]: what rows gain by a cause of one of the probabilities; less the prior, and only of causes
         that hold on enough rows.
         """
-        problem, prior = self.rows.problem, self.settings.lam * np.log1p(-tried)
+        problem, prior = self.rows.problem, self.question.settings.lam * np.log1p(-tried)
         each, best, found = exact_gains(gains, self.rows.weights), LEAST_GAIN, None
         for causes in self.causes:
-            worth, held = sums_of_causes(problem, causes, each) + prior, causes.sums(weight_by_code(problem, causes))
-            worth[held[:, 0] < self.least] = 0.0
+            worth = sums_of_causes(problem, causes, each) + prior
+            worth[self.held(causes) < self.least] = 0.0
             if worth.max(initial=0.0) > best:
                 place, chance = np.unravel_index(int(np.argmax(worth)), worth.shape)
                 best, found = float(worth[place, chance]), (causes.cause(int(place)), float(tried[chance]))
@@ -198,8 +198,7 @@ class CountedSearch:
 
 # Noisy-add -----------------------------------------------------------------------------------------------------------
 
-TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])
-"""The probabilities that a further cause is tried with."""
+TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.8])  # the probabilities that a further cause is tried with
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +208,6 @@ class CountExpectation:
     most: int
 
     def __call__(self, rows: CountedRows, chances: Floats, leak: float) -> Expected:
-        return self.with_ratio(rows, chances, leak)[0]
-
-    def with_ratio(self, rows: CountedRows, chances: Floats, leak: float) -> tuple[Expected, Floats]:
-        """That, and P(one less) / P(count) [n]."""
         n, k = rows.held.shape
         acted, leaked, likely, below = np.zeros((n, k)), np.zeros(n), np.zeros(n), np.zeros(n)
         t = np.arange(self.most + 1)
@@ -234,7 +229,7 @@ class CountExpectation:
                 without = (before * _at(behind[k - 1 - j], left - 1)).sum(axis=1)
                 acted[own, j] = p[:, j] * without / likely[own]
                 before = _with_one_more(before, p[:, j])
-        return Expected(acted, leaked, likely), below / likely
+        return Expected(acted, leaked, likely, below / likely)
 
 
 def _with_one_more(counts: Floats, p: Floats) -> Floats:
@@ -259,23 +254,20 @@ def grown_counts(counts: Ints, most: int, search: CountedSearch) -> Iterator[Cou
 
     begun = _fitted(counts, most, (), search, None)
     yield begun
-    yield from ever_longer(begun, longer, search.settings.max_causes, search.check)
+    yield from ever_longer(begun, longer, search.question.settings.max_causes, search.question.watch.check)
 
 
 def _fitted(
     counts: Ints, most: int, causes: Sequence[Cause], search: CountedSearch, before: CountedCauses | None
 ) -> CountedCauses:
-    """The causes with their probabilities, without those that never act."""
     rows = search.counted(causes, counts)
     known = () if before is None else before.chances
     leak = max(0.5 * float(rows.weights @ rows.labels) / (float(rows.weights.sum()) * most), 1e-6)
     start = np.append(known, np.full(len(causes) - len(known), _FIRST))
     begin = [(start, leak if before is None else max(before.leak, 1e-9))]
-    for number in range(1, search.settings.n_init):
-        begin.append((np.random.default_rng(search.seed + number).uniform(0.02, 0.6, len(causes)), leak))
-    expectation = CountExpectation(most)
-    fit = search.fit(rows, expectation, begin)
-    return fit.of(causes, expectation.with_ratio(rows, fit.chances, fit.leak)[1][rows.place])
+    for number in range(1, search.question.settings.n_init):
+        begin.append((np.random.default_rng(search.question.seed + number).uniform(0.02, 0.6, len(causes)), leak))
+    return search.fit(causes, rows, CountExpectation(most), begin)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -289,14 +281,6 @@ class NoisyAdd:
     leak: float
     most: int
     least: int
-
-    @classmethod
-    def of(cls, found: CountedCauses, total: float, most: int, least: int) -> NoisyAdd:
-        """What was found with short probabilities; total: the weight of the rows.
-
-        The leak acts on half a row at least, so that no count is impossible.
-        """
-        return cls(found.strongest_first(), short(max(found.leak, 0.5 / ((total + 1.0) * most))), most, least)
 
     def bits(self, frame: Frame) -> list[Hidden]:
         """Its hidden bits, which all counts share."""

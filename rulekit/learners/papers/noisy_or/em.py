@@ -22,12 +22,9 @@ from typing import Any, Self
 import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.errors import InputError
-from rulekit.learners.noisy_or.likelihood import STRONGEST, Incidence, Strengths
+from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
 
-LARGEST = 1.0 - 1e-12
-"""No probability is above it, as no strength is above STRONGEST."""
-_SETTLED = 1e-4  # nats by which an iteration must raise the objective
+LARGEST = 1.0 - 1e-12  # no probability is above it, as no strength is above STRONGEST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,72 +46,6 @@ def start_of(incidence: Incidence, *, probability: float = 0.1, seed: int | None
     drawn = np.ones(k) if seed is None else 2.0 * (1.0 - np.random.default_rng(seed).random(k))
     strengths = -np.log1p(-probability * drawn)
     return Strengths(strengths[:-1], float(strengths[-1]))
-
-
-def expectation_maximisation(
-    incidence: Incidence,
-    start: Strengths | None = None,
-    *,
-    prior: float = 0.0,
-    iterations: int = 50,
-    tolerance: float = 0.0,
-    check: Callable[[], None] | None = None,
-) -> Maximised:
-    """The strengths after so many iterations of EM (50 are the paper's); the objective never falls.
-
-    start: `start_of(incidence)` by default; what is 0 stays 0. prior: Beta(1, 1 + prior) on the probability of every
-    cause but the leak, so that so much is added to the rows in which the cause did not act. tolerance: EM ends after an
-    iteration that raises the objective by no more nats. check: called before each iteration, may raise. Raises
-    InputError where a positive row has no cause at all, and so no likelihood.
-    """
-    at = start_of(incidence) if start is None else start
-    s = at.activations(incidence.rows)
-    if not np.all(s > 0.0):
-        why = "a row of the class holds nothing that may cause it"
-        raise InputError(why, where="noisy-or", fix="allow a leak, or start from strengths above 0")
-    weights = np.append(incidence.of_positive + incidence.of_negative + prior, incidence.total)
-    p, seen = -np.expm1(-np.append(at.cells, at.leak)), weights > 0.0
-    likelihoods = [incidence.likelihood(at, s)]
-    objectives = [likelihoods[0] - prior * float(at.cells.sum())]
-    for _ in range(iterations):
-        if check is not None:
-            check()
-        each = incidence.weights / -np.expm1(-s)
-        acted = np.append(incidence.rows.T @ each, float(each.sum()))
-        # The M-step: p becomes p * acted / weight; a cell that no row holds keeps its probability.
-        np.multiply(p, acted, out=p, where=seen)
-        np.divide(p, weights, out=p, where=seen)
-        np.minimum(p, LARGEST, out=p)
-        joined = -np.log1p(-p)
-        at = Strengths(joined[:-1], float(joined[-1]))
-        s = at.activations(incidence.rows)
-        likelihoods.append(incidence.likelihood(at, s))
-        objectives.append(likelihoods[-1] - prior * float(at.cells.sum()))
-        if tolerance > 0.0 and objectives[-1] - objectives[-2] <= tolerance:
-            break
-    return Maximised(at, np.array(likelihoods), np.array(objectives))
-
-
-def best_of_starts(
-    incidence: Incidence,
-    start: Strengths,
-    *,
-    starts: int,
-    seed: int,
-    prior: float,
-    iterations: int,
-    check: Callable[[], None],
-) -> Strengths:
-    """The best limit of EM from the given start and from random ones."""
-    begin = [start, *(start_of(incidence, seed=seed + number) for number in range(1, starts))]
-    found = [
-        expectation_maximisation(incidence, each, prior=prior, iterations=iterations, tolerance=1e-7, check=check)
-        for each in begin
-    ]
-    return max(found, key=lambda each: each.objectives[-1]).strengths
-
-
-# Missing cells -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,58 +77,72 @@ class Unknown:
         # By what the causes take off: shares add up to 1 but for rounding, and no strength may be below 0.
         return np.array([-np.log1p(share @ np.expm1(-(present[own] @ at))) for own, at, share in self.holds])
 
-    def of_causes(self, present: Floats) -> tuple[Floats, Floats]:
-        """By cause [k] how often it holds at an unknown value, and how often where that has caused nothing."""
-        often, innocent = np.zeros(len(present)), np.zeros(len(present))
+    def expected(self, incidence: Incidence, acted: Floats, known: Floats, present: Floats) -> tuple[Floats, Floats]:
+        """The E-step of the causes [k]: how often each acts, but for its own probability, and how often each holds.
+
+        acted: by cell of the positive rows; known [k]: the weight of the rows on which each cause holds, and the prior.
+        """
+        k = len(present)
+        # By cause how often it holds at an unknown value, and how often where that has caused nothing.
+        often, innocent = np.zeros(k), np.zeros(k)
         for own, at, share in self.holds:
             left = share * np.exp(-(present[own] @ at))
             often[own], innocent[own] = at @ share, at @ left / left.sum()
-        return often, innocent
-
-
-def summed_out(
-    incidence: Incidence,
-    unknown: Unknown,
-    start: Strengths,
-    prior: float,
-    iterations: int,
-    check: Callable[[], None] | None = None,
-) -> Strengths:
-    """The strengths of the causes, and behind them those of the missing columns, after so many iterations at most.
-
-    The cells of the incidence are the causes, and then the columns that are missing; what `start` says of these is not
-    used. prior: Beta(1, 1 + prior) on the probability of every cause. check: called before each iteration, may raise.
-    """
-    k = len(unknown.place)
-    at = _tied(np.maximum(start.cells[:k], 1e-6), max(start.leak, 1e-6), unknown)
-    known = incidence.of_positive[:k] + incidence.of_negative[:k]
-    before = -np.inf
-    for _ in range(iterations):
-        if check is not None:
-            check()
-        s = at.activations(incidence.rows)
-        reached = incidence.likelihood(at, s) - prior * float(at.cells[:k].sum())
-        if reached - before <= _SETTLED:
-            break
-        before = reached
-        each = incidence.weights / -np.expm1(-s)
-        acted, total = incidence.rows.T @ each, float(each.sum())
-        often, innocent = unknown.of_causes(at.cells[:k])
 
         def of_cause(by_column: Floats) -> Floats:
-            return np.where(unknown.place >= 0, np.append(by_column[k:], 0.0)[unknown.place], 0.0)
+            return np.where(self.place >= 0, np.append(by_column[k:], 0.0)[self.place], 0.0)
 
         missed = of_cause(acted)
         # Where the class is 1, Q / (1 - Q) = 1 / (1 - Q) - 1 of the rows have caused it elsewhere.
         elsewhere = missed - of_cause(incidence.of_positive)
-        held = known + prior + of_cause(incidence.of_negative) * innocent + often * missed - innocent * elsewhere
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = -np.expm1(-at.cells[:k]) * (acted[:k] + often * missed) / held
-        p = np.where(held > 0.0, np.clip(p, 0.0, LARGEST), 0.0)
-        leak = -np.expm1(-at.leak) * total / incidence.total
-        at = _tied(np.minimum(-np.log1p(-p), STRONGEST), float(-np.log1p(-min(leak, LARGEST))), unknown)
-    return at
+        held = known + of_cause(incidence.of_negative) * innocent + often * missed - innocent * elsewhere
+        return acted[:k] + often * missed, held
 
 
-def _tied(present: Floats, leak: float, unknown: Unknown) -> Strengths:
-    return Strengths(np.append(present, unknown.strengths(present)), leak)
+def expectation_maximisation(
+    incidence: Incidence,
+    start: Strengths | None = None,
+    *,
+    unknown: Unknown | None = None,
+    prior: float = 0.0,
+    iterations: int = 50,
+    tolerance: float = 0.0,
+    check: Callable[[], None] = lambda: None,
+) -> Maximised:
+    """The strengths after so many iterations of EM (50 are the paper's); the objective never falls.
+
+    start: `start_of(incidence)` by default; what is 0 stays 0. unknown: the cells are the causes, and then the columns
+    that are missing, whose strengths follow from those of the causes. prior: Beta(1, 1 + prior) on the probability of
+    every cause but the leak, so that so much is added to the rows in which the cause did not act. tolerance: EM ends
+    after an iteration that raises the objective by no more nats, where it is not 0. check: called before each
+    iteration, may raise.
+    """
+    at = start_of(incidence) if start is None else start
+    k = incidence.n_cells if unknown is None else len(unknown.place)
+
+    def tied(cells: Floats, leak: float) -> Strengths:
+        return Strengths(cells if unknown is None else np.append(cells, unknown.strengths(cells)), leak)
+
+    if unknown is not None:
+        at = tied(np.maximum(at.cells[:k], 1e-6), max(at.leak, 1e-6))
+    s = at.activations(incidence.rows)
+    known = incidence.of_positive[:k] + incidence.of_negative[:k] + prior
+    p, leak = -np.expm1(-at.cells[:k]), float(-np.expm1(-at.leak))
+    likelihoods = [incidence.likelihood(at, s)]
+    objectives = [likelihoods[0] - prior * float(at.cells[:k].sum())]
+    for _ in range(iterations):
+        check()
+        each = incidence.weights / -np.expm1(-s)
+        acted, held = incidence.rows.T @ each, known
+        if unknown is not None:
+            acted, held = unknown.expected(incidence, acted, known, at.cells[:k])
+        # The M-step: a cell that no row holds keeps its probability.
+        p = np.minimum(np.divide(p * acted, held, out=p.copy(), where=held > 0.0), LARGEST)
+        leak = min(leak * float(each.sum()) / incidence.total, LARGEST)
+        at = tied(-np.log1p(-p), float(-np.log1p(-leak)))
+        s = at.activations(incidence.rows)
+        likelihoods.append(incidence.likelihood(at, s))
+        objectives.append(likelihoods[-1] - prior * float(at.cells[:k].sum()))
+        if tolerance and objectives[-1] - objectives[-2] <= tolerance:
+            break
+    return Maximised(at, np.array(likelihoods), np.array(objectives))

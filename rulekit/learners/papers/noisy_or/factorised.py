@@ -25,8 +25,7 @@ from rulekit.arrays import Floats, Ints
 
 Potentials = npt.NDArray[np.complex128] | Floats
 
-UNKNOWN = -1
-"""The code of an attribute that is missing."""
+UNKNOWN = -1  # the code of an attribute that is missing
 
 _MOST_STATES = 1 << 20
 
@@ -104,26 +103,27 @@ class Influences:
         k, levels, _ = tables.shape
         return cls(family, tables, np.full((k, levels), 1.0 / levels) if priors is None else priors)
 
-    def given(self, codes: Ints) -> Floats:
-        """P(A'_j = a' | the row) [n, k, K], of a missing attribute by its prior."""
+    def given(self, codes: Ints) -> tuple[Floats, Potentials]:
+        """P(A'_j = a' | the row) [n, k, K], of a missing attribute by its prior.
+
+        And m_j(b) [n, k, B]: the sum over a' of psi_j(a', b) P(a' | the row).
+        """
         k = np.arange(self.tables.shape[0])
         unknown = np.einsum("jv,jva->ja", self.priors, self.tables)
-        return np.where((codes == UNKNOWN)[:, :, None], unknown, self.tables[k, codes])
+        given = np.where((codes == UNKNOWN)[:, :, None], unknown, self.tables[k, codes])
+        return given, np.einsum("nka,kab->nkb", given, self.family.psi)
 
     def probabilities(self, codes: Ints) -> Floats:
-        messages = _messages(self, self.given(codes))
-        return _real(np.prod(messages, axis=1) @ self.family.phi)
+        return _real(np.prod(self.given(codes)[1], axis=1) @ self.family.phi)
 
     def log_likelihood(self, codes: Ints, labels: Ints, weights: Floats | None = None) -> float:
         """The conditional log-likelihood in nats (equation 2)."""
-        likely = self.probabilities(codes)[np.arange(len(labels)), labels]
-        each = np.log(likely)
+        each = np.log(self.probabilities(codes)[np.arange(len(labels)), labels])
         return float(each.sum() if weights is None else weights @ each)
 
     def posteriors(self, codes: Ints, labels: Ints) -> tuple[Floats, Floats]:
         """P(A'_j = a' | the row and its class) [n, k, K] by lemma 1, and P(C = c | the row) [n] of its class."""
-        given = self.given(codes)
-        messages = _messages(self, given)
+        given, messages = self.given(codes)
         ones = np.ones_like(messages[:, :1])
         prefix = np.cumprod(np.concatenate([ones, messages[:, :-1]], axis=1), axis=1)
         suffix = np.cumprod(np.concatenate([ones, messages[:, :0:-1]], axis=1), axis=1)[:, ::-1]
@@ -133,43 +133,28 @@ class Influences:
         return joint / joint.sum(axis=2, keepdims=True), likely
 
 
-def _messages(model: Influences, given: Floats) -> Potentials:
-    """m_j(b) [n, k, B]: the sum over a' of psi_j(a', b) P(a' | the row)."""
-    found: Potentials = np.einsum("nka,kab->nkb", given, model.family.psi)
-    return found
-
-
 def _real(values: Potentials) -> Floats:
     return np.asarray(np.real(values), dtype=np.float64)
 
 
-def em_step(
-    model: Influences,
-    codes: Ints,
-    labels: Ints,
-    weights: Floats | None = None,
-    free: npt.NDArray[np.bool_] | None = None,
-) -> Influences:
+def em_step(model: Influences, codes: Ints, labels: Ints, weights: Floats | None = None) -> Influences:
     """The model after one iteration of EM (section 2.2).
 
-    codes [n, k]: the level of each attribute, UNKNOWN where it is missing; labels, weights [n]: of the rows. free
-    [k, L]: the levels whose tables are learned; the others keep theirs, as a level does that no row has.
+    codes [n, k]: the level of each attribute, UNKNOWN where it is missing; labels, weights [n]: of the rows. A level
+    that no row has keeps its table.
     """
-    levels = model.tables.shape[1]
-    posterior, _ = model.posteriors(codes, labels)
-    weighted = posterior if weights is None else posterior * weights[:, None, None]
-    held = np.where((codes == UNKNOWN)[:, :, None], 0.0, codes[:, :, None] == np.arange(levels))
+    weighted, _ = model.posteriors(codes, labels)
+    if weights is not None:
+        weighted = weighted * weights[:, None, None]
+    held = np.where((codes == UNKNOWN)[:, :, None], 0.0, codes[:, :, None] == np.arange(model.tables.shape[1]))
     counts = np.einsum("nkv,nka->kva", held, weighted)
     # P(A_j = v, A'_j = a' | the row) of a missing attribute is P(v | a') P(a' | the row): A_j acts through A'_j alone.
     joint = model.priors[:, :, None] * model.tables
-    with np.errstate(invalid="ignore", divide="ignore"):
-        level_given = np.nan_to_num(joint / joint.sum(axis=1, keepdims=True))
     unknown = np.einsum("nk,nka->ka", (codes == UNKNOWN).astype(np.float64), weighted)
-    counts += level_given * unknown[:, None, :]
-    totals = counts.sum(axis=2)
-    seen = totals > 0.0 if free is None else (totals > 0.0) & free
     with np.errstate(invalid="ignore", divide="ignore"):
-        tables = np.where(seen[:, :, None], counts / totals[:, :, None], model.tables)
+        counts += np.nan_to_num(joint / joint.sum(axis=1, keepdims=True)) * unknown[:, None, :]
+        totals = counts.sum(axis=2)
+        tables = np.where((totals > 0.0)[:, :, None], counts / totals[:, :, None], model.tables)
     return replace(model, tables=tables, priors=totals / totals.sum(axis=1, keepdims=True))
 
 

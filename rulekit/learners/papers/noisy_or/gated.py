@@ -1,55 +1,147 @@
 """The learner noisy-or-gated: causes any of which may act, and inhibitors none of which may, one after another.
 
+P(C = 1 | a) = exp(-h) (1 - exp(-s)), where s is the sum of the strengths of the causes that a row holds and h that of
+its inhibitors: And(Or(causes), Not(Or(inhibitors))) with hidden bits of which none occurs twice.
+
 What gains most joins, and all strengths are fitted anew. A cause may be a joint one; an inhibitor is a condition on one
 column. A condition that several causes need may leave them all, and its contrary then inhibits. Until something
-inhibits, this is a noisy-or, whose strengths have one maximum; a gated noisy-or is fitted from the strengths that it
-had before (`gated_fit`).
+inhibits, this is a noisy-or, whose strengths have one maximum. The log-likelihood of a gated one is concave in neither
+s nor h, so that what is found depends on the start: the strengths that it had before, and inhibitors that hardly act.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.graph.nodes import Above, And, Node, Not, Or, Probability
 from rulekit.graph.probability.deciding import WITHIN, GateCurve, denied, gated_decision
-from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants, Watch
+from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
 from rulekit.learners.data.binning import Codes, least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.noisy_or.causes import (
-    Breadth,
-    Causes,
-    JointCause,
-    Rise,
-    best_joint_cause,
-    cost_of_literal,
-    ordered_columns,
-)
-from rulekit.learners.noisy_or.growth import FittedCauses, HeldRows, JointSearch, ever_longer, has_both_classes
-from rulekit.learners.noisy_or.learner import CausesSettings
-from rulekit.learners.noisy_or.likelihood import Strengths, cells_held
-from rulekit.learners.noisy_or.model import HALF, CausePart, LearnedCauses, NoisyOr, flipped_labels, short
-from rulekit.learners.papers.noisy_or.gated_fit import fit_gated, log_likelihoods, log_negative
+from rulekit.learners.noisy_or.causes import Causes, JointCause, JointSearch
+from rulekit.learners.noisy_or.learner import CausesSettings, FittedCauses, HeldRows, descent_of, ever_longer
+from rulekit.learners.noisy_or.likelihood import STRONGEST, Strengths, cells_held, log_positive, merged
+from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, short
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import setting, whole
+from rulekit.learners.sums_of_rows.kernels import one_blas_thread
 from rulekit.numbers import log_of, probability_of
 from rulekit.schema import FIRST_LEVEL_CODE
 
-PRIOR_OF_INHIBITORS = 0.25
-"""The prior against an inhibitor, of that against a cause."""
-_LEAST = 1e-4
-"""Strengths below it are none: L-BFGS-B does not come to rest on every bound."""
-_SINGLE = Breadth(literals=1, conjunctions=1)
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+PRIOR_OF_INHIBITORS = 0.25  # the prior against an inhibitor, of that against a cause
+_LEAST = 1e-4  # strengths below it are none: L-BFGS-B does not come to rest on every bound
 _NOTHING = FittedCauses((), (), 0.0)
 
 JointCauses = Sequence[JointCause]
 _LEAST_LEAK = 1e-4
+_FIRST, _FLOOR = 1e-3, 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GatedStrengths:
+    """Strengths of causes and of inhibitors, and the objective that they were found by."""
+
+    causes: Strengths
+    inhibitors: Strengths
+    objective: float
+
+
+def log_negative(s: Floats, h: Floats) -> Floats:
+    """The log of P(C = 0), log(1 - exp(-h) + exp(-h - s)) [n], without loss of digits."""
+    return np.asarray(np.logaddexp(log_positive(h), -h - s))
+
+
+def log_likelihoods(s: Floats, h: Floats, positive: Bools) -> Floats:
+    """The log of P(C = the label) [n] of rows with these activations [n] of causes and inhibitors."""
+    return np.where(positive, log_positive(s) - h, log_negative(s, h))
+
+
+def fit_gated(
+    causes: csr_array,
+    inhibitors: csr_array,
+    labels: npt.NDArray[Any],
+    start: Strengths,
+    gate: Strengths | None = None,
+    *,
+    prior: float = 1.0,
+    prior_of_inhibitors: float = 0.3,
+    weights: Floats | Ints | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> GatedStrengths:
+    """Fit a gated noisy-or by L-BFGS-B, with L1 penalties on all strengths but those of the two leaks.
+
+    causes, inhibitors: the cells [n, k] of rows. start: a noisy-or, as coordinate descent finds it; gate: inhibitors to
+    go on from (None: those that hardly act). prior, prior_of_inhibitors: the penalty of a unit of strength, in nats.
+    check: called before each evaluation, may raise.
+    """
+    from scipy.optimize import minimize
+
+    k, other = causes.shape[1], inhibitors.shape[1]
+    penalties = np.concatenate([np.full(k, prior), [0.0], np.full(other, prior_of_inhibitors), [0.0]])
+    rows = GatedRows.of(causes, inhibitors, labels, weights)
+    gate = gate or Strengths(np.full(other, _FIRST), _FIRST)
+    x = np.concatenate([start.cells, [max(start.leak, _FLOOR)], gate.cells, [gate.leak]])
+    bounds = np.column_stack([np.where(np.arange(len(x)) == k, _FLOOR, 0.0), np.full(len(x), STRONGEST)])
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        check()
+        value, slope = rows.likelihood(x)
+        return float(penalties @ x) - value, penalties - slope
+
+    with one_blas_thread():  # its matrices are so small that threads only wait for each other
+        found = minimize(loss, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 300})
+    return GatedStrengths(*rows.strengths(np.asarray(found.x)), -float(found.fun))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedRows:
+    """Distinct rows with their weights, the positive ones first; cells: of the causes, then of the inhibitors."""
+
+    cells: csr_array
+    n_causes: int
+    weights: Floats
+    n_positive: int
+
+    @classmethod
+    def of(cls, causes: csr_array, inhibitors: csr_array, labels: Any, weights: Any) -> GatedRows:
+        from scipy.sparse import hstack, vstack
+
+        rows, positive = hstack([causes, inhibitors], format="csr"), np.asarray(labels) == 1
+        each = np.ones(rows.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+        (first, own), (second, other) = (merged(rows[np.flatnonzero(of)], each[of]) for of in (positive, ~positive))
+        joined = vstack([first, second], format="csr")
+        return cls(joined, causes.shape[1], np.concatenate([own, other]), first.shape[0])
+
+    def strengths(self, x: Floats) -> tuple[Strengths, Strengths]:
+        """Causes and inhibitors of parameters: strengths of the causes, their leak, then the same of inhibitors."""
+        k = self.n_causes
+        return Strengths(x[:k], float(x[k])), Strengths(x[k + 1 : -1], float(x[-1]))
+
+    def likelihood(self, x: Floats) -> tuple[float, Floats]:
+        """The log-likelihood at these parameters, and its slopes."""
+        k, n = self.n_causes, self.n_positive
+        s = x[k] + self.cells @ np.append(x[:k], np.zeros(len(x) - k - 2))
+        h = x[-1] + self.cells @ np.append(np.zeros(k), x[k + 1 : -1])
+        positive, negative = log_positive(s) - h, log_negative(s, h)
+        value = float((self.weights[:n] * positive[:n]).sum() + (self.weights[n:] * negative[n:]).sum())
+        by_s, by_h = np.empty(len(s)), np.full(len(s), -1.0)
+        by_s[:n] = 1.0 / np.expm1(np.minimum(s[:n], 700.0))
+        by_s[n:] = -np.exp(-h[n:] - s[n:] - negative[n:])
+        by_h[n:] = np.exp(positive[n:] - negative[n:])
+        by_s, by_h = by_s * self.weights, by_h * self.weights
+        of_causes, of_inhibitors = (self.cells.T @ by_s)[:k], (self.cells.T @ by_h)[k:]
+        return value, np.concatenate([of_causes, [by_s.sum()], of_inhibitors, [by_h.sum()]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,53 +156,40 @@ class GatedFit:
         return len(self.causes.causes) + len(self.inhibitors.causes)
 
 
-def grown_gated(
-    problem: Problem, search: JointSearch, conditions: Sequence[Causes], watch: Watch
-) -> Iterator[GatedFit]:
+def grown_gated(problem: Problem, search: JointSearch, conditions: Sequence[Causes]) -> Iterator[GatedFit]:
     """The best causes and inhibitors, one more each time; conditions: those that may inhibit."""
-    if not has_both_classes(problem):
-        return
     rows = HeldRows(problem)
-    ordered, cost = ordered_columns(search.causes), cost_of_literal(search.causes)
+    if not rows.of_both_classes:
+        return
 
     def reached(fit: GatedFit) -> float:
-        further: int = sum(cause.literals(ordered) - 1 for cause in fit.causes.causes)
-        return fit.causes.objective - cost * further
+        return fit.causes.objective - search.cost * sum(map(search.further, fit.causes.causes))
 
     def longer(fit: GatedFit) -> GatedFit | None:
-        pairs = _next(rows, fit, search, conditions, watch)
-        found = (_fitted(rows, causes, inhibitors, fit, search, watch) for causes, inhibitors in pairs)
+        found = (_fitted(rows, *pair, fit, search) for pair in _next(rows, fit, search, conditions))
         return max(found, key=reached, default=None)
 
-    begun = GatedFit(rows.fitted((), search.prior, search.descent(watch)), _NOTHING)
-    yield from ever_longer(begun, longer, search.most, watch.check, reached)
+    begun = GatedFit(rows.fitted((), search.prior, descent_of(search)), _NOTHING)
+    yield from ever_longer(begun, longer, search.most, search.watch.check, reached)
 
 
 def _next(
-    rows: HeldRows, fit: GatedFit, search: JointSearch, conditions: Sequence[Causes], watch: Watch
+    rows: HeldRows, fit: GatedFit, search: JointSearch, conditions: Sequence[Causes]
 ) -> Iterator[tuple[JointCauses, JointCauses]]:
     """The causes and inhibitors with one more of either."""
     problem, positive, weights = rows.problem, rows.problem.labels == 1, rows.weights
     s, h = rows.activations(fit.causes), rows.activations(fit.inhibitors)
     own, others = fit.causes.causes, fit.inhibitors.causes
-    rise = Rise.of(lambda strength: log_likelihoods(s + strength, h, positive), weights, search.prior)
-    best = best_joint_cause(problem, search.causes, rise, search.least, search.breadth, watch)
+    best = search.best(problem, lambda strength: log_likelihoods(s + strength, h, positive), weights)
     if best and not _is_among(best[1], own):
         yield (*own, best[1]), others
     if not own:
         return
-    prior = PRIOR_OF_INHIBITORS * search.prior
-    rise = Rise.of(lambda strength: log_likelihoods(s, h + strength, positive), weights, prior)
-    best = best_joint_cause(problem, conditions, rise, search.least, _SINGLE, watch)
+    single = replace(search, causes=conditions, prior=PRIOR_OF_INHIBITORS * search.prior, literals=1, width=1)
+    best = single.best(problem, lambda strength: log_likelihoods(s, h + strength, positive), weights)
     if best and not _is_among(best[1], others):
         yield own, (*others, best[1])
-    yield from _factored(problem, own, others, conditions)
-
-
-def _factored(
-    problem: Problem, own: JointCauses, others: JointCauses, conditions: Sequence[Causes]
-) -> Iterator[tuple[JointCauses, JointCauses]]:
-    """Causes without a condition that several of them need, of which the contrary inhibits all of them instead."""
+    # A condition that several causes need leaves them, and its contrary inhibits all of them instead.
     usable = {each.column for each in conditions}
     parts = [part for cause in own if len(cause.parts) > 1 for part in cause.parts if part.column in usable]
     for k, part in enumerate(parts):
@@ -130,46 +209,32 @@ def _is_among(cause: JointCause, known: JointCauses) -> bool:
 
 
 def _fitted(
-    rows: HeldRows, causes: JointCauses, inhibitors: JointCauses, start: GatedFit, search: JointSearch, watch: Watch
+    rows: HeldRows, causes: JointCauses, inhibitors: JointCauses, start: GatedFit, search: JointSearch
 ) -> GatedFit:
     """The strengths of causes and inhibitors that fit the rows best, from those of a smaller model."""
-    descent = search.descent(watch)
+    descent, prior, other = descent_of(search), search.prior, PRIOR_OF_INHIBITORS * search.prior
     if not inhibitors:
-        return GatedFit(rows.fitted(causes, search.prior, descent, start.causes), _NOTHING)
-    problem, n, k = rows.problem, len(causes), len(causes) + len(inhibitors)
-    is_cause, prior, other = np.arange(k) < n, search.prior, PRIOR_OF_INHIBITORS * search.prior
-    found = fit_gated(
-        cells_held([rows.holds(cause) for cause in (*causes, *inhibitors)], len(problem.labels)),
-        problem.labels,
-        _begun(causes, start.causes, 0, k),
-        start_of_inhibitors=_begun(inhibitors, start.inhibitors, n, k),
-        prior=prior,
-        prior_of_inhibitors=other,
-        causes=is_cause,
-        inhibitors=~is_cause,
-        weights=rows.weights,
-        check=watch.check,
-    )
-    own = _kept(causes, found.causes.cells[:n], found.causes.leak)
-    gate = _kept(inhibitors, found.inhibitors.cells[n:], found.inhibitors.leak)
+        return GatedFit(rows.fitted(causes, prior, descent, start.causes), _NOTHING)
+    labels = rows.problem.labels
+    own_cells, cells = (cells_held([*map(rows.holds, of)], len(labels)) for of in (causes, inhibitors))
+    begun = [fit.begin(of) for fit, of in ((start.causes, causes), (start.inhibitors, inhibitors))]
+    first, second = (replace(each, leak=max(each.leak, _FIRST)) for each in begun)
+    more: Any = {"prior": prior, "prior_of_inhibitors": other, "weights": rows.weights, "check": search.watch.check}
+    found = fit_gated(own_cells, cells, labels, first, second, **more)
+    own, gate = _kept(causes, found.causes), _kept(inhibitors, found.inhibitors)
     if not gate.causes:
         return GatedFit(rows.fitted(own.causes, prior, descent, own), _NOTHING)
     s, h = rows.activations(own), rows.activations(gate)
-    likelihood = float(rows.weights @ log_likelihoods(s, h, problem.labels == 1))
+    likelihood = float(rows.weights @ log_likelihoods(s, h, labels == 1))
     penalty = prior * sum(own.strengths) + other * sum(gate.strengths)
     return GatedFit(replace(own, likelihood=likelihood, objective=likelihood - penalty), gate)
 
 
-def _begun(causes: JointCauses, start: FittedCauses, first: int, k: int) -> Strengths:
-    """Strengths [k] to start from, those of some cells from the first one on; of what is new a tenth."""
-    cells = np.zeros(k)
-    cells[first : first + len(causes)] = start.begin(causes).cells
-    return Strengths(cells, max(start.leak, 1e-3))
-
-
-def _kept(causes: JointCauses, strengths: Floats, leak: float) -> FittedCauses:
-    kept = np.flatnonzero(strengths > _LEAST).tolist()
-    return FittedCauses(tuple(causes[i] for i in kept), tuple(float(strengths[i]) for i in kept), leak)
+def _kept(causes: JointCauses, strengths: Strengths) -> FittedCauses:
+    kept = [
+        (cause, strength) for cause, strength in zip(causes, strengths.cells.tolist(), strict=True) if strength > _LEAST
+    ]
+    return FittedCauses(tuple(cause for cause, _ in kept), tuple(strength for _, strength in kept), strengths.leak)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,13 +251,6 @@ class GatedNoisyOr:
     flipped: bool = False
     within: float = 0.0
 
-    @classmethod
-    def of(cls, fit: GatedFit, total: float, flipped: bool) -> GatedNoisyOr:
-        """The fit with short strengths; total: the weight of the rows."""
-        leak, gate = short(float(-np.expm1(-fit.inhibitors.leak))), fit.inhibitors.part(total)
-        leak = leak if leak > _LEAST_LEAK else 0.0
-        return cls(fit.causes.part(total), CausePart(gate.causes, leak), HALF, flipped)
-
     def activations(self, codes: Codes, n_rows: int) -> Floats:
         """The strengths -log P(no) [n] of the rows: 0 where nothing causes or all is inhibited."""
         return np.asarray(-log_negative(*self._sums(codes, n_rows)))
@@ -206,19 +264,21 @@ class GatedNoisyOr:
 
     def settled(self, codes: Codes, n_rows: int) -> GatedNoisyOr:
         """The model that decides by as few tangents as decide these rows as the probability does, if some do."""
-        level = -log_of(probability_of(self.bound))
+        level, parts = -log_of(probability_of(self.bound)), (self.causes, self.inhibitors)
+        ends = [end for of in parts for end in (of.leak, of.leak + sum(strength for _, strength in of.causes))]
         for within in WITHIN if level > 0.0 else ():
             curve = GateCurve(level, within)
-            slopes = np.array(list(curve.slopes(*_range(self.causes), *_range(self.inhibitors))))
+            slopes = np.array(list(curve.slopes(*ends)))
             constants = np.array([curve.constant(slope) for slope in slopes.tolist()])
-            if all(self._agrees(part, rows.stop - rows.start, slopes, constants) for rows, part in codes.parts(n_rows)):
+
+            def agrees(part: Codes, n: int, slopes: Floats = slopes, constants: Floats = constants) -> bool:
+                s, h = self._sums(part, n)
+                said = (h[:, np.newaxis] < slopes * s[:, np.newaxis] + constants).all(axis=1) & bool(len(slopes))
+                return np.array_equal(said, self.decides(part, n) != self.flipped)
+
+            if all(agrees(part, rows.stop - rows.start) for rows, part in codes.parts(n_rows)):
                 return replace(self, within=within)
         return replace(self, within=0.0)
-
-    def _agrees(self, codes: Codes, n_rows: int, slopes: Floats, constants: Floats) -> bool:
-        s, h = self._sums(codes, n_rows)
-        said = (h[:, np.newaxis] < slopes * s[:, np.newaxis] + constants).all(axis=1) & bool(len(slopes))
-        return np.array_equal(said, self.decides(codes, n_rows) != self.flipped)
 
     def _sums(self, codes: Codes, n_rows: int) -> tuple[Floats, Floats]:
         s, h = np.zeros(n_rows), np.zeros(n_rows)
@@ -240,10 +300,6 @@ class GatedNoisyOr:
             decides = Above(Probability(reported), 1.0 - threshold if self.flipped else threshold)
         silent = not (self.causes.causes or self.flipped) and self.causes.leak <= self.bound
         return Score(reported, decides if frame.kind == "two" else None, silent=silent, largest=frame.kind == "several")
-
-
-def _range(part: CausePart) -> tuple[float, float]:
-    return part.leak, part.leak + sum(strength for _, strength in part.causes)
 
 
 @dataclass(frozen=True)
@@ -281,32 +337,31 @@ class GatedNoisyOrs(TunedNoisyOrs):
         leak = CausePart((), found.model.parts[0].leak)
         return replace(found, model=GatedNoisyOr(leak, CausePart((), 0.0), HALF, found.model.flipped))
 
-    def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
+    def models(self, question: Question, family: str) -> Iterator[Learned]:
         """The models of 1, 2, ... causes and inhibitors; of two classes noisy-ors until something inhibits."""
         settings: GatedSettings = question.settings
         flipped, kind = family == "and", question.plan.kind
-        problem = flipped_labels(question.problem) if flipped else question.problem
-        search = JointSearch(
-            self.conditions(question, problem, family),
-            settings.lam,
-            settings.max_causes,
-            least_side(problem.total),
-            Breadth(settings.rule_length),
-        )
+        problem = question.problem
+        problem = replace(problem, labels=1 - problem.labels) if flipped else problem
+        causes, least = self.conditions(question, problem, family), least_side(problem.total)
+        own = (settings.lam, settings.max_causes, least, settings.rule_length)
+        search = JointSearch(causes, *own, watch=question.watch)
         # What makes the class less likely where it inhibits has the other direction of what causes it.
         inhibitors = self.conditions(question, problem, "or" if flipped else "and")
-        for fit in grown_gated(problem, search, inhibitors, question.watch):
-            model: NoisyOr | GatedNoisyOr = GatedNoisyOr.of(fit, problem.total, flipped)
-            if kind == "two" and not fit.inhibitors.causes:
-                model = NoisyOr((fit.causes.part(problem.total),), HALF, flipped)
-            yield LearnedCauses(model, fit.size, fit.causes.likelihood, fit.causes.objective)
+        model: NoisyOr | GatedNoisyOr
+        for fit in grown_gated(problem, search, inhibitors):
+            acting, gate = (part.part(problem.total) for part in (fit.causes, fit.inhibitors))
+            leak = short(float(-np.expm1(-fit.inhibitors.leak)))
+            gate = replace(gate, leak=leak if leak > _LEAST_LEAK else 0.0)
+            plain = kind == "two" and not fit.inhibitors.causes
+            model = NoisyOr((acting,), HALF, flipped) if plain else GatedNoisyOr(acting, gate, HALF, flipped)
+            yield model, fit.size, fit.causes.likelihood, fit.causes.objective
 
-    def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
-        found = super().decided(learned, question)
-        if question.plan.kind != "two" or question.fold or not isinstance(found.model, GatedNoisyOr):
-            return found
-        problem = question.problem
-        return replace(found, model=found.model.settled(problem.codes, len(problem.labels)))
+    def decided(self, model: Any, question: Question) -> Any:
+        model = super().decided(model, question)
+        if question.plan.kind != "two" or question.fold or not isinstance(model, GatedNoisyOr):
+            return model
+        return model.settled(question.problem.codes, len(question.problem.labels))
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same with causes that speak against the class; training rows tell too little of which is better."""

@@ -11,56 +11,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
-from rulekit.learners.contract import Candidate, Question, Watch
+from rulekit.learners.contract import Candidate, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import TRIED, AnyCause, Cause, Causes, add_by_code, gains
-from rulekit.learners.noisy_or.growth import (
-    LEAST_GAIN,
-    NOTHING_KNOWN,
-    Descent,
-    FittedCauses,
-    HeldRows,
-    ever_longer,
-    has_both_classes,
-)
-from rulekit.learners.noisy_or.learner import CausesSettings, NoisyOrs
+from rulekit.learners.noisy_or.learner import LEAST_GAIN, CausesSettings, FittedCauses, HeldRows, NoisyOrs, ever_longer
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, exact_gains, log_positive
-from rulekit.learners.noisy_or.model import CausePart, LearnedCauses, NoisyOr, shortened
-from rulekit.learners.papers.noisy_or.em import Unknown, best_of_starts, summed_out
+from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
+from rulekit.learners.papers.noisy_or.em import Unknown, expectation_maximisation, start_of
 from rulekit.learners.parameters import number, one_of, setting, whole
 from rulekit.learners.sums_of_rows.histograms import information_gain
 from rulekit.numbers import strength_of, threshold_between
 from rulekit.schema import MISSING_CODE
 
+_SETTLED = 1e-4  # nats by which an iteration must raise the objective where cells are summed out
 _RISES = np.concatenate([[0.0], 2.5 * 2.0 ** np.arange(-12.0, 1.0)])
 """The rises of rows with a missing cell for which the gain is added up, from .0006 on; between them it is read off."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SingleSearch:
-    """What is looked for: conditions on one column, at most how many, and of how many rows.
-
-    prior: against causes; least: the weight of the rows on which a cause holds; least_gain: the least expected
-    information gain of a cause, in nats. summed: the columns [n_columns] of which missing cells are summed out, by at
-    most `iterations` of EM.
-    """
-
-    causes: Sequence[Causes]
-    prior: float
-    most: int
-    least: float
-    least_gain: float
-    summed: Bools
-    iterations: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,68 +51,94 @@ class SummedCauses(FittedCauses):
         return replace(own, causes=(*own.causes, *further))
 
 
-def grown_singly(problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> Iterator[FittedCauses]:
-    if not has_both_classes(problem):
-        return
-    rows = _SummedRows(problem, search, descent, watch)
+class SummedRows:
+    """The rows of a problem, all and the positive ones alone, and the conditions that may be causes.
 
-    def longer(fit: SummedCauses) -> SummedCauses | None:
-        found = rows.best(fit)
-        return None if found is None else rows.best_fit((*fit.causes, found), fit)
+    summed: the columns [n_columns] of which missing cells are summed out.
+    """
 
-    yield from ever_longer(rows.best_fit(()), longer, search.most, watch.check)
-
-
-class _SummedRows:
-    """The rows of a problem: all, and the positive ones alone."""
-
-    def __init__(self, problem: Problem, search: SingleSearch, descent: Descent, watch: Watch) -> None:
-        self.rows, self.search, self.descent, self.watch = HeldRows(problem), search, descent, watch
+    def __init__(self, question: Question, problem: Problem, causes: Sequence[Causes], summed: Bools) -> None:
+        self.rows, self.causes, self.settings, self.question = HeldRows(problem), causes, question.settings, question
+        self.least = least_side(problem.total)
         self.positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
         self.own = problem.take(self.positive)
         self.weights = np.asarray(self.own.weights * self.own.weight_unit, dtype=np.float64)
-        self.by_code = [_by_code(problem, causes) for causes in search.causes]
-        self.shares = {column: _shares(problem, column) for column in np.flatnonzero(search.summed).tolist()}
+        # The weight of the rows of class 0 and 1 by code; how often a known cell of a column has each code.
+        self.by_code = list[Floats]()
+        for each in causes:
+            keys = 2 * problem.codes[each.column].astype(np.int64) + problem.labels
+            counts = np.bincount(keys, problem.weights, 2 * each.n_codes).reshape(-1, 2)
+            self.by_code.append(np.asarray(counts * problem.weight_unit, dtype=np.float64))
+        self.shares: dict[int, Floats] = {}
+        for column in np.flatnonzero(summed).tolist():
+            counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
+            counts[MISSING_CODE] = 0.0
+            self.shares[column] = np.asarray(counts / max(counts.sum(), 1.0))
 
-    def best_fit(self, causes: Sequence[AnyCause], start: FittedCauses = NOTHING_KNOWN) -> SummedCauses:
-        search, codes = self.search, self.rows.problem.codes
-        unknown = Unknown.of(causes, self.shares)
-        missing = [np.asarray(codes[column] == MISSING_CODE) for column in unknown.columns]
-        descent = self.descent
-        if any(rows.any() for rows in missing):
+    def grown(self) -> Iterator[SummedCauses]:
+        """The best causes, one more each time."""
 
-            def descent(incidence: Incidence, begin: Strengths) -> Strengths:
-                return summed_out(incidence, unknown, begin, search.prior, search.iterations, self.watch.check)
+        def longer(fit: SummedCauses) -> SummedCauses | None:
+            found = self.best(fit)
+            return None if found is None else self.best_fit((*fit.causes, found), fit)
 
-        else:
-            missing = []
-        fit = self.rows.fitted(causes, search.prior, descent, start, missing)
+        return ever_longer(self.best_fit(()), longer, self.settings.max_causes, self.question.watch.check)
+
+    def best_fit(self, causes: Sequence[AnyCause], start: SummedCauses | None = None) -> SummedCauses:
+        codes, prior = self.rows.problem.codes, self.settings.lam
+        known = Unknown.of(causes, self.shares)
+        missing = [np.asarray(codes[column] == MISSING_CODE) for column in known.columns]
+        unknown = known if any(rows.any() for rows in missing) else None
+        missing = missing if unknown else []
+
+        def descent(incidence: Incidence, begin: Strengths) -> Strengths:
+            return self._descent(incidence, begin, unknown)
+
+        fit = self.rows.fitted(causes, prior, descent, start, missing)
         left = Unknown.of(fit.causes, self.shares)
         levels = [Cause(column, np.arange(len(self.shares[column])) == MISSING_CODE) for column in left.columns]
         said = tuple(zip(levels, left.strengths(np.array(fit.strengths)).tolist(), strict=True))
         return SummedCauses(fit.causes, fit.strengths, fit.leak, fit.likelihood, fit.objective, said)
 
+    def _descent(self, incidence: Incidence, start: Strengths, unknown: Unknown | None) -> Strengths:
+        settings, check = self.settings, self.question.watch.check
+        prior, n_iter = settings.lam, settings.n_iter
+        if unknown is None and settings.method == "coordinate":
+            return coordinate_descent(incidence, start, prior=prior, sweeps=n_iter, check=check).strengths
+        starts, tolerance = [start], _SETTLED
+        if unknown is None:
+            seeds = (self.question.seed + number for number in range(1, settings.n_init))
+            starts, tolerance = [start, *(start_of(incidence, seed=seed) for seed in seeds)], 1e-7
+        more = {"prior": prior, "iterations": n_iter, "tolerance": tolerance, "check": check}
+        found = [expectation_maximisation(incidence, each, unknown=unknown, **more) for each in starts]
+        return max(found, key=lambda each: each.objectives[-1]).strengths
+
     def best(self, fit: SummedCauses) -> Cause | None:
-        search, s = self.search, self.rows.activations(fit, 1e-9)[self.positive]
+        settings, s = self.settings, self.rows.activations(fit, 1e-9)[self.positive]
         for level, strength in fit.unknown:
             s += strength * level.holds(self.own.codes)
         each = _gains_of_positive(s, self.weights, TRIED)
         best, found = LEAST_GAIN, None
-        for causes, by_class in zip(search.causes, self.by_code, strict=True):
+        for causes, by_class in zip(self.causes, self.by_code, strict=True):
             sums, held = sums_of_causes(self.own, causes, each), causes.sums(by_class)
             if not len(sums):
                 continue
-            worth = sums - np.outer(held[:, 0] + search.prior, TRIED)
+            worth = sums - np.outer(held[:, 0] + settings.lam, TRIED)
             if by_class[MISSING_CODE].any() and causes.column in self.shares:
-                often = causes.sums(_innocent(fit, causes.column, self.shares[causes.column])[:, None])
+                # How often an unknown cell has each code where it has caused nothing.
+                left = self.shares[causes.column].copy()
+                for cause, strength in zip(fit.causes, fit.strengths, strict=True):
+                    if isinstance(cause, Cause) and cause.column == causes.column:
+                        left[cause.condition] *= np.exp(-strength)
+                often = causes.sums(left[:, None] / max(left.sum(), 1e-300))
                 missed = np.flatnonzero(self.own.codes[causes.column] == MISSING_CODE)
                 negative = float(by_class[MISSING_CODE, 0])
                 worth += gains_of_missing(s[missed], self.weights[missed], negative, often, TRIED)
             worth = worth.max(axis=1)
-            worth[held.sum(axis=1) < search.least] = 0.0
-            if search.least_gain:
+            worth[held.sum(axis=1) < self.least] = 0.0
+            if settings.least_gain:
                 tables = np.stack([held, by_class.sum(axis=0) - held], axis=1)
-                worth[information_gain(tables) < search.least_gain] = 0.0
+                worth[information_gain(tables) < settings.least_gain] = 0.0
             place = int(np.argmax(worth))
             if worth[place] > best:
                 cause = causes.cause(place)
@@ -172,29 +172,6 @@ def _gains_of_positive(s: Floats, weights: Floats, rises: Floats) -> Floats:
     return exact_gains(gains(lambda rise: log_positive(s + rise), rises), weights)
 
 
-def _by_code(problem: Problem, causes: Causes) -> Floats:
-    """The weight [n_codes, 2] of the rows of class 0 and 1 by code of a column."""
-    codes, labels = problem.codes[causes.column], problem.labels
-    each = np.bincount(2 * codes.astype(np.int64) + labels, problem.weights, 2 * causes.n_codes)
-    return np.asarray(each.reshape(-1, 2) * problem.weight_unit, dtype=np.float64)
-
-
-def _shares(problem: Problem, column: int) -> Floats:
-    """How often [n_codes] a known cell of a column has each code."""
-    counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
-    counts[MISSING_CODE] = 0.0
-    return np.asarray(counts / max(counts.sum(), 1.0))
-
-
-def _innocent(fit: SummedCauses, column: int, shares: Floats) -> Floats:
-    """How often [n_codes] an unknown cell of a column has each code where it has caused nothing."""
-    left = shares.copy()
-    for cause, strength in zip(fit.causes, fit.strengths, strict=True):
-        if isinstance(cause, Cause) and cause.column == column:
-            left[cause.condition] *= np.exp(-strength)
-    return np.asarray(left / max(left.sum(), 1e-300))
-
-
 Goal = Literal["accuracy", "f1", "break-even"]
 
 
@@ -204,14 +181,21 @@ def best_cut(
     """The value -log t that serves a goal best, in the middle between two activations; equal ones go the same way.
 
     activations, labels, weights [n]: of the rows. At the break-even, precision and recall are as near to each other as
-    they can be. Of equally good cuts the one nearest to t = 1/2 is taken. Raises InputError for another goal, or
-    without rows.
+    they can be. Of equally good cuts the one nearest to t = 1/2 is taken. The first cut is above all rows; below all of
+    them there is none where a row has activation 0.
     """
-    if goal not in get_args(Goal):
-        raise InputError(f"no goal {goal!r}", where="threshold", fix=f"choose one of {', '.join(get_args(Goal))}")
-    if not len(activations):
-        raise InputError("there are no rows to tune a threshold on", where="threshold", fix="pass some rows")
-    cuts, true, predicted, positive, total = _counts(activations, labels, weights)
+    order = np.argsort(-activations, kind="stable")
+    s = activations[order]
+    each = np.ones(len(s)) if weights is None else np.asarray(weights, dtype=np.float64)[order]
+    last = np.append(np.flatnonzero(np.diff(s)), len(s) - 1)
+    above, below = s[last], np.append(s[last[1:]], 0.0)
+    middle = below + (above - below) / 2.0
+    cuts = np.concatenate([[s[0] + math.log(2.0)], np.where(middle < above, middle, below)])
+    kept = np.concatenate([[True], above > 0.0])
+    # What lies above each cut: the weight of all rows, and of the positive ones.
+    sums = np.stack([np.cumsum(each), np.cumsum(each * (np.asarray(labels)[order] == 1))])[:, last]
+    predicted, true = np.column_stack([np.zeros(2), sums])[:, kept]
+    cuts, (total, positive) = cuts[kept], sums[:, -1]
     if goal == "accuracy":
         quality = total - positive + 2.0 * true - predicted
     elif goal == "f1":
@@ -220,25 +204,6 @@ def best_cut(
         quality = -np.abs(predicted - positive)
     best = np.flatnonzero(quality >= quality.max() - 1e-12 * abs(quality.max()))
     return float(cuts[best[np.argmin(np.abs(cuts[best] - math.log(2.0)))]])
-
-
-def _counts(activations: Floats, labels: Any, weights: Any) -> tuple[Floats, Floats, Floats, float, float]:
-    """All cuts, and what is positive above each of them, and what there is; then the weight of the positive and of all.
-
-    The first cut is above all rows; below all of them there is none where a row has activation 0.
-    """
-    order = np.argsort(-activations, kind="stable")
-    s = activations[order]
-    each = np.ones(len(s)) if weights is None else np.asarray(weights, dtype=np.float64)[order]
-    last = np.append(np.flatnonzero(np.diff(s)), len(s) - 1)
-    predicted = np.concatenate([[0.0], np.cumsum(each)[last]])
-    true = np.concatenate([[0.0], np.cumsum(each * (np.asarray(labels)[order] == 1))[last]])
-    above, below = s[last], np.append(s[last[1:]], 0.0)
-    middle = below + (above - below) / 2.0
-    middle = np.where(middle < above, middle, below)
-    cuts = np.concatenate([[s[0] + math.log(2.0)], middle])
-    kept = np.concatenate([[True], above > 0.0])
-    return cuts[kept], true[kept], predicted[kept], float(true[-1]), float(predicted[-1])
 
 
 def tuned_bound(model: Any, problem: Problem, goal: Goal) -> float:
@@ -329,12 +294,12 @@ class TunedNoisyOrs(NoisyOrs):
         found = super().nothing(question)
         return replace(found, model=_compared(found.model, question))
 
-    def decided(self, learned: LearnedCauses, question: Question) -> LearnedCauses:
+    def decided(self, model: Any, question: Question) -> Any:
         aim = question.settings.threshold
-        if aim != "half":
-            model = _compared(learned.model, question)
-            learned = replace(learned, model=replace(model, bound=tuned_bound(model, question.problem, aim)))
-        return learned
+        if aim == "half":
+            return model
+        model = _compared(model, question)
+        return replace(model, bound=tuned_bound(model, question.problem, aim))
 
 
 def _compared(model: Any, question: Question) -> Any:
@@ -356,25 +321,11 @@ class PaperNoisyOrs(TunedNoisyOrs):
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
         settings: PaperNoisyOrSettings = question.settings
+        if not HeldRows(problem).of_both_classes:
+            return iter(())
         general, level = settings.variant == "general", settings.missing_values == "level"
-        search = SingleSearch(
-            self.conditions(question, problem, family, missing=level, general=general),
-            settings.lam,
-            settings.max_causes,
-            least_side(problem.total),
-            settings.least_gain,
-            _summed(question),
-            settings.n_iter,
-        )
-
-        def descent(incidence: Incidence, start: Strengths) -> Strengths:
-            prior, n_iter, check = settings.lam, settings.n_iter, question.watch.check
-            if settings.method == "coordinate":
-                return coordinate_descent(incidence, start, prior=prior, sweeps=n_iter, check=check).strengths
-            more = {"starts": settings.n_init, "seed": question.seed}
-            return best_of_starts(incidence, start, prior=prior, iterations=n_iter, check=check, **more)
-
-        return grown_singly(problem, search, descent, question.watch)
+        causes = self.conditions(question, problem, family, missing=level, general=general)
+        return SummedRows(question, problem, causes, _summed(question)).grown()
 
     def variants(self, question: Question) -> list[Question]:
         """Beside a question that with missing cells as a level, where rows have some and nothing else is asked."""

@@ -22,8 +22,6 @@ from rulekit.graph.nodes import TRUE, Above, Family, Hidden, Linear, Logistic, N
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 
-_HIDDEN = "give it a hidden bit with a probability below 1"
-
 
 @dataclass(frozen=True, slots=True)
 class CauseStrengths:
@@ -41,16 +39,23 @@ class CauseStrengths:
     @classmethod
     def of(cls, graph: RuleGraph) -> Self:
         """What a rule graph decides by; raises InputError where that is no noisy-or, or a strength is infinite."""
-        formula, bound = _noisy_or(graph)
-        bits = formula.children if isinstance(formula, Or) else (formula,)
-        found = list[tuple[Node, float, float]]()
-        leaks = [0.0]
-        for bit in bits:
-            if not isinstance(bit, Hidden):
-                raise InputError("a Boolean part has an infinite strength", where="decision", fix=_HIDDEN)
-            if math.isinf(bit.on) or math.isinf(bit.off):
+        formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
+        if isinstance(formula, Above) and isinstance(formula.score, Strength):
+            bound = formula.threshold
+        elif isinstance(formula, Above) and isinstance(formula.score, Probability) and 0.0 <= formula.threshold < 1.0:
+            bound = strength_of(formula.threshold)
+        else:
+            why = "the model does not decide by the strength or the probability of a noisy-or"
+            raise InputError(
+                why, where="decision", fix="give a model of two classes that decides by an Or of hidden bits"
+            )
+        inner = formula.score.formula
+        found, leaks = list[tuple[Node, float, float]](), [0.0]
+        for bit in inner.children if isinstance(inner, Or) else (inner,):
+            if not isinstance(bit, Hidden) or math.isinf(bit.on) or math.isinf(bit.off):
+                name = f"hidden bit {bit.name!r}" if isinstance(bit, Hidden) else "decision"
                 why = "a strength is infinite (p = 1), which no logistic regression can express"
-                raise InputError(why, where=f"hidden bit {bit.name!r}", fix="give it a probability below 1")
+                raise InputError(why, where=name, fix="give it a hidden bit with a probability below 1")
             if bit.cause is TRUE:
                 leaks.append(bit.on)
             else:
@@ -62,8 +67,7 @@ class CauseStrengths:
         """The rule graph that decides by these strengths, and reports the probability of the noisy-or."""
         leak = [Hidden("leak", TRUE, self.leak)] if self.leak else []
         parts = zip(self.causes, self.present, self.absent, strict=True)
-        bits = [Hidden(f"H{k}", cause, on, off) for k, (cause, on, off) in enumerate(parts, start=1)]
-        formula = Or([*bits, *leak])
+        formula = Or([*(Hidden(f"H{k}", *part) for k, part in enumerate(parts, start=1)), *leak])
         return like.with_(
             decision=Fires(Above(Strength(formula), self.bound)), probability=(Probability(formula),), required=()
         )
@@ -77,9 +81,9 @@ def logistic_of(graph: RuleGraph) -> RuleGraph:
     the graph does not decide by the strength or the probability of an Or of hidden bits, or a strength is infinite.
     """
     found = CauseStrengths.of(graph)
-    weights = [on - off for on, off in zip(found.present, found.absent, strict=True)]
+    parts = zip(found.causes, found.present, found.absent, strict=True)
     bias = math.fsum([*found.absent, found.leak, -found.bound])
-    total = Linear(list(zip(weights, found.causes, strict=True)), bias)
+    total = Linear([(on - off, cause) for cause, on, off in parts], bias)
     return graph.with_(decision=Fires(Above(total, 0.0)), probability=(Logistic(total),), required=())
 
 
@@ -90,10 +94,17 @@ def noisy_or_of(graph: RuleGraph) -> RuleGraph:
     where the graph of two classes does not decide by a Linear of Boolean causes above a threshold, or by the Logistic
     of one.
     """
-    causes, weights, bias = _linear(graph)
-    present = tuple(map(_softplus, weights))
-    absent = tuple(_softplus(-weight) for weight in weights)
-    return CauseStrengths(causes, present, absent, 0.0, math.fsum([*absent, -bias])).graph(graph)
+    formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
+    threshold, total = (formula.threshold, formula.score) if isinstance(formula, Above) else (0.0, None)
+    if isinstance(total, Logistic) and 0.0 < threshold < 1.0:
+        threshold, total = math.log(threshold) - math.log1p(-threshold), total.linear
+    if not isinstance(total, Linear) or any(cause.family is not Family.BOOLEAN for _, cause in total.terms):
+        why = "the model does not decide by a sum of Boolean causes"
+        raise InputError(why, where="decision", fix="give one that decides by a Linear of conditions")
+    present = tuple(_log_of_sum(0.0, weight) for weight in total.weights)
+    absent = tuple(_log_of_sum(0.0, -weight) for weight in total.weights)
+    bound = math.fsum([*absent, threshold - total.bias])
+    return CauseStrengths(tuple(cause for _, cause in total.terms), present, absent, 0.0, bound).graph(graph)
 
 
 def restricted(graph: RuleGraph) -> RuleGraph:
@@ -103,11 +114,11 @@ def restricted(graph: RuleGraph) -> RuleGraph:
     paper's monotonicity condition).
     """
     found = CauseStrengths.of(graph)
-    for cause, on, off in zip(found.causes, found.present, found.absent, strict=True):
-        if on < off:
+    present = tuple(on - off for on, off in zip(found.present, found.absent, strict=True))
+    for cause, strength in zip(found.causes, present, strict=True):
+        if strength < 0.0:
             why = "a cause acts less where it holds than where it does not, against the monotonicity condition"
             raise InputError(why, where=print_node(cause), fix="take the contrary of the cause")
-    present = tuple(on - off for on, off in zip(found.present, found.absent, strict=True))
     bound = math.fsum([found.bound, -found.leak, *(-off for off in found.absent)])
     return CauseStrengths(found.causes, present, (0.0,) * len(present), 0.0, bound).graph(graph)
 
@@ -121,39 +132,12 @@ def canonical(graph: RuleGraph) -> RuleGraph:
     """
     found = CauseStrengths.of(graph)
     sums = [_log_of_sum(-on, -off) for on, off in zip(found.present, found.absent, strict=True)]
-    present = tuple(max(0.0, on + z) for on, z in zip(found.present, sums, strict=True))
-    absent = tuple(max(0.0, off + z) for off, z in zip(found.absent, sums, strict=True))
+    present, absent = (
+        tuple(max(0.0, strength + z) for strength, z in zip(own, sums, strict=True))
+        for own in (found.present, found.absent)
+    )
     bound = math.fsum([found.bound, -found.leak, *sums])
     return CauseStrengths(found.causes, present, absent, 0.0, bound).graph(graph)
-
-
-def _noisy_or(graph: RuleGraph) -> tuple[Node, float]:
-    formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
-    if isinstance(formula, Above) and isinstance(formula.score, Strength):
-        return formula.score.formula, formula.threshold
-    if isinstance(formula, Above) and isinstance(formula.score, Probability) and 0.0 <= formula.threshold < 1.0:
-        return formula.score.formula, strength_of(formula.threshold)
-    why = "the model does not decide by the strength or the probability of a noisy-or"
-    raise InputError(why, where="decision", fix="give a model of two classes that decides by an Or of hidden bits")
-
-
-def _linear(graph: RuleGraph) -> tuple[tuple[Node, ...], list[float], float]:
-    formula = graph.decision.formula if isinstance(graph.decision, Fires) else None
-    threshold, total = 0.0, None
-    if isinstance(formula, Above):
-        threshold, total = formula.threshold, formula.score
-        if isinstance(total, Logistic) and 0.0 < threshold < 1.0:
-            threshold, total = math.log(threshold) - math.log1p(-threshold), total.linear
-    if not isinstance(total, Linear) or any(cause.family is not Family.BOOLEAN for _, cause in total.terms):
-        why = "the model does not decide by a sum of Boolean causes"
-        raise InputError(why, where="decision", fix="give one that decides by a Linear of conditions")
-    causes = tuple(cause for _, cause in total.terms)
-    return causes, list(total.weights), total.bias - threshold
-
-
-def _softplus(x: float) -> float:
-    """log(1 + e^x)."""
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _log_of_sum(x: float, y: float) -> float:

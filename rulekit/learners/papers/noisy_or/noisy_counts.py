@@ -31,62 +31,44 @@ from rulekit.learners.data.binning import Codes, least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause
-from rulekit.learners.noisy_or.growth import LEAST_GAIN, HeldRows, ever_longer
-from rulekit.learners.noisy_or.model import HALF, LearnedCauses, NoisyOrPlan, StrongCauses, bits_of, fingerprint, short
-from rulekit.learners.papers.noisy_or.counted import (
-    CountedCauses,
-    CountedRows,
-    CountedSearch,
-    Expected,
-    NoisyAdd,
-    grown_counts,
-    weight_by_code,
-)
+from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
+from rulekit.learners.noisy_or.model import HALF, Learned, StrongCauses, bits_of, candidate, fingerprint, short
+from rulekit.learners.papers.noisy_or.counted import CountedCauses, CountedSearch, Expected, NoisyAdd, grown_counts
 from rulekit.learners.papers.noisy_or.learner import AIM, Aim, TunedNoisyOrs
 from rulekit.learners.parameters import SizeSettings, bins, number, setting, whole
 from rulekit.numbers import probability_of
 
-TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
-"""The probabilities that a further cause is tried with."""
+TRIED = np.array([0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])  # the probabilities that a further cause is tried with
 _OF_ALL, _OF_THREE, _MOST_WORK, _MOST_SIGNS = 16, 40, 1 << 35, 1 << 24
 _SETS = 3  # that are fitted, of those that were looked at
 _FIRST, _SURE = 0.1, 0.98
 _FINE = 2.0**20
-MOST_BITS = 200
-"""Hidden bits of one model, which every target takes."""
+MOST_BITS = 200  # hidden bits of one model, which every target takes
 
 
-def products(rows: CountedRows, chances: Floats, leak: float) -> tuple[Floats, Floats]:
-    """D without each cause and, in the last column, without the leak [n, k + 1]; D [n]. No quotients: f may be 0."""
-    factors = np.where(rows.held, 1.0 - 2.0 * chances, 1.0)
-    every = np.concatenate([factors, np.full((len(factors), 1), 1.0 - 2.0 * leak)], axis=1)
+def parity_expectation(rows: Any, chances: Floats, leak: float) -> Expected:
+    """The E-step where the label is 1 on odd rows."""
+    every = np.column_stack([np.where(rows.held, 1.0 - 2.0 * chances, 1.0), np.full(len(rows.held), 1.0 - 2.0 * leak)])
     before, behind = np.ones_like(every), np.ones_like(every)
     np.cumprod(every[:, :-1], axis=1, out=before[:, 1:])
     np.cumprod(every[:, :0:-1], axis=1, out=behind[:, -2::-1])
-    return before * behind, before[:, -1] * every[:, -1]
-
-
-def parity_expectation(rows: CountedRows, chances: Floats, leak: float) -> Expected:
-    """The E-step where the label is 1 on odd rows."""
-    others, product = products(rows, chances, leak)
-    signs = 1.0 - 2.0 * rows.labels
+    product, signs = before[:, -1] * every[:, -1], 1.0 - 2.0 * rows.labels
     likely = np.maximum(1.0 + signs * product, 1e-300)
-    acted = (1.0 - signs[:, None] * others) / likely[:, None]
-    return Expected(chances * acted[:, :-1] * rows.held, leak * acted[:, -1], 0.5 * likely)
+    acted = (1.0 - signs[:, None] * (before * behind)) / likely[:, None]
+    return Expected(chances * acted[:, :-1] * rows.held, leak * acted[:, -1], 0.5 * likely, product)
 
 
 def _fitted(search: CountedSearch, causes: Sequence[Cause], start: Iterable[float], leak: float) -> CountedCauses:
     rows = search.counted(causes, search.rows.problem.labels)
     begin, leak = np.clip(np.array(list(start)), 1e-6, 1.0 - 1e-6), min(max(leak, 1e-6), 1.0 - 1e-6)
-    fit = search.fit(rows, parity_expectation, [(begin, leak)])
-    return fit.of(causes, products(rows, fit.chances, fit.leak)[1][rows.place])
+    return search.fit(causes, rows, parity_expectation, [(begin, leak)])
 
 
 def _conditions(search: CountedSearch) -> list[Cause]:
     """The possible causes without the contraries of others, which a parity with a leak does not need."""
     found, problem = [], search.rows.problem
     for causes in search.causes:
-        held = causes.sums(weight_by_code(problem, causes))[:, 0]
+        held = search.held(causes)
         n = max(0, causes.n_codes - causes.first - int(causes.ordered))
         second = n == 2 and not causes.ordered and causes.contraries  # of two levels that is the second one
         for place in (*range(int(second), n), *range(len(held) - int(causes.missing), len(held))):
@@ -97,12 +79,15 @@ def _conditions(search: CountedSearch) -> list[Cause]:
 
 def grown_parities(search: CountedSearch) -> Iterator[CountedCauses]:
     """The best causes of the odd rows, of ever larger sizes."""
-    problem, most = search.rows.problem, search.settings.max_causes
+    problem, most = search.rows.problem, search.question.settings.max_causes
     if not 0.0 < problem.positive < problem.total:
         return
     conditions = _conditions(search)
     turns = {causes.column: causes.first for causes in search.causes if causes.contraries}
-    signs = _signs(search.rows, conditions)
+    n, m = len(problem.labels), len(conditions)
+    signs = np.zeros((n, 0))  # of no condition where the pairs would be too much work
+    if m and n * m**2 <= _MOST_WORK and n * m <= _MOST_SIGNS:
+        signs = np.stack([1.0 - 2.0 * search.rows.holds(cause) for cause in conditions], axis=1)
 
     def longer(fit: CountedCauses) -> CountedCauses | None:
         tried: list[tuple[float, CountedCauses]] = []
@@ -127,18 +112,7 @@ def grown_parities(search: CountedSearch) -> Iterator[CountedCauses]:
         best = int(np.argmax(gains)) if gains else -1
         return tried[best][1] if best >= 0 and gains[best] > 0.0 else None
 
-    yield from ever_longer(_fitted(search, (), (), problem.share), longer, most, search.check, least=0.0)
-
-
-# Sets of causes ------------------------------------------------------------------------------------------------------
-
-
-def _signs(rows: HeldRows, conditions: Sequence[Cause]) -> Floats:
-    """1 - 2 c of each condition [n, m]; without conditions where the pairs would be too much work."""
-    n, m = len(rows.problem.labels), len(conditions)
-    if not m or n * m**2 > _MOST_WORK or n * m > _MOST_SIGNS:
-        return np.zeros((n, 0))
-    return np.stack([1.0 - 2.0 * rows.holds(cause) for cause in conditions], axis=1)
+    yield from ever_longer(_fitted(search, (), (), problem.share), longer, most, search.question.watch.check, least=0.0)
 
 
 def _sets(problem: Problem, fit: CountedCauses, signs: Floats, room: int) -> list[tuple[tuple[int, ...], float, int]]:
@@ -190,9 +164,6 @@ def _of_pairs(signs: Floats, target: Floats) -> tuple[_Found, int]:
     return [((int(rows[i]), int(columns[i])), float(values[i])) for i in best], len(values)
 
 
-# The model -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyParity:
     """Says yes where an odd number of causes act with a probability above that of the strength `bound`.
@@ -204,15 +175,6 @@ class NoisyParity:
     leak: float
     bound: float = HALF
     flipped: bool = False
-
-    @classmethod
-    def of(cls, found: CountedCauses, total: float) -> NoisyParity:
-        """What was found with short probabilities; total: the weight of the rows.
-
-        The leak acts on half a row at least, and does not on as much, so that no row is impossible.
-        """
-        least = 0.5 / (total + 1.0)
-        return cls(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
 
     def _factors(self, codes: Codes, n_rows: int) -> Iterator[Floats]:
         """1 - 2 p [n] of each cause, and of the leak."""
@@ -295,14 +257,15 @@ class NoisyCounts(TunedNoisyOrs):
         """The share of the odd rows; the leak alone, which is the same for all counts."""
         if question.plan.kind == "two":
             return super().nothing(question)
-        return self._asked(question, self._counted(question)[0]).candidate(question)
+        return candidate(question, self._asked(question, self._counted(question)[0]))
 
-    def models(self, question: Question, family: str) -> Iterator[LearnedCauses]:
+    def models(self, question: Question, family: str) -> Iterator[Learned]:
         if question.plan.kind == "two":
-            total = question.problem.total
+            # The leak acts on half a row at least, and does not on as much, so that no row is impossible.
+            least = 0.5 / (question.problem.total + 1.0)
             for found in grown_parities(self._search(question)):
-                model = NoisyParity.of(found, total)
-                yield LearnedCauses(model, len(model.causes), found.likelihood, found.objective)
+                model = NoisyParity(found.strongest_first(), short(min(max(found.leak, least), 1.0 - least)))
+                yield model, len(model.causes), found.likelihood, found.objective
         else:
             for found in self._counted(question)[1:]:
                 yield self._asked(question, found)
@@ -312,15 +275,14 @@ class NoisyCounts(TunedNoisyOrs):
         return Variants([lambda: candidates], lambda: 0, shared=True) if question.plan.kind == "ranked" else None
 
     def _search(self, question: Question) -> CountedSearch:
-        settings: CountSettings = question.settings
-        problem, check = question.problem, question.watch.check
+        problem = question.problem
         causes = self.conditions(question, problem, "add", missing=True)
-        return CountedSearch(HeldRows(problem), causes, settings, least_side(problem.total), question.seed, check)
+        return CountedSearch(question, HeldRows(problem), causes, least_side(problem.total))
 
     def _counted(self, question: Question) -> list[CountedCauses]:
         """The causes of the counts, which all questions share."""
-        plan: NoisyOrPlan = question.plan
-        problem, known = question.problem, plan.known
+        plan, problem = question.plan, question.problem
+        known: dict[bytes, list[CountedCauses]] = plan.known
         key = fingerprint(problem, -1)
         if key not in known:
             counts = np.array(plan.counts)[problem.codes[plan.columns]]
@@ -328,11 +290,13 @@ class NoisyCounts(TunedNoisyOrs):
             known[key] = [replace(found, seen=np.zeros(0)) for found in grown]  # it is kept without the rows
         return known[key]
 
-    def _asked(self, question: Question, found: CountedCauses) -> LearnedCauses:
+    def _asked(self, question: Question, found: CountedCauses) -> Learned:
         """A model that says whether the count is that of the question's class, or more."""
-        counts, total = question.plan.counts, question.problem.total
-        model = NoisyAdd.of(found, total, counts[-1], counts[question.index + 1])
-        return LearnedCauses(model, len(model.causes), found.likelihood, found.objective)
+        counts = question.plan.counts
+        # The leak acts on half a row at least, so that no count is impossible.
+        leak = short(max(found.leak, 0.5 / ((question.problem.total + 1.0) * counts[-1])))
+        model = NoisyAdd(found.strongest_first(), leak, counts[-1], counts[question.index + 1])
+        return model, len(model.causes), found.likelihood, found.objective
 
 
 def _are_counts(classes: tuple[Any, ...]) -> bool:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import Array, cells_of, drawn, general
 
-from rulekit.errors import InputError
-from rulekit.learners.noisy_or.likelihood import Incidence, Strengths
+from rulekit.learners.noisy_or.likelihood import Incidence
 from rulekit.learners.papers.noisy_or.em import expectation_maximisation, start_of
 
 
@@ -110,10 +109,3 @@ def test_thousands_of_attributes_do_not_underflow() -> None:
     assert np.isfinite(found.objectives).all()
     assert np.diff(found.objectives).min() >= -1e-9
     assert found.objectives[-1] > found.objectives[0]
-
-
-def test_a_positive_row_without_a_cause_is_refused() -> None:
-    words, labels = np.array([[0, 0], [1, 0]]), np.array([1, 0])
-    incidence = Incidence.of(cells_of(words), labels)
-    with pytest.raises(InputError, match="allow a leak"):
-        expectation_maximisation(incidence, Strengths(np.full(2, 0.1), 0.0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -177,8 +176,7 @@ def test_em_with_missing_cells_summed_out_is_that_of_the_joint_model(seed: int, 
     unknown = em.Unknown.of(causes, dict(enumerate(share)))
     incidence = Incidence.of(cells_held([*held, *(codes[:, j] == UNKNOWN for j in range(k))], n), labels)
     start = Strengths(np.append(-np.log1p(-p).ravel(), np.zeros(k)), float(-np.log1p(-leak)))
-    with mock.patch.object(em, "_SETTLED", -np.inf):
-        found = em.summed_out(incidence, unknown, start, 0.0, iterations)
+    found = em.expectation_maximisation(incidence, start, unknown=unknown, iterations=iterations).strengths
 
     tables = np.zeros((k + 1, levels, 2))
     tables[:k, :, 1], tables[k, :, 1] = p, leak

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from noisy_or_rows import Array, cells_of, drawn
 
 from rulekit.learners.noisy_or.likelihood import Incidence, coordinate_descent
-from rulekit.learners.papers.noisy_or.gated_fit import _GatedRows, fit_gated
+from rulekit.learners.papers.noisy_or.gated import GatedRows, fit_gated
 
 
 def with_inhibitor(seed: int, n: int = 300) -> tuple[Array, Array]:
@@ -24,7 +24,7 @@ def with_inhibitor(seed: int, n: int = 300) -> tuple[Array, Array]:
 def test_likelihood_and_slopes(seed: int) -> None:
     words, labels = drawn(seed, n=40, k=4)
     rng = np.random.default_rng(seed)
-    problem = _GatedRows.of(cells_of(words), labels, None, np.array([0, 1, 3]), np.array([1, 2]))
+    problem = GatedRows.of(cells_of(words[:, [0, 1, 3]]), cells_of(words[:, [1, 2]]), labels, None)
     x = rng.exponential(1.0, 7)
     value, slope = problem.likelihood(x)
     s = x[3] + words[:, [0, 1, 3]] @ x[:3]
@@ -41,22 +41,20 @@ def test_likelihood_and_slopes(seed: int) -> None:
 def test_the_inhibitor_is_found() -> None:
     words, labels = with_inhibitor(3)
     start = coordinate_descent(Incidence.of(cells_of(words), labels), prior=1.0)
-    found = fit_gated(cells_of(words), labels, start.strengths, prior=1.0, prior_of_inhibitors=0.3)
+    found = fit_gated(cells_of(words), cells_of(words), labels, start.strengths)
     alone = Incidence.of(cells_of(words), labels).likelihood(start.strengths) - start.strengths.cells.sum()
     assert found.objective > alone + 10.0
     assert found.inhibitors.cells.argmax() == 7
     assert (found.inhibitors.cells == 0.0).any()
-    rows = cells_of(words)
-    np.testing.assert_allclose(np.exp(-found.activations(rows)), 1.0 - found.probabilities(rows), rtol=1e-9)
 
 
 def test_neither_the_order_of_rows_nor_their_repetition_matters() -> None:
     words, labels = with_inhibitor(4, n=80)
     order = np.random.default_rng(0).permutation(80)
     start = coordinate_descent(Incidence.of(cells_of(words), labels), prior=1.0).strengths
-    one = fit_gated(cells_of(words), labels, start, weights=np.full(80, 2))
-    other = fit_gated(cells_of(words[order]), labels[order], start, weights=np.full(80, 2))
-    twice = fit_gated(cells_of(np.repeat(words, 2, axis=0)), np.repeat(labels, 2), start)
+    one = fit_gated(*[cells_of(words)] * 2, labels, start, weights=np.full(80, 2))
+    other = fit_gated(*[cells_of(words[order])] * 2, labels[order], start, weights=np.full(80, 2))
+    twice = fit_gated(*[cells_of(np.repeat(words, 2, axis=0))] * 2, np.repeat(labels, 2), start)
     for found in (other, twice):
         assert found.causes.cells.tobytes() == one.causes.cells.tobytes()
         assert found.inhibitors.cells.tobytes() == one.inhibitors.cells.tobytes()

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.errors import InputError
 from rulekit.learners.papers.noisy_or.learner import best_cut
 
 Array = npt.NDArray[Any]
@@ -54,10 +52,3 @@ def test_a_cut_parts_neighbouring_doubles() -> None:
     above = math.nextafter(below, 2.0)
     cut = best_cut(np.array([below, above]), np.array([0, 1]))
     assert below <= cut < above
-
-
-def test_bad_goals_are_refused() -> None:
-    with pytest.raises(InputError, match="choose one of accuracy, f1, break-even"):
-        best_cut(np.ones(2), np.ones(2), "recall")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="no rows"):
-        best_cut(np.ones(0), np.ones(0))
