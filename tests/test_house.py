@@ -94,7 +94,7 @@ def test_the_command_asks_the_work_layer_and_the_audit() -> None:
         "rulekit.work",
         "rulekit.shown",
         "rulekit.audit",
-        *(f"rulekit.{page}" for page in ("errors", "limits", "names", "tables.options", "tables.labels")),
+        *(f"rulekit.{page}" for page in ("errors", "limits", "names", "tables.options")),
     )
     inside = ("rulekit_cli", "rulekit_exporters", "rulekit")
     foreign = _breaches("cli", lambda _, name: _under(name, *inside) and not _under(name, "rulekit_cli", *known))
