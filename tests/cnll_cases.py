@@ -12,8 +12,7 @@ import pytest
 from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings, growth_moves
 from rulekit.learners.cnll.learner import GrownFormula, begin, candidates_of, grown_freer, states
 from rulekit.learners.contract import NO_WATCH, Candidate, Learning, Question, Stopped
-from rulekit.learners.data.binning import bin_column
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes, bin_column
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run, learn_all

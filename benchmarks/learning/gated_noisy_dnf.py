@@ -11,9 +11,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from benchmarks.learning.noisy_dnf import Breadth, Conjunction, covered, fit_conjunctions
+from rulekit.arrays import Floats, Ints
 from rulekit.learners.noisy_or.likelihood import Strengths
 from rulekit.learners.papers.noisy_or.gated import GatedStrengths, fit_gated, log_negative
-from rulekit.learners.sums_of_rows.histograms import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

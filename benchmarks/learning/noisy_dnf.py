@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, vstack
 
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, merged
-from rulekit.learners.sums_of_rows.histograms import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-import rulekit.learners.data.conditions as conditions
+import rulekit.learners.data.problem as conditions
 from rulekit.dates import cut_between
 from rulekit.graph.nodes import Compare
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier

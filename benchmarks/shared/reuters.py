@@ -16,7 +16,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import CountVectorizer
 
-from rulekit.learners.sums_of_rows.information import information_gain
+from rulekit.learners.sums_of_rows.histograms import information_gain
 
 Array = npt.NDArray[Any]
 

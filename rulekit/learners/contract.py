@@ -23,13 +23,12 @@ from rulekit.limits import OutOfTime
 from rulekit.names import near_names
 
 if TYPE_CHECKING:
+    from rulekit.arrays import Bools, Floats
     from rulekit.graph.nodes import Node
     from rulekit.graph.rule_graph import ClassLabel, Required
-    from rulekit.learners.data.binning import BinnedColumn
-    from rulekit.learners.data.codes import Codes
+    from rulekit.learners.data.binning import BinnedColumn, Codes
     from rulekit.learners.data.folds import InOrder
     from rulekit.learners.data.problem import Problem
-    from rulekit.learners.sums_of_rows.histograms import Bools, Floats
     from rulekit.schema import Schema
 
 Stopped = Literal["", "interrupted", "time limit", "cancelled"]

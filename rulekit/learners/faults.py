@@ -126,7 +126,9 @@ def check_class(learner: type, base: type, hooks: tuple[str, ...], abilities: tu
     own = vars(learner)
     for name in sorted(own.get("abilities", ())):
         if name not in abilities:
-            raise TypeError(f"{learner.__name__}: there is no ability {name!r}; {_meant(name, abilities)}")
+            alike = near_names(name, abilities)
+            meant = f"did you mean {alike[0]}?" if alike else f"one of {', '.join(abilities)}"
+            raise TypeError(f"{learner.__name__}: there is no ability {name!r}; {meant}")
     for name in hooks:
         if inspect.isfunction(own.get(name)):
             _check_signature(f"{learner.__name__}.{name}", own[name], getattr(base, name))
@@ -153,11 +155,6 @@ def _check_signature(name: str, hook: Any, expected: Any) -> None:
     except TypeError as error:
         called = f"{expected.__name__}({', '.join(places[1:])})"
         raise TypeError(f"{name} is called as {called}: {error}") from None
-
-
-def _meant(name: str, known: tuple[str, ...]) -> str:
-    near = near_names(name, known)
-    return f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}"
 
 
 # What hooks return ------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ import numpy as np
 from rulekit.arrays import Ints
 from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.data.words import without_mute_words
@@ -133,7 +133,9 @@ def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -
     """Learn every question; says what stopped the learning early."""
     runs: list[Run] = []
     stopped: Stopped = ""
-    in_step = _in_step(questions)
+    problem, in_step = questions[0].problem, 0  # how many are learned in step with their first folds
+    if isinstance(problem.codes, MemoryCodes):
+        in_step = min(len(questions), _IN_STEP // (len(problem.labels) * max(1, len(problem.columns))))
     together = in_step or 1
     for start in range(0, len(questions), together):
         group = questions[start : start + together]
@@ -146,13 +148,6 @@ def learn_all(learner: Any, questions: Sequence[Question], plan: LearningPlan) -
         runs += found
         stopped = stopped or why
     return runs, stopped
-
-
-def _in_step(questions: Sequence[Question]) -> int:
-    """How many questions are learned in step with their first folds; 0: none, as rows are too many or on disk."""
-    problem = questions[0].problem
-    cells = len(problem.labels) * max(1, len(problem.columns))
-    return min(len(questions), _IN_STEP // cells) if isinstance(problem.codes, MemoryCodes) else 0
 
 
 @dataclass(slots=True, eq=False)

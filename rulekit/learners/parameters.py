@@ -31,31 +31,14 @@ MOST = 10**9
 
 def whole(least: int, most: int = MOST, *, optional: bool = False) -> Allowed:
     """A whole number (no bool) from `least` to `most`."""
-    words = _range("whole number", least, most)
+    words = f"a whole number from {least} to {most:,}"
     return Allowed(lambda value: is_whole(value) and least <= value <= most, words, optional)
 
 
 def number(least: float, *, optional: bool = False) -> Allowed:
     """A number (no bool) from `least` to MOST."""
-    return Allowed(lambda value: is_number(value) and least <= value <= MOST, _range("number", least), optional)
-
-
-def _range(what: str, least: float, most: int = MOST) -> str:
-    return f"a {what} from {least:g} to {most:,}"
-
-
-def or_automatic(allowed: Allowed) -> Allowed:
-    """The word "auto", or what else is allowed."""
-    return Allowed(
-        lambda value: (isinstance(value, str) and value == "auto") or allowed.holds(value),
-        f"'auto', or {allowed.words}",
-        allowed.optional,
-    )
-
-
-def or_true(allowed: Allowed) -> Allowed:
-    """True or False, or what else is allowed."""
-    return Allowed(lambda value: isinstance(value, bool) or allowed.holds(value), f"True, False, or {allowed.words}")
+    words = f"a number from {least:g} to {MOST:,}"
+    return Allowed(lambda value: is_number(value) and least <= value <= MOST, words, optional)
 
 
 def one_of(*words: str) -> Allowed:
@@ -63,89 +46,18 @@ def one_of(*words: str) -> Allowed:
     return Allowed(lambda value: isinstance(value, str) and value in words, f"one of {', '.join(map(repr, words))}")
 
 
-def sequence() -> Allowed:
-    """None, or a sequence that is no text."""
-
-    def holds(value: Any) -> bool:
-        return hasattr(value, "__array__") or (isinstance(value, Sequence) and not isinstance(value, str | bytes))
-
-    return Allowed(holds, "a list of the classes, low to high", optional=True)
-
-
-def word_or_mapping(word: str) -> Allowed:
-    """None, one word, or a mapping of classes to numbers above 0."""
-
-    def holds(value: Any) -> bool:
-        if isinstance(value, Mapping):
-            return all(is_number(weight) and weight > 0 for weight in value.values())
-        return isinstance(value, str) and value == word
-
-    return Allowed(holds, f"{word!r}, or a mapping of classes to numbers above 0", optional=True)
+def or_automatic(allowed: Allowed) -> Allowed:
+    """The word "auto", or what else is allowed."""
+    automatic = one_of("auto").holds
+    return Allowed(
+        lambda value: automatic(value) or allowed.holds(value), f"'auto', or {allowed.words}", allowed.optional
+    )
 
 
 def words_or_list(*words: str) -> Allowed:
     """One of some words, or a list of other texts."""
-
-    def holds(value: Any) -> bool:
-        if isinstance(value, str):
-            return value in words
-        return isinstance(value, Sequence) and all(isinstance(item, str) for item in value)
-
-    return Allowed(holds, f"{', '.join(map(repr, words))} or a list of rule ids")
-
-
-def _is_mapping_of_texts(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(text, str) for item in value.items() for text in item)
-
-
-def _are_tokens(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return all(isinstance(name, str) and _are_texts(tokens) for name, tokens in value.items())
-    return _are_texts(value)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(item, str) for item in value)
-
-
-def _are_groups(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(group, str) or _are_texts(group) for group in value)
-
-
-def _is_directed(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(way in ("increasing", "decreasing") for way in value.values())
-
-
-def _is_cost(value: Any) -> bool:
-    if isinstance(value, str):
-        return True
-    prices = list(value.values()) if isinstance(value, Mapping) else value
-    if hasattr(prices, "tolist"):
-        prices = prices.tolist()
-    if not isinstance(prices, list | tuple) or not prices:
-        return False
-    cells = [cell for row in prices for cell in (row if isinstance(row, list | tuple) else [row])]
-    return all(is_number(cell) and 0 <= cell <= MOST for cell in cells)
-
-
-ANY = Allowed(lambda value: True, "a class", optional=True)
-WORDS_BY_COLUMN = Allowed(_is_mapping_of_texts, "a mapping of column names to words", optional=True)
-TOKENS = Allowed(_are_tokens, "a list of texts, or a mapping of column names to such lists", optional=True)
-VERBOSE = Allowed(lambda value: isinstance(value, bool) or (is_whole(value) and 0 <= value <= 1), "0 or 1")
-COST = Allowed(_is_cost, "'FP:FN' or such a pair, a mapping of classes to costs, or a matrix of costs", optional=True)
-RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
-TEXT = Allowed(lambda value: isinstance(value, str) and value != "", "text", optional=True)
-SEED = Allowed(
-    lambda value: (is_whole(value) and 0 <= value < 2**32) or hasattr(value, "randint"),
-    "a whole number from 0 to 4294967295 or a numpy RandomState",
-    optional=True,
-)
-MEMORY = Allowed(lambda value: _is_memory(value), "bytes, or an amount such as 500MB", optional=True)
-CALLABLE = Allowed(callable, "something to call", optional=True)
-TRUTH = Allowed(lambda value: isinstance(value, bool), "True or False")
-TEXTS = Allowed(_are_texts, "a list of texts", optional=True)
-GROUPS = Allowed(_are_groups, "a list of groups of columns, each a list or a text with commas", optional=True)
-DIRECTED = Allowed(_is_directed, "a mapping of columns to 'increasing' or 'decreasing'", optional=True)
+    said = f"{', '.join(map(repr, words))} or a list of rule ids"
+    return Allowed(lambda value: value in words if isinstance(value, str) else _are_texts(value), said)
 
 
 def is_whole(value: Any) -> bool:
@@ -156,6 +68,31 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_text, value))
+
+
+def _mapping(of: Callable[[Any], bool], key: Callable[[Any], bool] = lambda key: True) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Mapping) and all(map(key, value)) and all(map(of, value.values()))
+
+
+def _any(*tests: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: any(test(value) for test in tests)
+
+
+def _is_cost(value: Any) -> bool:
+    prices = list(value.values()) if isinstance(value, Mapping) else value
+    prices = prices.tolist() if hasattr(prices, "tolist") else prices
+    if not isinstance(prices, list | tuple) or not prices:
+        return False
+    cells = [cell for row in prices for cell in (row if isinstance(row, list | tuple) else [row])]
+    return all(is_number(cell) and 0 <= cell <= MOST for cell in cells)
+
+
 def _is_memory(value: Any) -> bool:
     if not isinstance(value, str) and (not is_number(value) or value <= 0):
         return False
@@ -163,6 +100,53 @@ def _is_memory(value: Any) -> bool:
         return parse_memory(value) > 0
     except InputError:
         return False
+
+
+_WEIGHTS = _mapping(lambda weight: is_number(weight) and weight > 0)
+
+ANY = Allowed(lambda value: True, "a class", optional=True)
+RANKS = Allowed(
+    lambda value: hasattr(value, "__array__") or (isinstance(value, Sequence) and not isinstance(value, str | bytes)),
+    "a list of the classes, low to high",
+    optional=True,
+)
+WEIGHTS = Allowed(
+    _any(one_of("balanced").holds, _WEIGHTS), "'balanced', or a mapping of classes to numbers above 0", optional=True
+)
+WORDS_BY_COLUMN = Allowed(_mapping(_is_text, _is_text), "a mapping of column names to words", optional=True)
+TOKENS = Allowed(
+    _any(_are_texts, _mapping(_are_texts, _is_text)),
+    "a list of texts, or a mapping of column names to such lists",
+    optional=True,
+)
+VERBOSE = Allowed(lambda value: isinstance(value, bool) or (is_whole(value) and 0 <= value <= 1), "0 or 1")
+COST = Allowed(
+    _any(_is_text, _is_cost),
+    "'FP:FN' or such a pair, a mapping of classes to costs, or a matrix of costs",
+    optional=True,
+)
+RULES = Allowed(lambda value: isinstance(value, RuleGraph), "a RuleGraph", optional=True)
+TEXT = Allowed(lambda value: isinstance(value, str) and value != "", "text", optional=True)
+SEED = Allowed(
+    lambda value: (is_whole(value) and 0 <= value < 2**32) or hasattr(value, "randint"),
+    "a whole number from 0 to 4294967295 or a numpy RandomState",
+    optional=True,
+)
+MEMORY = Allowed(_is_memory, "bytes, or an amount such as 500MB", optional=True)
+CALLABLE = Allowed(callable, "something to call", optional=True)
+TRUTH = Allowed(lambda value: isinstance(value, bool), "True or False")
+POINTS = Allowed(_any(TRUTH.holds, whole(1, 1000).holds), f"True, False, or {whole(1, 1000).words}")
+TEXTS = Allowed(_are_texts, "a list of texts", optional=True)
+GROUPS = Allowed(
+    lambda value: isinstance(value, list | tuple) and all(map(_any(_is_text, _are_texts), value)),
+    "a list of groups of columns, each a list or a text with commas",
+    optional=True,
+)
+DIRECTED = Allowed(
+    _mapping(one_of("increasing", "decreasing").holds),
+    "a mapping of columns to 'increasing' or 'decreasing'",
+    optional=True,
+)
 
 
 def setting(default: Any, allowed: Allowed, help: str) -> Any:
@@ -290,7 +274,7 @@ class LabelSettings:
     default: Any = setting(
         None, ANY, "of more than two classes the one that is decided where no rule speaks (None: the most frequent)"
     )
-    ordered: Sequence[Any] | None = setting(None, sequence(), "the classes as ranks, low to high")
+    ordered: Sequence[Any] | None = setting(None, RANKS, "the classes as ranks, low to high")
     cost: Any = setting(
         None, COST, "of errors: 'FP:FN', class to the cost of an error on its rows, or a matrix (true class, decided)"
     )
@@ -355,9 +339,7 @@ class Settings(RunSettings, PromiseSettings, LabelSettings, ReadingSettings):
     min_level_rows: float | None = setting(
         None, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
     )
-    class_weight: Mapping[Any, float] | str | None = setting(
-        None, word_or_mapping("balanced"), "class to weight, or balanced"
-    )
+    class_weight: Mapping[Any, float] | str | None = setting(None, WEIGHTS, "class to weight, or balanced")
     random_state: Any = setting(None, SEED, "seed of every random choice")
 
 
@@ -382,9 +364,7 @@ class PointSettings(SizeSettings):
     """Whether sums are of whole points."""
 
     points: bool | int = setting(
-        False,
-        or_true(whole(1, 1000)),
-        "whole points in sums: the largest in size (True: 10; False: weights as learned)",
+        False, POINTS, "whole points in sums: the largest in size (True: 10; False: weights as learned)"
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from rulekit.arrays import Array, Floats
+from rulekit.arrays import Array
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import RuleGraph, class_array
 from rulekit.learners.contract import (
@@ -31,8 +31,10 @@ from rulekit.learners.contract import (
     Watch,
     refuse_unable,
 )
-from rulekit.learners.data.binning import least_level
-from rulekit.learners.data.classes import (
+from rulekit.learners.data.binning import MemoryCodes, bin_table, least_level
+from rulekit.learners.data.folds import Folds
+from rulekit.learners.data.inputs import (
+    TrainingData,
     class_factors,
     class_index,
     class_order,
@@ -41,19 +43,15 @@ from rulekit.learners.data.classes import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.data.folds import Folds
-from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.training_rows import binned, training_data
+from rulekit.learners.data.training_rows import reporter, training_data
 from rulekit.learners.data.words import with_words, without_twins
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.learning import LearningPlan, Run, learn_all, watched
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.models.giving_points import give_points
 from rulekit.learners.parameters import Parameter, check_parameters, groups_of, parameters_of, within_group
-from rulekit.learners.promises.constraints import named_columns, required_of, under_constraints
-from rulekit.learners.promises.starts import under_start, unmerged
+from rulekit.learners.promises.kept import named_columns, required_of, under_constraints, under_start, unmerged
 from rulekit.learners.sizes.path import ModelPath, QuestionPath, sized, sized_jointly
 from rulekit.learners.sums_of_rows.histograms import class_totals, quantise_by_class, share_equal
 from rulekit.learners.sums_of_rows.kernels import available_threads
@@ -124,7 +122,8 @@ class RuleLearner(ABC):
         """The rows with the columns of their table; rows: without any, labels are class indices."""
         least = least_level(settings.min_level_rows, rows.weights, rows.weight_unit)
         threads = available_threads(settings.n_threads)
-        columns, codes = binned(settings.callback, data.table, rows.weights, settings.max_bins, least, threads)
+        told = reporter(settings.callback, "binning")
+        columns, codes = bin_table(data.table, rows.weights, settings.max_bins, least, threads, told)
         named = named_columns(settings, data.table, data.classes)
         columns, codes, self.remarks_ = without_twins(columns, codes, named)
         return with_words(replace(rows, columns=columns, codes=codes), data.table, len(data.classes), least)
@@ -210,7 +209,9 @@ class RuleLearner(ABC):
         """As `fit_rules`, with parameters that have been checked; begun: when it began (time.monotonic)."""
         name = self.estimator_name()
         data = replace(data, table=under_constraints(data.table, settings))
-        settings = replace(settings, target=settings.target or _label_name(data))
+        # a column of the label's name among the features would make the rules ambiguous
+        named = "target" if data.target in ("", *data.table.names) else data.target
+        settings = replace(settings, target=settings.target or named)
         totals = class_totals(data.weights, data.labels, len(data.classes))
         settings = self.resolve(settings, float(totals.sum()))
         positive, start = settings.positive, getattr(settings, "start", None)
@@ -226,7 +227,8 @@ class RuleLearner(ABC):
             labels = np.argsort(order).astype(labels.dtype)[labels]
         prices = prices_of(name, settings.cost, data.classes, order)
         factors = class_factors(name, settings.class_weight, data, prices)
-        problem = self._problem(settings, data, labels, factors)
+        weights, unit = quantise_by_class(data.weights, data.labels, factors)
+        problem = self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)
         kind: Kind = "two" if len(classes) == 2 else "several" if settings.ordered is None else "ranked"
         deadline = np.inf if settings.time_limit is None else begun + settings.time_limit
         seed = 0 if settings.random_state is None else _generator(settings.random_state).randint(2**31 - 1)
@@ -261,10 +263,6 @@ class RuleLearner(ABC):
         self.folds_ = None if folds is None else folds.dealt
         self.classes_, self._places = class_array(data.classes), np.argsort(order)
         return data, labels
-
-    def _problem(self, settings: Any, data: TrainingData, labels: Array, factors: Floats) -> Problem:
-        weights, unit = quantise_by_class(data.weights, data.labels, factors)
-        return self.binned(settings, Problem((), MemoryCodes(()), labels, share_equal(weights), unit), data)
 
     def _path(
         self,
@@ -313,11 +311,6 @@ def _generator(random_state: Any) -> np.random.RandomState:
 
     generator: np.random.RandomState = check_random_state(random_state)
     return generator
-
-
-def _label_name(data: TrainingData) -> str:
-    """What the label is called; a column of that name among the features would make the rules ambiguous."""
-    return "target" if data.target in ("", *data.table.names) else data.target
 
 
 def _constructor(parameters: Mapping[str, Parameter], groups: Mapping[str, type]) -> Any:

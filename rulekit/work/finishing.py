@@ -27,7 +27,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
 from rulekit.graph.variants import RARE
 from rulekit.learners.data.binning import BinnedColumn, bin_table
-from rulekit.learners.models.rule_sets import clause_node
+from rulekit.learners.models.plain import clause_node
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Words

@@ -197,7 +197,7 @@ class GivenStart:
 
     def read_alike(self, rows: LabelledTable) -> LabelledTable:
         """The rows under the columns and levels of the rules; raises InputError where they do not fit."""
-        from rulekit.learners.promises.starts import under_start
+        from rulekit.learners.promises.kept import under_start
 
         return replace(rows, table=under_start(self.graph, rows.table, self.who))
 

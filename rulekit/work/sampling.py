@@ -27,7 +27,7 @@ from rulekit.graph.rules import conjuncts, rules_of
 from rulekit.learners.mcmc.learner import MCMCClassifier, Sampled
 from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
 from rulekit.learners.models.assembly import graph_of
-from rulekit.learners.models.rule_sets import clause_node
+from rulekit.learners.models.plain import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
 from rulekit.sampling import mean_of

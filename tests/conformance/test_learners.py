@@ -26,8 +26,7 @@ from rulekit.learners.contract import (
     learner_names,
     refuse_unable,
 )
-from rulekit.learners.models.additive import ScoreCard
-from rulekit.learners.models.rule_sets import RuleSet
+from rulekit.learners.models.plain import RuleSet, ScoreCard
 from rulekit.learners.parameters import SizeSettings, setting, whole
 from rulekit.schema import Feature
 from rulekit.tables.table import Table

@@ -13,7 +13,7 @@ from quick_learners import SMALL
 from sklearn.base import clone
 
 from rulekit.learners.contract import find_estimator
-from rulekit.learners.promises.starts import clauses_of
+from rulekit.learners.promises.kept import clauses_of
 from rulekit.tables.options import ReadingOptions
 from rulekit.work.training import TrainingRequest, train
 

@@ -9,15 +9,14 @@ it, where there is any. The sums are integers, and each gain is computed one ope
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Floats, Ints
-from rulekit.learners.additive.layout import Block, Layout, Literal, Literals, Penalties
-from rulekit.learners.additive.rows import Values
+from rulekit.learners.additive.literals import Block, Layout, Literal, Literals, Penalties, RowNumbers, Values
 from rulekit.learners.sums_of_rows.kernels import compiled_unless
 from rulekit.schema import MISSING_CODE
 
@@ -26,14 +25,24 @@ _SET_PRICE = 5.0
 _SHRINKING = 10.0
 
 
+_NO_SUMS = np.zeros((0, 3), dtype=np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Base:
-    """A rule that may get one literal more: sums [codes, 3] over its rows, their total [3], its sign (0: either)."""
+    """A rule that may get one literal more: its rows, and the sign of its weight (0: either).
+
+    sums [codes, 3]: over its rows, when they are asked for; total [3]: of all codes. left: the rows that it has not of
+    another one, whose sums are known (of).
+    """
 
     literals: Literals
-    sums: Ints
-    total: Ints
+    rows: RowNumbers
     sign: int = 0
+    sums: Ints = field(default_factory=lambda: _NO_SUMS)
+    total: Ints = field(default_factory=lambda: _NO_SUMS)
+    left: RowNumbers | None = None
+    of: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +53,6 @@ class Extension:
     base: int
     literal: Literal
     sign: int
-
-
-def gain_of(total: Ints, over: Values, damping: float) -> float:
-    """Twice the decrease of the loss that a rule of these sums [3] promises, the bias adapting itself."""
-    gradient, curvature = total[GRADIENT] * over.units[GRADIENT], total[CURVATURE] * over.units[CURVATURE]
-    share = curvature / (over.total[CURVATURE] * over.units[CURVATURE])
-    away = gradient - over.total[GRADIENT] * over.units[GRADIENT] * share
-    return float(away * away / (curvature * (1.0 - share) + damping))
 
 
 def extensions(layout: Layout, bases: Sequence[Base], over: Values, penalties: Penalties, most: int) -> list[Extension]:
@@ -100,7 +101,10 @@ def _cuts(layout: Layout, bases: Sequence[Base], over: Values, penalties: Penalt
 
     def literal(option: int, base: int, column: int) -> Literal:
         j = int(block.columns[column])
-        first, last = int(layout.first[j]), int(block.places[judged.at[option, base, column]] - layout.offsets[j])
+        first, last = (
+            layout.columns[j].first_known,
+            int(block.places[judged.at[option, base, column]] - layout.offsets[j]),
+        )
         condition = np.zeros(layout.columns[j].n_codes, dtype=bool)
         above = option >= 2
         condition[slice(last + 1, None) if above else slice(first, last + 1)] = True

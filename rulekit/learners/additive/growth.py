@@ -1,9 +1,12 @@
-"""The path of rules: one after another, all weights fitted anew each time; then each rule is looked at once more."""
+"""The path of rules: one after another, all weights fitted anew each time; then each rule is looked at once more.
+
+At last rules leave the largest sum again, one by one, and of each size the better one of the two sums stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,42 +14,39 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Ints
-from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
-from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, extensions, gain_of
-from rulekit.learners.additive.layout import Layout, Literals, Penalties, clause_of, with_literal
-from rulekit.learners.additive.rows import (
+from rulekit.learners.additive.extensions import CURVATURE, Base, Extension, extensions
+from rulekit.learners.additive.literals import (
+    Layout,
+    Literals,
+    Loss,
+    Penalties,
     RowNumbers,
+    RuleWeights,
     Values,
-    all_rows,
+    clause_of,
     mark,
     mask_of,
-    others,
+    newton,
     parted,
     rows_of,
     sums_by_code,
-    values_of,
+    with_literal,
 )
 from rulekit.learners.contract import Watch
+from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.models.plain import Clause, covered, multiples
+from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.learners.sums_of_rows.kernels import run_threads
 
 Role = Literal["free", "stays", "decides"]
 """What becomes of a rule: it may change and leave, it stays, or it stays and outweighs all others."""
 
-_WIDTH = 5
 _BETTER = 1.01
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """A rule that may get one literal more; left: the rows that it has not of another one, whose sums are known."""
-
-    literals: Literals
-    rows: RowNumbers
-    sign: int
-    left: RowNumbers | None = None
-    of: Ints | None = None
+_STEPS, _LAST_STEPS, _ON_ALL_ROWS = 2, 10, 4
+_FINEST = 20
+_FEW = 3
+_LOSS = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,107 +77,10 @@ class WeightedRule:
         return np.flatnonzero(self.mask).astype(np.uint32)
 
     @classmethod
-    def of(cls, held: Held, value: float, n: int, role: Role = "free") -> WeightedRule:
+    def of(cls, base: Base, value: float, n: int, role: Role = "free") -> WeightedRule:
         """A rule of that value, of n rows."""
-        bits, clause = np.packbits(mask_of(held.rows, n)), clause_of(held.literals)
-        return cls(held.literals, clause, bits, n, mark(held.rows, n), value, held.sign, role)
-
-
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """What is searched with: the values of each row, and their sums."""
-
-    problem: Problem
-    layout: Layout
-    values: Values
-    n_threads: int
-
-    @classmethod
-    def of(cls, problem: Problem, layout: Layout, cells: RuleCells, at: RuleWeights, n_threads: int) -> Slopes:
-        """Of the scores of all rows."""
-        values = values_of(cells, at, problem.labels, problem.weights, problem.weight_unit)
-        return cls(problem, layout, values, n_threads)
-
-    @cached_property
-    def everything(self) -> Base:
-        """The rule without any literal."""
-        rows = np.array_split(all_rows(len(self.problem.labels)), self.n_threads)
-        return self._base_of((), np.sum(run_threads(self._sums, rows, self.n_threads), axis=0), 0)
-
-    def base(self, held: Held) -> Base:
-        """A rule that may get one literal more; of it and what it has not the fewer rows are added up."""
-        n, left, of = len(self.problem.labels), held.left, held.of
-        if len(held.rows) == n:
-            return self.everything
-        if of is None and 2 * len(held.rows) > n:
-            left, of = others(held.rows, n), self.everything.sums
-        if left is not None and of is not None and len(left) < len(held.rows):
-            return self._base_of(held.literals, of - self._sums(left), held.sign)
-        return self._base_of(held.literals, self._sums(held.rows), held.sign)
-
-    def _sums(self, rows: RowNumbers) -> Ints:
-        return sums_by_code(self.problem.codes, self.layout, rows, self.values)
-
-    def _base_of(self, literals: Literals, sums: Ints, sign: int) -> Base:
-        first = slice(0, int(self.layout.offsets[1])) if len(self.layout.columns) else slice(0, 0)
-        return Base(literals, sums, sums[first].sum(axis=0), sign)
-
-    def best_of(self, rules: Sequence[WeightedRule], penalties: Penalties) -> WeightedRule:
-        """The rule of the largest gain among some; the first one where the sums are certain of every row."""
-        if not self.values.total[CURVATURE]:
-            return rules[0]
-        bases = self.bases([Held(rule.literals, rule.rows, rule.sign) for rule in rules])
-        gains = [gain_of(base.total, self.values, penalties.damping) for base in bases]
-        return rules[gains.index(max(gains))]
-
-    def bases(self, rules: Sequence[Held]) -> list[Base]:
-        """The same of several, side by side."""
-        # What all of them need is found before, by all threads together.
-        _ = self.everything
-        return run_threads(self.base, rules, self.n_threads)
-
-    def extended(self, extension: Extension, kept: Sequence[Held], bases: Sequence[Base]) -> Held:
-        """The rule that an extension makes of its base."""
-        base, literal = kept[extension.base], extension.literal
-        inside, outside = parted(self.problem.codes, base.rows, literal)
-        literals, sign = with_literal(base.literals, literal), base.sign or extension.sign
-        if len(outside) >= len(inside):  # the rule's own rows are added up
-            return Held(literals, inside, sign)
-        return Held(literals, inside, sign, outside, bases[extension.base].sums)
-
-
-def best_rule(
-    slopes: Slopes, penalties: Penalties, watch: Watch, width: int = _WIDTH, known: Container[int] = ()
-) -> WeightedRule | None:
-    """The conjunction of the largest gain; one with more literals must be a hundredth better.
-
-    known: the `mark` of rules that stand already; one on the same rows would only halve what its weight is penalised.
-    """
-    n = len(slopes.problem.labels)
-    kept = [Held((), all_rows(n), 0)]
-    best: WeightedRule | None = None
-    for length in range(1, penalties.most + 1):
-        watch.check()
-        bases = slopes.bases(kept)
-        last = length == penalties.most
-        found = extensions(slopes.layout, bases, slopes.values, penalties, 1 if last and not known else width)
-        if last and best is not None:
-            found = [each for each in found if each.value > _BETTER * best.value]
-        if not found:
-            break
-        grown = list[Held]()
-        taken = False
-        for each in found:
-            if last and taken:
-                break
-            held = slopes.extended(each, kept, bases)
-            grown.append(held)
-            if not taken and (best is None or each.value > _BETTER * best.value):
-                rule = WeightedRule.of(held, each.value, n)
-                if rule.mark not in known:
-                    taken, best = True, rule
-        kept = grown
-    return best
+        bits, clause = np.packbits(mask_of(base.rows, n)), clause_of(base.literals)
+        return cls(base.literals, clause, bits, n, mark(base.rows, n), value, base.sign, role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,12 +94,8 @@ class KnownRule:
     def rule(self, problem: Problem) -> WeightedRule:
         """It as a rule on the rows of a problem."""
         n = len(problem.labels)
-        return WeightedRule.of(
-            Held(self.literals, rows_of(problem.codes, n, self.literals), self.sign), 0.0, n, self.role
-        )
-
-
-_STEPS, _LAST_STEPS = 2, 10
+        base = Base(self.literals, rows_of(problem.codes, n, self.literals), self.sign)
+        return WeightedRule.of(base, 0.0, n, self.role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,31 +103,24 @@ class GrownSum:
     """Rules and their weights on the training rows."""
 
     rules: tuple[WeightedRule, ...]
-    cells: RuleCells
+    cells: RowCells
     at: RuleWeights
 
     @property
-    def stays(self) -> bool:
-        """Whether none of its rules may leave."""
-        return all(rule.role != "free" for rule in self.rules)
+    def stay(self) -> Bools:
+        """Which of its rules [K] may not leave."""
+        return np.array([rule.role != "free" for rule in self.rules], dtype=bool)
 
-    def loss(self, problem: Problem, penalties: Penalties) -> Loss:
-        signs = np.array([rule.sign for rule in self.rules], dtype=np.float64)
-        return Loss(self.cells, penalties.ridge, problem.weight_unit, signs)
-
-    def fitted(self, problem: Problem, penalties: Penalties, steps: int) -> GrownSum:
-        """The same rules with better weights."""
-        return replace(self, at=newton(self.loss(problem, penalties), self.at, steps))
-
-    def with_rule(self, problem: Problem, rule: WeightedRule) -> GrownSum:
-        """With one rule more, of no weight yet."""
-        cells = self.cells.with_rule(rule.mask, problem.labels, problem.weights)
-        return GrownSum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, 0.0)))
+    def with_rule(self, rule: WeightedRule, weight: float = 0.0) -> GrownSum:
+        """With one rule more, as yet of no weight."""
+        cells, _ = self.cells.with_condition(rule.mask.view(np.uint8), np.array([False, True]))
+        return GrownSum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, weight)))
 
     def without(self, k: int) -> GrownSum:
         """Without one rule."""
         rules = (*self.rules[:k], *self.rules[k + 1 :])
-        return GrownSum(rules, self.cells.without(k), replace(self.at, weights=np.delete(self.at.weights, k)))
+        weights = np.delete(self.at.weights, k)
+        return GrownSum(rules, self.cells.without(k)[0], replace(self.at, weights=weights))
 
     def first_last(self) -> GrownSum:
         """With the first rule at the end."""
@@ -240,106 +132,286 @@ class GrownSum:
         """The same, no longer saying which cell each row has: no rule can be added, and weights still be fitted."""
         return replace(self, cells=replace(self.cells, cell=np.zeros(0, dtype=np.int32)))
 
-    def exchanged(self, problem: Problem, k: int, rule: WeightedRule) -> GrownSum:
-        """With another rule in the place of one, at the end."""
-        cells = self.cells.exchanged(k, rule.mask, problem.labels, problem.weights)
-        rules = (*self.rules[:k], *self.rules[k + 1 :], rule)
-        weights = np.append(np.delete(self.at.weights, k), self.at.weights[k])
-        return GrownSum(rules, cells, replace(self.at, weights=weights))
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """What is searched with: the values of each row, and their sums."""
+
+    problem: Problem
+    layout: Layout
+    values: Values
+    n_threads: int
+
+    @cached_property
+    def everything(self) -> Base:
+        """The rule without any literal."""
+        rows = np.arange(len(self.problem.labels), dtype=np.uint32)
+        parts = np.array_split(rows, self.n_threads)
+        return self._summed(Base((), rows), np.sum(run_threads(self._sums, parts, self.n_threads), axis=0))
+
+    def _sums(self, rows: RowNumbers) -> Ints:
+        return sums_by_code(self.problem.codes, self.layout, rows, self.values)
+
+    def _summed(self, base: Base, sums: Ints) -> Base:
+        first = int(self.layout.offsets[:2][-1])
+        return replace(base, sums=sums, total=sums[:first].sum(axis=0))
+
+    def bases(self, rules: Sequence[Base]) -> list[Base]:
+        """Rules with their sums, side by side; of each and what it has not the fewer rows are added up."""
+        n, everything = len(self.problem.labels), self.everything  # what all need is found by all threads together
+
+        def summed(base: Base) -> Base:
+            left, of = base.left, base.of
+            if len(base.rows) == n:
+                return everything
+            if of is None and 2 * len(base.rows) > n:
+                left, of = np.flatnonzero(~mask_of(base.rows, n)).astype(np.uint32), everything.sums
+            if left is not None and of is not None and len(left) < len(base.rows):
+                return self._summed(base, of - self._sums(left))
+            return self._summed(base, self._sums(base.rows))
+
+        return run_threads(summed, rules, self.n_threads)
+
+    def extended(self, extension: Extension, kept: Sequence[Base], bases: Sequence[Base]) -> Base:
+        """The rule that an extension makes of its base."""
+        base, literal = kept[extension.base], extension.literal
+        inside, outside = parted(self.problem.codes, base.rows, literal)
+        found = Base(with_literal(base.literals, literal), inside, base.sign or extension.sign)
+        if len(outside) >= len(inside):  # the rule's own rows are added up
+            return found
+        return replace(found, left=outside, of=bases[extension.base].sums)
+
+    def best_of(self, rules: Sequence[WeightedRule], penalties: Penalties) -> WeightedRule:
+        """The rule of the largest gain among some; the first one where the sums are certain of every row."""
+        if not self.values.total[CURVATURE]:
+            return rules[0]
+        bases = self.bases([Base(rule.literals, rule.rows, rule.sign) for rule in rules])
+        gains = [self.values.gain(base.total, penalties.damping) for base in bases]
+        return rules[gains.index(max(gains))]
 
 
-def begun(problem: Problem, penalties: Penalties, known: Sequence[KnownRule] = ()) -> GrownSum:
-    """The sum of the known rules that stay alone."""
-    cells = RuleCells.of_all(problem.labels, problem.weights)
-    found = GrownSum((), cells, RuleWeights(0.0, np.zeros(0), np.inf))
-    for each in known:
-        if each.role != "free":
-            found = found.with_rule(problem, each.rule(problem))
-    return found.fitted(problem, penalties, _LAST_STEPS)
+@dataclass(slots=True, eq=False)
+class Drawn:
+    """The rows that were drawn last: a path is learned in step with its first fold, and its variants after both."""
+
+    last: list[tuple[Problem, Problem]] = field(default_factory=list)
+
+    def of(self, problem: Problem, most: int, seed: int) -> Problem:
+        """The rows that are drawn from those of a problem."""
+        found = next((rows for of, rows in self.last if of is problem), None)
+        if found is None:
+            found = drawn(problem, most, seed)
+            self.last = [*self.last[-1:], (problem, found)]
+        return found
 
 
-def grown(
-    problem: Problem,
-    layout: Layout,
-    penalties: Penalties,
-    most: int,
-    n_threads: int,
-    watch: Watch,
-    width: int = 5,
-    known: Sequence[KnownRule] = (),
-) -> Iterator[GrownSum]:
-    """Sums of 1, 2, .. rules; the first one has all that stay, then come the other known ones, best first."""
-    found = begun(problem, penalties, known)
-    if found.rules:
-        yield found
-    left = [each.rule(problem) for each in known if each.role == "free"]
-    for _ in range(most - len(found.rules)):
-        slopes = Slopes.of(problem, layout, found.cells, found.at, n_threads)
-        marks = {rule.mark for rule in found.rules}
-        left = [rule for rule in left if rule.mark not in marks and 0 < len(rule.rows) < len(problem.labels)]
-        rule = slopes.best_of(left, penalties) if left else best_rule(slopes, penalties, watch, width, marks)
-        if rule is None:
-            return
-        found = found.with_rule(problem, rule).fitted(problem, penalties, _STEPS)
-        yield found
+@dataclass(frozen=True, slots=True, eq=False)
+class SumPlan:
+    """How one question is learned: what may stand in a rule, the complexities that are compared, and how hard to look.
+
+    complexities: the first one is learned while the folds are; most: rules; width: rules that are kept while one more
+    literal is looked for; passes: times that all rules are looked at once more; known: rules that are there before.
+    """
+
+    layout: Layout
+    complexities: tuple[Penalties, ...]
+    most: int
+    width: int = 5
+    passes: int = 2
+    known: tuple[KnownRule, ...] = ()
+    drawn: Drawn = field(default_factory=Drawn)
 
 
-def polished(
-    found: GrownSum,
-    problem: Problem,
-    layout: Layout,
-    penalties: Penalties,
-    n_threads: int,
-    watch: Watch,
-    passes: int = 2,
-    width: int = 5,
-) -> GrownSum:
-    """The sum after passes over its rules, each of which may exchange, lose or get a literal, at last be another."""
-    found = found.fitted(problem, penalties, _LAST_STEPS)
-    for n in range(passes):
-        for _ in range(len(found.rules)):  # the rule that is looked at goes to the end
-            watch.check()
-            found = _reconsidered(found, problem, layout, penalties, n_threads, watch, width * (n == passes - 1))
-    return found.fitted(problem, penalties, _LAST_STEPS)
+@dataclass(frozen=True, slots=True, eq=False)
+class SumSearch:
+    """The search for sums on the rows of a problem."""
 
+    problem: Problem
+    plan: SumPlan
+    penalties: Penalties
+    n_threads: int
+    watch: Watch
 
-def _reconsidered(
-    found: GrownSum, problem: Problem, layout: Layout, penalties: Penalties, n_threads: int, watch: Watch, width: int
-) -> GrownSum:
-    """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
-    rule = found.rules[0]
-    if rule.role != "free":
-        return found.first_last()
-    without = replace(found.at, weights=np.concatenate([[0.0], found.at.weights[1:]]))
-    slopes = Slopes.of(problem, layout, found.cells, without, n_threads)
-    moved = found.first_last()
-    if not slopes.values.total[CURVATURE]:
-        return moved
-    n, literals = len(problem.labels), rule.literals
-    shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
-    tried = [Held(each, rows_of(problem.codes, n, each), rule.sign) for each in shorter]
-    if len(literals) < penalties.most:
-        tried.append(Held(literals, rule.rows, rule.sign))
-    bases = slopes.bases(tried)
-    known = {other.mark for other in found.rules[1:]}
-    candidates = [
-        (each.value, slopes.extended(each, tried, bases))
-        for each in extensions(layout, bases, slopes.values, penalties, 1)
-    ]
-    for base, own in zip(bases, tried, strict=True):
-        if own.literals and own.literals is not literals:
-            price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
-            candidates.append((gain_of(base.total, slopes.values, penalties.damping) - price, own))
-    rules = [WeightedRule.of(own, value, n) for value, own in candidates]
-    if width:
-        anew = best_rule(slopes, penalties, watch, width, known)
-        rules += [] if anew is None else [anew]
-    rules = [each for each in rules if each.mark not in known]
-    if not rules:
-        return moved
-    best = max(rules, key=lambda each: each.value)
-    if best.mark == rule.mark:
-        return moved
-    other = found.exchanged(problem, 0, best).fitted(problem, penalties, _STEPS)
-    price = penalties.per_literal * (len(best.literals) - len(literals))
-    return other if other.at.loss + price < found.at.loss else moved
+    def loss(self, found: GrownSum) -> Loss:
+        signs = np.array([rule.sign for rule in found.rules], dtype=np.float64)
+        return Loss(found.cells, self.penalties.ridge, self.problem.weight_unit, signs)
+
+    def fitted(self, found: GrownSum, steps: int) -> GrownSum:
+        """The same rules with better weights."""
+        return replace(found, at=newton(self.loss(found), found.at, steps))
+
+    def _slopes(self, cells: RowCells, at: RuleWeights) -> Slopes:
+        problem, scores = self.problem, at.scores(cells.holds)
+        values = Values.of(scores, cells.counts, cells.cell, problem.labels, problem.weights, problem.weight_unit)
+        return Slopes(problem, self.plan.layout, values, self.n_threads)
+
+    def begun(self) -> GrownSum:
+        """The sum of the known rules that stay alone."""
+        cells = RowCells.of_all(self.problem.labels, self.problem.weights)
+        found = GrownSum((), cells, RuleWeights(0.0, np.zeros(0), np.inf))
+        for each in self.plan.known:
+            if each.role != "free":
+                found = found.with_rule(each.rule(self.problem))
+        return self.fitted(found, _LAST_STEPS)
+
+    def grown(self) -> Iterator[GrownSum]:
+        """Sums of 1, 2, .. rules; the first one has all that stay, then come the other known ones, best first."""
+        problem, found = self.problem, self.begun()
+        if found.rules:
+            yield found
+        left = [each.rule(problem) for each in self.plan.known if each.role == "free"]
+        for _ in range(self.plan.most - len(found.rules)):
+            slopes = self._slopes(found.cells, found.at)
+            marks = {rule.mark for rule in found.rules}
+            left = [rule for rule in left if rule.mark not in marks and 0 < len(rule.rows) < len(problem.labels)]
+            rule = slopes.best_of(left, self.penalties) if left else self._best_rule(slopes, marks)
+            if rule is None:
+                return
+            found = self.fitted(found.with_rule(rule), _STEPS)
+            yield found
+
+    def _best_rule(self, slopes: Slopes, known: Container[int]) -> WeightedRule | None:
+        """The conjunction of the largest gain; one with more literals must be a hundredth better.
+
+        known: the `mark` of rules that stand already; one on the same rows would only halve what its weight is
+        penalised.
+        """
+        n, width = len(self.problem.labels), self.plan.width
+        kept = [Base((), np.arange(n, dtype=np.uint32))]
+        best: WeightedRule | None = None
+        for length in range(1, self.penalties.most + 1):
+            self.watch.check()
+            bases = slopes.bases(kept)
+            last = length == self.penalties.most
+            most = 1 if last and not known else width
+            found = extensions(slopes.layout, bases, slopes.values, self.penalties, most)
+            if last and best is not None:
+                found = [each for each in found if each.value > _BETTER * best.value]
+            if not found:
+                break
+            grown, taken = list[Base](), False
+            for each in found:
+                if last and taken:
+                    break
+                base = slopes.extended(each, kept, bases)
+                grown.append(base)
+                if not taken and (best is None or each.value > _BETTER * best.value):
+                    rule = WeightedRule.of(base, each.value, n)
+                    if rule.mark not in known:
+                        taken, best = True, rule
+            kept = grown
+        return best
+
+    # A second look ------------------------------------------------------------------------------------------------
+
+    def polished(self, found: GrownSum, passes: int) -> GrownSum:
+        """The sum after passes over its rules, each of which may change by a literal, or at last be another."""
+        found = self.fitted(found, _LAST_STEPS)
+        for n in range(passes):
+            for _ in range(len(found.rules)):  # the rule that is looked at goes to the end
+                self.watch.check()
+                found = self._reconsidered(found, anew=n == passes - 1)
+        return self.fitted(found, _LAST_STEPS)
+
+    def _reconsidered(self, found: GrownSum, anew: bool) -> GrownSum:
+        """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
+        rule, moved, penalties = found.rules[0], found.first_last(), self.penalties
+        if rule.role != "free":
+            return moved
+        slopes = self._slopes(found.cells, replace(found.at, weights=np.append(0.0, found.at.weights[1:])))
+        if not slopes.values.total[CURVATURE]:
+            return moved
+        n, literals = len(self.problem.labels), rule.literals
+        shorter = [literals[:i] + literals[i + 1 :] for i in range(len(literals))]
+        tried = [Base(each, rows_of(self.problem.codes, n, each), rule.sign) for each in shorter]
+        if len(literals) < penalties.most:
+            tried.append(Base(literals, rule.rows, rule.sign))
+        bases = slopes.bases(tried)
+        known = {other.mark for other in found.rules[1:]}
+        candidates = [
+            (each.value, slopes.extended(each, tried, bases))
+            for each in extensions(slopes.layout, bases, slopes.values, penalties, 1)
+        ]
+        for base, own in zip(bases, tried, strict=True):
+            if own.literals and own.literals is not literals:
+                price = 2.0 * penalties.per_literal * (len(own.literals) - 1)
+                candidates.append((slopes.values.gain(base.total, penalties.damping) - price, own))
+        rules = [WeightedRule.of(own, value, n) for value, own in candidates]
+        if anew and self.plan.width and (other := self._best_rule(slopes, known)) is not None:
+            rules.append(other)
+        best = max((each for each in rules if each.mark not in known), key=lambda each: each.value, default=rule)
+        if best.mark == rule.mark:
+            return moved
+        exchanged = self.fitted(found.without(0).with_rule(best, float(found.at.weights[0])), _STEPS)
+        price = penalties.per_literal * (len(best.literals) - len(literals))
+        return exchanged if exchanged.at.loss + price < found.at.loss else moved
+
+    # All sizes ----------------------------------------------------------------------------------------------------
+
+    def path(self) -> list[GrownSum]:
+        """The sums of all sizes: of each the better one of two, as it grew and as it is left of the last one.
+
+        The last one's rules are looked at once more; then those leave it one by one without which the loss is least.
+        """
+        path, passes = list[GrownSum](), self.plan.passes
+        for found in self.grown():
+            if len(path) > _FEW:
+                path[-1] = path[-1].without_rows()
+            path.append(found)
+        if path and passes:
+            path[-1] = self.polished(path[-1], passes)
+        left = path[-1] if path else None
+        for n in range(len(path) - 2, -1, -1):
+            assert left is not None
+            self.watch.check()
+            left = self._without_least(left)
+            if left.at.loss < path[n].at.loss:
+                path[n] = left if n < _FEW else left.without_rows()
+            if passes and n < _FEW:  # where each rule carries much; costs little
+                path[n] = self.polished(path[n], 1)
+        return path
+
+    def _without_least(self, found: GrownSum) -> GrownSum:
+        """The sum without the rule whose leaving raises the loss least, as far as its curvatures tell."""
+        inverse = np.linalg.inv(self.loss(found).curvatures(found.at))
+        rise = found.at.weights**2 / np.maximum(inverse.diagonal()[1:], 1e-12)
+        rise[found.stay] = np.inf
+        return self.fitted(found.without(int(np.argmin(rise))), 2)
+
+    def refitted(self, path: Sequence[GrownSum]) -> list[GrownSum]:
+        """The sums of a path that was found on other rows, with the weights of these ones."""
+        found = list[GrownSum]()
+        larger: GrownSum | None = None
+        for each in reversed(path):
+            self.watch.check()
+            if larger is not None:
+                for k in range(len(larger.rules) - 1, -1, -1):
+                    larger = larger if larger.rules[k] in each.rules else larger.without(k)
+            if larger is None or larger.rules != each.rules:  # it has not all of them, or in another order
+                larger = self._of_rules(each.rules)
+            found.append(self.fitted(replace(larger, at=each.at), _ON_ALL_ROWS))
+        return found[::-1]
+
+    def _of_rules(self, rules: tuple[WeightedRule, ...]) -> GrownSum:
+        """The sum of some rules, of no weights yet."""
+        problem, n = self.problem, len(self.problem.labels)
+        cells, both = RowCells.of_all(problem.labels, problem.weights), np.array([False, True])
+        held = run_threads(lambda rule: covered(rule.clause, problem.codes, n), rules, self.n_threads)
+        for each in held:
+            cells, _ = cells.with_condition(each.view(np.uint8), both)
+        return GrownSum(rules, cells, RuleWeights(0.0, np.zeros(len(rules)), np.inf)).without_rows()
+
+    def shortened(self, found: GrownSum) -> RuleWeights:
+        """The weights on the coarsest grid of a power of two that changes no decision of a training row.
+
+        And that raises the loss by less than a thousandth, and takes no rule that stays its weight.
+        """
+        loss, holds = self.loss(found), found.cells.holds
+        decided, stay = found.at.scores(holds) > 0.0, found.stay & (found.at.weights != 0.0)
+        for bits in range(_FINEST):
+            grid = 2.0**-bits
+            tried = loss.at(round(found.at.bias / grid) * grid, multiples(found.at.weights, grid))
+            same = np.array_equal(tried.scores(holds) > 0.0, decided) and bool(tried.weights[stay].all())
+            if same and tried.loss <= found.at.loss * (1.0 + _LOSS):
+                return tried
+        return found.at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,21 +10,27 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rulekit.arrays import Floats
+from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
-from rulekit.graph.nodes import Node, Not
+from rulekit.graph.nodes import Linear, Logistic, Node, Not
 from rulekit.graph.rule_graph import Required
-from rulekit.learners.additive.growth import KnownRule, Role, begun
-from rulekit.learners.additive.layout import Layout, Literal, Literals, Penalties
-from rulekit.learners.additive.paths import AdditiveRules, SumPlan, best_sums, candidate_of, sums_of
-from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Learning, Question, Variants
-from rulekit.learners.data.binning import least_side
+from rulekit.learners.additive.growth import GrownSum, KnownRule, Role, SumPlan, SumSearch, WeightedRule
+from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties, RuleWeights
+from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Variants
+from rulekit.learners.data.binning import Codes, least_side
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
-from rulekit.learners.models.additive import log_losses, refuse_for_sums
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.models.plain import (
+    Clause,
+    Terms,
+    covered,
+    log_losses,
+    refuse_for_sums,
+    terms_of_rules,
+    weights_on_grid,
+)
 from rulekit.learners.parameters import (
     PointSettings,
     StartSettings,
@@ -34,12 +41,97 @@ from rulekit.learners.parameters import (
     whole,
     words_or_list,
 )
-from rulekit.learners.promises.constraints import Allowed, broken_promise, refuse_broken, required_of
-from rulekit.learners.promises.starts import GivenRules, check_classes, given_rules, terms_of_part, with_given
+from rulekit.learners.promises.kept import (
+    Allowed,
+    GivenRules,
+    broken_promise,
+    check_classes,
+    given_rules,
+    refuse_broken,
+    required_of,
+    terms_of_part,
+    with_given,
+)
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import log_odds
 from rulekit.schema import Schema
+
+_BESIDE_OTHERS = 2.0
+"""What the sums of several classes are lessened by for their probabilities (docs/additive.md has the measurement)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditiveRules:
+    """The bias and the weights of the clauses that hold are added up, exactly; yes above 0."""
+
+    clauses: tuple[Clause, ...]
+    weights: tuple[float, ...]
+    bias: float
+
+    def scores(self, codes: Codes, n_rows: int) -> Floats:
+        """The sums [n]."""
+        return self.terms().totals(codes, n_rows)
+
+    def decides(self, codes: Codes, n_rows: int) -> Bools:
+        """The rows [n] whose sum is above 0."""
+        return np.asarray(self.scores(codes, n_rows) > 0.0)
+
+    @staticmethod
+    def decide_all(models: Sequence[AdditiveRules], codes: Codes, n_rows: int) -> Iterator[Bools]:
+        """What each decides [n]; a clause that several of them have is looked at once."""
+        known: dict[int, Bools] = {}
+        for model in models:
+            total = np.full(n_rows, model.bias)
+            for clause, weight in zip(model.clauses, model.weights, strict=True):
+                if id(clause) not in known:
+                    known[id(clause)] = covered(clause, codes, n_rows)
+                total += weight * known[id(clause)]
+            yield total > 0.0
+
+    def terms(self) -> Terms:
+        """The rules with their weights."""
+        return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias, fitted=True)
+
+    def score(self, frame: Frame, prefix: str) -> Score:
+        """The sum, and 1 / (1 + exp(-sum)) as the probability; of several classes of _BESIDE_OTHERS less than the sum.
+
+        The probabilities of several classes are divided by their total. That of sums as they stand takes each class as
+        one against all others; of sums that are much less it would be their soft-max.
+        """
+        terms, constant = terms_of_rules(zip(self.clauses, self.weights, strict=True), frame.columns)
+        total = Linear(terms, self.bias + constant)
+        said = Linear([(1.0, total)], -_BESIDE_OTHERS) if frame.kind == "several" else total
+        return Score(total, probability=Logistic(said), silent=not terms and self.bias <= 0.0)
+
+
+def outweighing(rules: Sequence[WeightedRule], weights: Floats, bias: float) -> Floats:
+    """The weights [K]; of rules that decide so large that the sum is on their side of 0 whatever other rules hold.
+
+    Those of different signs never hold together.
+    """
+    decides = np.array([rule.role == "decides" for rule in rules], dtype=bool)
+    if not decides.any():
+        return weights
+    signs, others = np.array([rule.sign for rule in rules]), np.where(decides, 0.0, weights)
+    least = math.floor(-(bias + float(np.minimum(others, 0.0).sum()))) + 1
+    most = -math.floor(bias + float(np.maximum(others, 0.0).sum())) - 1
+    raised = np.where(signs > 0, np.maximum(weights, max(least, 1)), np.minimum(weights, min(most, -1)))
+    return np.where(decides, raised, weights)
+
+
+def candidate_of(found: GrownSum, at: RuleWeights, unit: float) -> Candidate:
+    """A sum with these weights, on a grid that leaves every sum exact; its objective is the log loss with the ridge."""
+    weights, bias = weights_on_grid(outweighing(found.rules, at.weights, at.bias), at.bias)
+    at = replace(at, bias=bias, weights=outweighing(found.rules, weights, bias))
+    scores, counts = at.scores(found.cells.holds), found.cells.counts
+    error = float(np.where(scores > 0.0, counts[:, 0], counts[:, 1]).sum()) * unit
+    model = AdditiveRules(tuple(rule.clause for rule in found.rules), tuple(at.weights.tolist()), at.bias)
+    cost = _COST_OF_A_LITERAL * sum(len(rule.literals) for rule in found.rules)
+    return Candidate(len(found.rules), at.loss, error, model, bool(found.stay.all()), cost)
+
+
+# Known rules ------------------------------------------------------------------------------------------------------
 
 
 def with_known(
@@ -146,6 +238,7 @@ _ROWS_OF_A_FOLD, _ROWS = 1 << 15, 1 << 17
 """From how many rows rules are looked for at most, where sizes are compared and where they are kept."""
 _PARTS = 3
 _NEVER = 1e-9
+_COST_OF_A_LITERAL = 1e-3
 
 
 class WeightedRules(RuleLearner):
@@ -188,28 +281,38 @@ class WeightedRules(RuleLearner):
     def nothing(self, question: Question) -> Candidate:
         """The rules that stay, or the share of the positive rows where there are none."""
         plan: SumPlan = question.plan
-        found = begun(question.problem, plan.complexities[0], plan.known)
-        own = candidate_of(found, found.at, question.problem)
+        found = _search(question, plan.complexities[0], question.problem).begun()
+        own = candidate_of(found, found.at, question.problem.weight_unit)
         return own if found.rules else replace(super().nothing(question), objective=own.objective)
 
     def learn(self, question: Question) -> Learning:
         """The sums of 1, 2, ... rules by the first complexity."""
-        plan: SumPlan = question.plan
-        yield from _sums(question, plan.complexities[0], _seen(question))
+        yield from _sums(question, question.plan.complexities[0], _seen(question))
         return None
 
     def finish(self, question: Question, candidates: Sequence[Candidate]) -> Variants | None:
         """The same by every complexity; the one that is taken is looked at once more."""
         plan: SumPlan = question.plan
         seen = _seen(question)
-        others = [partial(_path, question, each, seen) for each in plan.complexities[1:]]
-        threads = question.n_threads, question.watch
+
+        def others(penalties: Penalties) -> list[Candidate]:
+            return list(_sums(question, penalties, seen))
+
+        def best(variant: int) -> list[Candidate]:
+            """The rules are those of the rows that are seen, the weights those of all rows."""
+            search = _search(question, plan.complexities[variant], seen)
+            path, own = search.path(), question.problem
+            if seen is not own:
+                search = replace(search, problem=own)
+                path = search.refitted(path)
+            return [candidate_of(found, search.shortened(found), own.weight_unit) for found in path]
+
         return Variants(
-            [lambda: candidates, *others],
+            [lambda: candidates, *(partial(others, each) for each in plan.complexities[1:])],
             partial(_raced, question),
             loss=_held_out_losses,
             bold=frozenset(v for v, each in enumerate(plan.complexities) if each.bold),
-            final=lambda variant: best_sums(seen, question.problem, plan, plan.complexities[variant], *threads),
+            final=best,
         )
 
 
@@ -234,18 +337,15 @@ def _seen(question: Question) -> Problem:
     return seen if question.fold else replace(seen, weight_unit=problem.total / most)
 
 
-def _compared(question: Question) -> SumPlan:
-    """How hard is looked for rules: in a fold each literal is the best one, without a second look."""
-    plan: SumPlan = question.plan
-    return replace(plan, width=1) if question.fold else plan
+def _search(question: Question, penalties: Penalties, problem: Problem) -> SumSearch:
+    return SumSearch(problem, question.plan, penalties, question.n_threads, question.watch)
 
 
 def _sums(question: Question, penalties: Penalties, seen: Problem) -> Iterator[Candidate]:
-    return sums_of(seen, _compared(question), penalties, question.n_threads, question.watch)
-
-
-def _path(question: Question, penalties: Penalties, seen: Problem) -> list[Candidate]:
-    return list(_sums(question, penalties, seen))
+    """The sums as they grow; in a fold each literal is the best one, without a second look."""
+    search = _search(question, penalties, seen)
+    search = replace(search, plan=replace(search.plan, width=1)) if question.fold else search
+    return (candidate_of(found, found.at, seen.weight_unit) for found in search.grown())
 
 
 def _held_out_losses(candidate: Candidate, held: Problem) -> Floats:
@@ -265,6 +365,6 @@ def _raced(question: Question) -> int:
     held = problem.take(fold == 0)
     question = replace(question, problem=problem.take(fold != 0), watch=NO_WATCH, fold=True)
     seen = _seen(question)
-    paths = [_path(question, each, seen) for each in plan.complexities]
+    paths = [list(_sums(question, each, seen)) for each in plan.complexities]
     losses = [exact_sum(held.weights * _held_out_losses(path[-1], held)) if path else np.inf for path in paths]
     return int(np.argmin(losses))

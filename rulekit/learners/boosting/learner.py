@@ -18,25 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints
-from rulekit.learners.boosting.stumps import (
-    FINE,
-    LARGEST_SUM,
-    Stump,
-    Votes,
-    best_stump,
-    cuts_of,
-    known_codes,
-    multiply,
-    parts_of,
-    weigh,
-)
+from rulekit.arrays import Ints
+from rulekit.learners.boosting.stumps import FINE, LARGEST_SUM, Stump, Votes, best_stump, cuts_of, known_codes, parts_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
 from rulekit.learners.data.binning import least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import refuse_for_sums
+from rulekit.learners.models.plain import refuse_for_sums
 from rulekit.learners.parameters import PointSettings, number, or_automatic, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.path import ModelPath
@@ -51,8 +40,7 @@ _SHARES = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
 def rounds(question: Question) -> Learning:
     """A model after each round, until a stump is always right or none is better than guessing."""
     problem, settings = question.problem, question.settings
-    weights = BoostingWeights(problem, question.n_threads)
-    votes = Votes(problem, bool(question.plan), question.n_threads)
+    weights, votes = BoostingWeights(problem), Votes(problem, bool(question.plan))
     cuts, known, bounds = cuts_of(problem, settings.min_rows), known_codes(problem), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
@@ -65,7 +53,7 @@ def rounds(question: Question) -> Learning:
         yes = votes.add(stump, vote, codes)
         z = weights.turn(stump, codes, vote)
         said = {"edge": 0.5 - stump.error, "alpha": vote, **bounds.after(0.5 - stump.error, z)}
-        wrong = weight_of(problem, yes != (problem.labels == 1))
+        wrong = problem.weight_of(yes != (problem.labels == 1))
         yield Candidate(size, weights.loss, wrong, votes.card, said=said)
         if stump.wrong == 0:
             return None
@@ -78,12 +66,6 @@ def vote_of(error: float) -> float:
     return 0.5 * math.log(max(1.0 - error, LEAST_ERROR) / error)
 
 
-def weight_of(problem: Problem, rows: Bools) -> float:
-    if problem.weights.strides == (0,):
-        return int(np.count_nonzero(rows)) * int(problem.weights[0]) * problem.weight_unit
-    return sum(int(problem.weights[part][rows[part]].sum()) for part in parts_of(len(rows))) * problem.weight_unit
-
-
 class BoostingWeights:
     """The weights of the rows from round to round: rows [n], and a factor of each.
 
@@ -93,8 +75,8 @@ class BoostingWeights:
     exponent before the first round.
     """
 
-    def __init__(self, problem: Problem, n_threads: int = 1) -> None:
-        self.problem, self.n_threads = problem, n_threads
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
         # small, where they are counts of rows
         if problem.weights.strides == (0,):
             self.rows = np.broadcast_to(np.ones(1, dtype=np.int64), problem.weights.shape)
@@ -113,7 +95,8 @@ class BoostingWeights:
 
     def whole(self) -> Ints:
         """The weights [n] as integers, until they are asked for again."""
-        weigh(self.rows, self.factors, 2.0**_BITS, self._whole, self.n_threads)
+        for part in parts_of(len(self.rows)):
+            np.multiply(self.rows[part], np.rint(self.factors[part] * 2.0**_BITS).astype(np.int64), self._whole[part])
         return self._whole
 
     def coarse(self) -> Ints:
@@ -135,7 +118,9 @@ class BoostingWeights:
         self.exponent += shift
         agreed = np.outer((-1.0, 1.0), stump.votes)  # by label and code: 1 where the stump is right, 0 for no vote
         by_code = np.where(agreed > 0.0, right, np.where(agreed < 0.0, wrong, 1.0))
-        multiply(self.factors, self.problem.labels, codes, np.ldexp(by_code, -shift), self.n_threads)
+        by_code, labels = np.ldexp(by_code, -shift), self.problem.labels
+        for part in parts_of(len(codes)):
+            self.factors[part] *= np.where(labels[part] == 1, by_code[1][codes[part]], by_code[0][codes[part]])
         return after / before
 
 

@@ -8,7 +8,7 @@ as often as a training row, of this size or of a smaller one, would be decided o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,13 +19,11 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Node
 from rulekit.learners.contract import Frame
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes, matrix_of, side_by_side
+from rulekit.learners.data.binning import BinnedColumn, Codes, columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.additive import ScoreCard
+from rulekit.learners.models.plain import ScoreCard, multiples
 from rulekit.learners.sums_of_rows.histograms import count_cells, lead_by_code
-from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
-from rulekit.schema import FIRST_LEVEL_CODE
+from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.tables.table import Table
 
 _TOGETHER = 64  # columns whose sums stay in a cache
@@ -63,32 +61,23 @@ class Stump:
 
 def cuts_of(problem: Problem, min_rows: float) -> list[Bools]:
     """By column after which codes [n_codes] it may be cut: at least min_rows on either side; the last is no cut."""
-    return [_cuts(column, problem.codes[j], problem, min_rows) for j, column in enumerate(problem.columns)]
-
-
-def _cuts(column: BinnedColumn, codes: npt.NDArray[Any], problem: Problem, min_rows: float) -> Bools:
-    counts = count_cells(codes, problem.labels, problem.weights, column.n_codes).sum(axis=1)
-    below = np.cumsum(counts[first_code(column) :])
-    least = min_rows / problem.weight_unit
-    allowed = (below >= least) & (below[-1:] - below >= least)
-    allowed[-1:] = True
-    return np.asarray(allowed)
-
-
-def first_code(column: BinnedColumn) -> int:
-    """The first code that has a place in the order; missing cells and levels never seen have none."""
-    return FIRST_LEVEL_CODE if column.feature.kind == "categorical" else 1
+    found, least = list[Bools](), min_rows / problem.weight_unit
+    for j, column in enumerate(problem.columns):
+        counts = count_cells(problem.codes[j], problem.labels, problem.weights, column.n_codes).sum(axis=1)
+        below = np.cumsum(counts[column.first_known :])
+        allowed = (below >= least) & (below[-1:] - below >= least)
+        allowed[-1:] = True
+        found.append(allowed)
+    return found
 
 
 def known_codes(problem: Problem) -> list[Bools]:
-    return [_known(problem.codes[j], column.n_codes) for j, column in enumerate(problem.columns)]
-
-
-def _known(codes: npt.NDArray[Any], n_codes: int) -> Bools:
-    known = np.zeros(n_codes, dtype=bool)
-    for start in range(0, len(codes), _PART):
-        known[codes[start : start + _PART]] = True
-    return known
+    """By column which codes [n_codes] some row has."""
+    found = [np.zeros(column.n_codes, dtype=bool) for column in problem.columns]
+    for _, codes in problem.codes.parts(len(problem.labels)):
+        for j, known in enumerate(found):
+            known[codes[j]] = True
+    return found
 
 
 def leads_by_code(
@@ -98,7 +87,7 @@ def leads_by_code(
     labels = problem.labels if labels is None else labels
     each = max(1, -(-len(weights) // n_threads))
     found: dict[int, Ints] = {}
-    for group in side_by_side(problem.codes, np.arange(len(problem.columns)), _TOGETHER):
+    for group in side_by_side(columns_in_matrix(problem.codes), np.arange(len(problem.columns)), _TOGETHER):
         whole, places = matrix_of(problem.codes, group)
         matrix = whole[:, places[0] : places[-1] + 1]
         starts = np.cumsum([0, *(problem.columns[j].n_codes for j in group)])
@@ -136,7 +125,7 @@ def best_stump(
     lead = int(leads[0].sum()) if leads else 2 * int(weights[problem.labels == 1].sum()) - total
     best: tuple[int, int | None, Floats] = (abs(lead), None, np.array([1.0 if lead > 0 else -1.0]))
     for j, column in enumerate(problem.columns):
-        against = first_code(column) if missing_never_helps else 0
+        against = column.first_known if missing_never_helps else 0
         found, votes = votes_of(column, leads[j], known[j], cuts[j], against)
         if found > best[0]:
             best = found, j, votes
@@ -161,7 +150,7 @@ def votes_of(column: BinnedColumn, lead: Ints, known: Bools, cuts: Bools, agains
     votes[:against], ahead[:against] = -1.0, -lead[:against]
     if not column.ordered:
         return int(ahead.sum()), votes
-    first = first_code(column)
+    first = column.first_known
     below = np.cumsum(lead[first:])
     if not len(below):
         return int(ahead.sum()), votes
@@ -181,74 +170,6 @@ def votes_of(column: BinnedColumn, lead: Ints, known: Bools, cuts: Bools, agains
 def parts_of(n_rows: int) -> list[slice]:
     """All rows in their order, some at a time."""
     return [slice(start, min(start + _PART, n_rows)) for start in range(0, n_rows, _PART)]
-
-
-def _each(task: Callable[[slice], None], n_rows: int, n_threads: int) -> None:
-    run_threads(task, parts_of(n_rows), n_threads)
-
-
-def weigh(rows: Ints, factors: Floats, scale: float, weights: Ints, n_threads: int) -> None:
-    """Write the weights [n]: of each row its own times its factor, which is rounded to a whole number of 1 / scale."""
-    one = rows.strides == (0,)
-
-    def task(part: slice) -> None:
-        _weigh(rows[:1].copy() if one else rows[part], factors[part], scale, weights[part])
-
-    _each(task, len(rows), n_threads)
-
-
-@compiled
-def _weigh(rows: Any, factors: Any, scale: float, weights: Any) -> None:
-    one = len(rows) < len(weights)
-    for i in range(len(weights)):
-        weights[i] = rows[0 if one else i] * np.int64(np.rint(factors[i] * scale))
-
-
-def multiply(factors: Floats, labels: npt.NDArray[Any], codes: npt.NDArray[Any], by: Floats, n_threads: int) -> None:
-    """Multiply the factor [n] of each row, in place, by that of its label and code [2, n_codes]."""
-    _each(lambda part: _multiply(factors[part], labels[part], codes[part], by), len(factors), n_threads)
-
-
-@compiled
-def _multiply(factors: Any, labels: Any, codes: Any, by: Any) -> None:
-    for i in range(len(factors)):
-        factors[i] *= by[1 if labels[i] == 1 else 0, codes[i]]
-
-
-def add_votes(
-    sums: Floats,
-    rounded: npt.NDArray[np.int32],
-    codes: npt.NDArray[Any],
-    votes: Floats,
-    steps: npt.NDArray[np.int32] | None,
-    n_threads: int,
-) -> Bools:
-    """Add to the sums [n], in place, the votes [n_codes] of their codes; says which are above 0.
-
-    rounded [n]: to which the steps [n_codes] are added where there are any.
-    """
-    yes = np.empty(len(sums), dtype=bool)
-
-    def task(part: slice) -> None:
-        _add_votes(sums[part], codes[part], votes, yes[part])
-        if steps is not None:
-            _add_steps(rounded[part], codes[part], steps)
-
-    _each(task, len(sums), n_threads)
-    return yes
-
-
-@compiled
-def _add_votes(sums: Any, codes: Any, votes: Any, yes: Any) -> None:
-    for i in range(len(sums)):
-        sums[i] += votes[codes[i]]
-        yes[i] = sums[i] > 0.0
-
-
-@compiled
-def _add_steps(rounded: Any, codes: Any, steps: Any) -> None:
-    for i in range(len(rounded)):
-        rounded[i] += steps[codes[i]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,16 +202,15 @@ class Votes:
     """Stumps with their votes, which are multiples of FINE, and their sums [n] on the rows of a problem.
 
     step: what the votes of the model are multiples of; searched: whether it is looked for. rounded [n]: the sums of the
-    votes of the model, in steps. points, bias, votes: the score card's. largest: what a sum can be; least: the smallest
-    vote but 0.
+    votes of the model. points, bias, votes: the score card's. largest: what a sum can be; least: the smallest vote but
+    0.
     """
 
-    def __init__(self, problem: Problem, searched: bool, n_threads: int = 1) -> None:
-        n = len(problem.labels)
-        self.problem, self.searched, self.n_threads = problem, searched, n_threads
+    def __init__(self, problem: Problem, searched: bool) -> None:
+        self.problem, self.searched = problem, searched
         self.stumps, self.points = list[tuple[Stump, float]](), dict[int, Floats]()
         self.step = _COARSE if searched else SEVERAL
-        self.sums, self.rounded = np.zeros(n), np.zeros(n if searched else 0, dtype=np.int32)
+        self.sums, self.rounded = np.zeros(len(problem.labels)), np.zeros(len(problem.labels) if searched else 0)
         self.bias, self.votes, self.largest, self.least = 0.0, 0.0, 0.0, math.inf
 
     @property
@@ -302,9 +222,12 @@ class Votes:
         self.stumps.append((stump, vote))
         self.largest += abs(vote)
         self.least = min(self.least, abs(vote) or math.inf)
-        size = self._join(stump, vote)
-        steps = self._in_steps(size * stump.votes) if self.searched else None
-        yes = add_votes(self.sums, self.rounded, codes, vote * stump.votes, steps, self.n_threads)
+        size, yes = self._join(stump, vote), np.empty(len(self.sums), dtype=bool)
+        for part in parts_of(len(yes)):
+            self.sums[part] += (vote * stump.votes)[codes[part]]
+            yes[part] = self.sums[part] > 0.0
+            if self.searched:
+                self.rounded[part] += (size * stump.votes)[codes[part]]
         if self.searched:
             self._refine(yes)
         return yes
@@ -312,42 +235,23 @@ class Votes:
     def _refine(self, yes: Bools) -> None:
         """Halve the step until every row is decided as the votes decide it and none is lost, or it is the finest.
 
-        Of a finer step the rows are asked first that a coarser one decides otherwise: all are summed up anew only where
-        these are right.
+        Half of the finest one would be too fine for a sum of 24 bits.
         """
-        failed = np.flatnonzero((self.rounded > 0) != yes)
-        behind = False  # the sums of all rows are those of a coarser step
-        while (len(failed) or 2.0 * self.least <= self.step) and not self._is_finest():
+        finest = 2.0 ** (math.frexp(self.largest)[1] + 2 - _BITS)
+        while self.step >= finest and (2.0 * self.least <= self.step or not np.array_equal(self.rounded > 0.0, yes)):
             self.step /= 2.0
-            self.points, self.bias, self.votes, behind = {}, 0.0, 0.0, True
+            self.points, self.bias, self.votes = {}, 0.0, 0.0
             for stump, vote in self.stumps:
                 self._join(stump, vote)
-            failed = failed[(self._summed(failed) > 0) != yes[failed]]
-            if not len(failed):
-                self.rounded, behind = self._summed(slice(None)), False
-                failed = np.flatnonzero((self.rounded > 0) != yes)
-        if behind:
-            self.rounded = self._summed(slice(None))
-
-    def _is_finest(self) -> bool:
-        """Whether half of the step is too fine for a sum of 24 bits."""
-        return self.step / 2.0 < 2.0 ** (math.frexp(self.largest)[1] + 1 - _BITS)
+            for part, codes in self.problem.codes.parts(len(yes)):
+                self.rounded[part] = self.card.totals(codes, part.stop - part.start)
 
     def _join(self, stump: Stump, vote: float) -> float:
         """Let the score card have one stump more; says what its vote is on the grid."""
-        size = round(vote / self.step) * self.step
+        size = float(multiples(np.array(vote), self.step))
         self.votes += abs(size)
         if stump.column is None:
             self.bias += size * float(stump.votes[0])
         else:
             self.points[stump.column] = self.points.get(stump.column, 0.0) + size * stump.votes
         return size
-
-    def _in_steps(self, points: Floats) -> npt.NDArray[np.int32]:
-        return np.rint(points / self.step).astype(np.int32)
-
-    def _summed(self, rows: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.int32]:
-        total = np.full(len(self.sums[rows]), round(self.bias / self.step), dtype=np.int32)
-        for column, points in self.points.items():
-            total += self._in_steps(points)[self.problem.codes[column][rows]]
-        return total

@@ -13,7 +13,7 @@ import numpy as np
 from rulekit.arrays import Floats, Ints
 from rulekit.learners.cnll.formula_on_cells import Formula, GrowthSettings
 from rulekit.learners.cnll.split_search import LEAST_STRENGTH, BestSplits, CodeOrders, best_splits, code_orders
-from rulekit.learners.data.codes import matrix_of, side_by_side
+from rulekit.learners.data.binning import columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, completed
 from rulekit.learners.sums_of_rows.kernels import compiled, run_threads
 
@@ -146,7 +146,7 @@ def _sums(
     if kept is None:  # some for each thread, and no more than keep their sums in the cache
         widest = max((problem.columns[column].n_codes for column in columns), default=1)
         most = min(_CACHED // (8 * widest * width), -(-len(columns) // threads))
-        groups = side_by_side(problem.codes, columns, max(1, most))
+        groups = side_by_side(columns_in_matrix(problem.codes), columns, max(1, most))
     parts = [
         np.zeros((len(group), max(problem.columns[columns[i]].n_codes for i in group), width), dtype=np.int64)
         for group in groups

@@ -28,9 +28,9 @@ from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, KNOWN, FixedColumn, Problem
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.noisy_formulas import NoisyBit, NoisyFormula, ReadOnceTree
-from rulekit.learners.models.rule_sets import Clause, truths_on_cells
+from rulekit.learners.models.plain import Clause, truths_on_cells
 from rulekit.learners.parameters import StartSettings, bins, number, or_automatic, setting, whole
-from rulekit.learners.promises.starts import WHERE, rules_of_start
+from rulekit.learners.promises.kept import WHERE, rules_of_start
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.choice import Contest
 from rulekit.logic.prime_implicants import threshold_rule

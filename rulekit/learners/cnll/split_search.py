@@ -30,8 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Array, Bools, Floats, Ints
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes, MemoryCodes
+from rulekit.learners.data.binning import BinnedColumn, Codes, MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 

@@ -7,28 +7,28 @@ keeps fine cuts elsewhere. A Boolean column has 1 for false and 2 for true.
 A category has 2.. for the levels that stand for themselves. The levels of an unordered one with few rows share code 1
 with a level never seen (section 2 of the same): a condition that names a level of one row has learned that row by
 heart, and a category with a level for each row would fit everything.
+
+The codes are in memory, or on disk, of which one column at a time is in memory.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from rulekit.arrays import Array, Floats, Ints
-from rulekit.learners.data.codes import DiskCodes, MemoryCodes
-from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
+from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
-from rulekit.tables.table import PART, StoredArrays, StoredColumn, Table, gathered
+from rulekit.tables.table import PART, HeldColumn, StoredArrays, StoredColumn, Table
 
 _CAPPINGS = 8
 _WORTH_A_THREAD = 50_000
-_MOST_SMALL = 256
-_TOGETHER = 2  # columns that are copied together
 _PART = 1 << 16  # values that whole arrays hold between their steps
+NO_BOUNDS = np.full(1, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,14 +42,175 @@ class BinnedColumn:
     feature: Feature
     index: int
     n_codes: int
-    low: Floats
-    high: Floats
+    low: Floats = field(default_factory=lambda: NO_BOUNDS)
+    high: Floats = field(default_factory=lambda: NO_BOUNDS)
     levels: tuple[str, ...] = ()
 
     @property
     def ordered(self) -> bool:
         """Whether neighbouring codes are neighbouring values."""
         return self.feature.kind != "categorical" or self.feature.ordered
+
+    @property
+    def first_known(self) -> int:
+        """The first code that has a place in the order: missing cells, and levels never seen, have none."""
+        return FIRST_LEVEL_CODE if self.feature.kind == "categorical" else 1
+
+
+# Codes ------------------------------------------------------------------------------------------------------------
+
+
+ROWS_TOGETHER = 1 << 15
+"""Rows that a formula is evaluated on at a time: a double for each node and row must stay small."""
+
+
+class Codes(Protocol):
+    """d columns of n small unsigned integers; a column is asked for when it is counted, and not kept."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, column: int) -> Array:
+        """The codes [n] of one column."""
+
+    def take(self, rows: Array) -> Codes:
+        """The same columns for some rows only: a Boolean mask [n] or row numbers."""
+
+    def with_arrays(self, arrays: Mapping[int, Array]) -> Codes:
+        """With other codes [n] of some columns that are in memory, or of further columns behind the others."""
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
+        """The n rows in their order, some at a time: which they are, and their codes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryCodes:
+    """Codes as contiguous arrays [n]; the first ones may be the columns of one matrix [n, k] in their place."""
+
+    arrays: tuple[Array, ...]
+    matrix: Array | None = None
+
+    @classmethod
+    def of_matrix(cls, matrix: Array) -> MemoryCodes:
+        return cls(tuple(matrix.T), matrix)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __getitem__(self, column: int) -> Array:
+        return self.arrays[column]
+
+    def take(self, rows: Array) -> MemoryCodes:
+        if self.matrix is None:
+            return MemoryCodes(tuple(codes[rows] for codes in self.arrays))
+        matrix = self.matrix[rows]
+        return MemoryCodes((*matrix.T, *(codes[rows] for codes in self.arrays[matrix.shape[1] :])), matrix)
+
+    def of_columns(self, kept: Sequence[int]) -> MemoryCodes:
+        """Some columns only."""
+        if self.matrix is None:
+            return MemoryCodes(tuple(self.arrays[column] for column in kept))
+        return MemoryCodes.of_matrix(np.ascontiguousarray(self.matrix[:, kept]))
+
+    def with_arrays(self, arrays: Mapping[int, Array]) -> MemoryCodes:
+        return replace(self, arrays=tuple(({**dict(enumerate(self.arrays)), **arrays}).values()))
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, MemoryCodes]]:
+        for start in range(0, n_rows, ROWS_TOGETHER):
+            rows = slice(start, min(start + ROWS_TOGETHER, n_rows))
+            yield rows, MemoryCodes(tuple(codes[rows] for codes in self.arrays))
+
+
+def columns_in_matrix(codes: Codes) -> int:
+    """How many columns, the first ones, are those of one matrix."""
+    return codes.matrix.shape[1] if isinstance(codes, MemoryCodes) and codes.matrix is not None else 0
+
+
+def side_by_side(width: int, columns: Ints, most: int) -> list[Ints]:
+    """Positions in `columns` that may be read together as one matrix, at most so many at once; the others alone.
+
+    width: see `columns_in_matrix`.
+    """
+    inside = np.flatnonzero(columns < width)
+    groups = [inside[i : i + most] for i in range(0, len(inside), most)]
+    return [*groups, *(np.array([i]) for i in np.flatnonzero(columns >= width))]
+
+
+def matrix_of(codes: Codes, columns: Ints) -> tuple[Array, Ints]:
+    """A matrix [n, k] that holds columns of one group of `side_by_side`, and where in it they stand."""
+    if isinstance(codes, MemoryCodes) and codes.matrix is not None and columns[0] < columns_in_matrix(codes):
+        return codes.matrix, columns
+    return codes[int(columns[0])].reshape(-1, 1), np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiskCodes:
+    """Codes (see `Codes`) of columns in files, beside which further ones [stop] may be in memory.
+
+    They are those of the rows from start to stop; rows: a mask of those that count (None: all). kept: what was read, of
+    a part of the rows.
+    """
+
+    columns: tuple[StoredColumn | Array, ...]
+    stop: int
+    rows: Bools | None = None
+    start: int = 0
+    kept: dict[int, Array] | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def n_rows(self) -> int:
+        return self.stop - self.start if self.rows is None else int(np.count_nonzero(self.rows))
+
+    def __getitem__(self, column: int) -> Array:
+        if self.kept is not None and column in self.kept:
+            return self.kept[column]
+        stored, found = self.columns[column], list[Array]()
+        for start in range(self.start, self.stop, PART):
+            stop = min(start + PART, self.stop)
+            part = stored.read(start, stop) if isinstance(stored, StoredColumn) else stored[start:stop]
+            found.append(part if self.rows is None else part[self.rows[start - self.start : stop - self.start]])
+        codes = found[0] if len(found) == 1 else np.concatenate([np.zeros(0, dtype=stored.dtype), *found])
+        if self.kept is not None:
+            self.kept[column] = codes
+        return codes
+
+    def parts(self, n_rows: int) -> Iterator[tuple[slice, DiskCodes]]:
+        """The rows in their order, some at a time; a column of a part is read when it is asked for, and kept."""
+        done = 0
+        for start in range(self.start, self.stop, ROWS_TOGETHER):
+            stop = min(start + ROWS_TOGETHER, self.stop)
+            rows = None if self.rows is None else self.rows[start - self.start : stop - self.start]
+            part = DiskCodes(self.columns, stop, rows, start, {})
+            yield slice(done, done + part.n_rows), part
+            done += part.n_rows
+
+    def of_columns(self, kept: Sequence[int]) -> DiskCodes:
+        """Some columns only."""
+        return replace(self, columns=tuple(self.columns[column] for column in kept), kept=None)
+
+    def with_arrays(self, arrays: Mapping[int, Array]) -> DiskCodes:
+        columns: dict[int, StoredColumn | Array] = dict(enumerate(self.columns))
+        for column, codes in arrays.items():
+            columns[column] = whole = np.zeros(self.stop, dtype=codes.dtype)
+            whole[self.start :][slice(None) if self.rows is None else self.rows] = codes
+        return replace(self, columns=tuple(columns.values()), kept=None)
+
+    def take(self, rows: Array) -> DiskCodes:
+        """Some rows only: a Boolean mask, or ascending row numbers; nothing is copied."""
+        if rows.dtype != bool:
+            picked = np.zeros(self.n_rows, dtype=bool)
+            picked[rows] = True
+            rows = picked
+        if self.rows is None:
+            return replace(self, rows=rows, kept=None)
+        kept = self.rows.copy()
+        kept[self.rows] = rows
+        return replace(self, rows=kept, kept=None)
+
+
+# Binning -----------------------------------------------------------------------------------------------------------
 
 
 def least_level(rows: float | None, weights: Ints, unit: float) -> int:
@@ -67,41 +228,40 @@ def least_side(rows: float) -> float:
 
 
 def bin_table(
-    table: Table, weights: Array, max_bins: int | None, least_level: int = 0, n_threads: int = 1
-) -> tuple[tuple[BinnedColumn, ...], MemoryCodes]:
-    """The usable columns of a table and their codes; texts and columns whose role is not "use" are left out."""
-    used = binned_features(table)
-    together = bool(used) and max_bins is not None and max_bins < _MOST_SMALL
-    matrix = np.empty((table.n_rows, len(used) if together else 0), dtype=np.uint8)
-    alone: dict[int, Array] = {}
+    table: Table,
+    weights: Array,
+    max_bins: int | None,
+    least_level: int = 0,
+    n_threads: int = 1,
+    progress: Callable[[int, int], object] | None = None,
+) -> tuple[tuple[BinnedColumn, ...], MemoryCodes | DiskCodes]:
+    """The usable columns of a table and their codes, where its columns are: in memory, or on disk.
 
-    def put(first: int) -> list[BinnedColumn]:
-        few, found = used[first : first + _TOGETHER], list[BinnedColumn]()
-        small: dict[int, Array] = {}
-        for place, array in enumerate(gathered([table.arrays[index] for index, _ in few]), first):
-            index, feature = used[place]
-            column, codes = bin_column(feature, index, array, weights, max_bins, least_level)
-            found.append(column)
-            (small if together and codes.dtype == np.uint8 else alone)[place] = codes
-        for rows in _parts(len(matrix) if small else 0):  # which stay in the processor's cache
-            for place, codes in small.items():
-                matrix[rows, place] = codes[rows]
-        return found
+    The words of texts, which are conditions of their own, and columns whose role is not "use" are left out. progress:
+    called with the columns done and all of them, where they are on disk.
+    """
+    used = [
+        (i, feature) for i, feature in enumerate(table.features) if feature.role == "use" and feature.kind != "text"
+    ]
+    if isinstance(table.arrays, StoredArrays):
+        stored = list[tuple[BinnedColumn, StoredColumn]]()
+        for index, feature in used:
+            column = table.arrays.columns[index]
+            assert isinstance(column, StoredColumn)
+            stored.append(bin_stored_column(feature, index, column, weights, max_bins, least_level))
+            if progress is not None:
+                progress(len(stored), len(used))
+        return tuple(column for column, _ in stored), DiskCodes(tuple(codes for _, codes in stored), table.n_rows)
 
-    threads = n_threads if table.n_rows >= _WORTH_A_THREAD else 1
-    groups = run_threads(put, range(0, len(used), _TOGETHER), threads)
-    columns = tuple(column for group in groups for column in group)
-    if together and not alone:
-        return columns, MemoryCodes.of_matrix(matrix)
-    # then there is no matrix, and kernels take columns that lie together
-    return columns, MemoryCodes(
-        tuple(alone[i] if i in alone else np.ascontiguousarray(matrix[:, i]) for i in range(len(used)))
-    )
+    def binned(place: tuple[int, Feature]) -> tuple[BinnedColumn, Array]:
+        index, feature = place
+        return bin_column(feature, index, table.arrays[index], weights, max_bins, least_level)
 
-
-def binned_features(table: Table) -> list[tuple[int, Feature]]:
-    """The columns that are binned, each with its place; the words of a text are conditions of their own."""
-    return [(i, f) for i, f in enumerate(table.features) if f.role == "use" and f.kind != "text"]
+    found = run_threads(binned, used, n_threads if table.n_rows >= _WORTH_A_THREAD else 1)
+    columns, codes = tuple(column for column, _ in found), tuple(codes for _, codes in found)
+    if codes and all(each.dtype == np.uint8 for each in codes):  # kernels take columns that lie together
+        return columns, MemoryCodes.of_matrix(np.stack(codes, axis=1))
+    return columns, MemoryCodes(codes)
 
 
 def bin_column(
@@ -111,98 +271,118 @@ def bin_column(
 
     Levels of a category that weigh less than least_level are pooled.
     """
-    none = np.full(1, np.nan)
+    held = HeldColumn(array.dtype, np.ascontiguousarray(array))  # a column of a matrix is gathered once, and not kept
+    column, codes_of = _binned(feature, index, held, weights, max_bins, least_level)
+    return column, codes_of(held.read())
+
+
+def bin_stored_column(
+    feature: Feature, index: int, column: StoredColumn, weights: Array, max_bins: int | None, least_level: int = 0
+) -> tuple[BinnedColumn, StoredColumn]:
+    """The same of a column on disk."""
+    binned, codes_of = _binned(feature, index, column, weights, max_bins, least_level)
+    codes = column.store.writer(code_type(binned.n_codes))
+    for part in column.parts():
+        codes.add(codes_of(part))
+    return binned, codes
+
+
+def _binned(
+    feature: Feature, index: int, column: HeldColumn | StoredColumn, weights: Array, max_bins: int | None, least: int
+) -> tuple[BinnedColumn, Callable[[Array], Array]]:
+    """The bins of a column, and what makes codes of its values."""
     if feature.kind == "categorical":
-        return _bin_levels(feature, index, array, weights, least_level)
+        totals = np.zeros(FIRST_LEVEL_CODE + len(feature.levels))
+        for part, of_rows in _with_weights(column, weights):
+            # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+            totals += np.bincount(part, of_rows, len(totals))
+        binned, lookup = _bin_levels(feature, index, totals, least)
+        return binned, lookup.__getitem__
     if feature.kind == "boolean":
-        codes = (array > 0.5).view(np.uint8) + np.uint8(1)
-        codes[np.isnan(array)] = MISSING_CODE
-        return BinnedColumn(feature, index, 3, none, none), codes
-    # A column of a matrix is gathered once, and not kept.
-    array = array + array.dtype.type(0)  # minus zero is zero
-    column, high = bin_values(feature, index, *_distinct(array, weights), max_bins)
-    codes = np.empty(len(array), dtype=code_type(column.n_codes))
-    assign_bins(array, high, codes)
-    return column, codes
+        return BinnedColumn(feature, index, 3), boolean_codes
+    low, high = _value_bins(column, weights, max_bins)
+    return numeric_column(feature, index, low, high), lambda part: assigned(part, high)
 
 
-def bin_values(
-    feature: Feature, index: int, values: Array, counts: Floats, max_bins: int | None
-) -> tuple[BinnedColumn, Array]:
-    """The bins of distinct values [m] in ascending order by their weights [m], and the last value of each bin."""
-    first = first_of_bins(counts, max_bins)
-    low = values[first]
-    high = values[np.append(first[1:], len(values)) - 1] if len(values) else values
-    return numeric_column(feature, index, low, high), high
+def boolean_codes(array: Array) -> Array:
+    """The codes of truth values: 1 for false, 2 for true, 0 for missing."""
+    return np.where(np.isnan(array), MISSING_CODE, 1 + (array > 0.5)).astype(np.uint8)
 
 
 def numeric_column(feature: Feature, index: int, low: Array, high: Array) -> BinnedColumn:
     """A numeric column whose bins have these first and last values."""
-    none = np.full(1, np.nan)
-    bottoms, tops = (np.concatenate([none, edge.astype(np.float64)]) for edge in (low, high))
+    bottoms, tops = (np.concatenate([NO_BOUNDS, edge.astype(np.float64)]) for edge in (low, high))
     return BinnedColumn(feature, index, 1 + len(low), bottoms, tops)
 
 
-def assign_bins(array: Array, high: Array, codes: Array) -> None:
-    """Write the code of each value: one more than the number of bins that end below it; 0 for missing.
+def assigned(array: Array, high: Array) -> Array:
+    """The code of each value: one more than the number of bins that end below it; 0 for missing."""
+    codes = np.empty(len(array), dtype=code_type(1 + len(high)))
+    for part in _parts(len(array)):
+        codes[part] = np.where(np.isnan(array[part]), 0, np.searchsorted(high, array[part]) + 1)
+    return codes
 
-    The first bits of a float tell its place among the bins but for the few values near an end, which pays where there
-    are more values than such places.
+
+def code_type(n_codes: int) -> np.dtype[Any]:
+    """The smallest type that holds the codes below n_codes."""
+    return np.dtype(np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.uint32)
+
+
+def _bin_levels(feature: Feature, index: int, totals: Array, least_level: int) -> tuple[BinnedColumn, Array]:
+    """A category by the weights of its encoded codes, and the bin of each of these codes."""
+    n_levels = len(feature.levels)
+    kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
+    n_codes = FIRST_LEVEL_CODE + int(kept.sum())
+    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=code_type(n_codes))
+    codes[MISSING_CODE] = MISSING_CODE
+    codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
+    levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
+    return BinnedColumn(feature, index, n_codes, levels=levels), codes
+
+
+def _with_weights(column: HeldColumn | StoredColumn, weights: Array) -> Iterator[tuple[Array, Array]]:
+    start = 0
+    for part in column.parts():
+        yield part, weights[start : start + len(part)]
+        start += len(part)
+
+
+def _parts(n: int) -> list[slice]:
+    return [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
+
+
+def _value_bins(column: HeldColumn | StoredColumn, weights: Array, max_bins: int | None) -> tuple[Array, Array]:
+    """The first and the last value of each bin of a numeric column: a bin for each value where these are few.
+
+    Beside the column itself, which is sorted in place, only a part of its values is looked at together.
     """
-    if not numba_runs() or len(array) < 1 << _LOOKED_UP_BITS or not 0 < len(high) < _MOST_LOOKED_UP:
-        for part in _parts(len(array)):
-            codes[part] = np.where(np.isnan(array[part]), 0, np.searchsorted(high, array[part]) + 1)
-        return
-    bits = np.dtype(np.int32 if array.dtype.itemsize == 4 else np.int64)
-    shift = 8 * bits.itemsize - _LOOKED_UP_BITS
-    high = np.append(high, high.dtype.type(np.inf)) + high.dtype.type(0)  # minus zero is zero
-    ends = _rising(high[:-1].view(bits)) >> shift
-    place = np.arange(-(1 << (_LOOKED_UP_BITS - 1)), 1 << (_LOOKED_UP_BITS - 1))
-    first = np.searchsorted(ends, place).astype(np.uint16)
-    _assign_bins(array, np.ascontiguousarray(array).view(bits), shift, first, high, codes)
-
-
-_LOOKED_UP_BITS = 15
-_MOST_LOOKED_UP = 1 << 15
-
-
-def _rising(bits: Array) -> Array:
-    """Bits of floats, without minus zero and NaN, as integers in the order of the floats."""
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
-
-
-@compiled
-def _assign_bins(array: Any, bits: Any, shift: int, first: Any, high: Any, codes: Any) -> None:
-    middle = len(first) // 2
-    for i in range(len(array)):
-        x = array[i]
-        b = np.int64(bits[i]) >> shift
-        # All bits of a negative float but the sign run the other way.
-        place = middle + (b if b >= 0 else -middle - 1 - b)
-        at = np.int64(first[place])
-        at += high[at] < x  # one step without a branch, which would often be guessed wrong
-        while high[at] < x:
-            at += 1
-        codes[i] = at + 1 if x == x else 0
-
-
-def _distinct(array: Array, weights: Array) -> tuple[Array, Floats]:
-    values = np.sort(array)
+    values = column.read() if isinstance(column, StoredColumn) else column.read().copy()
+    values += values.dtype.type(0)  # minus zero is zero
+    values.sort()
     values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-    counts, m = np.empty(len(values)), 0
-    for first, often in runs(values):  # the values are put together in place: not one of those to come is overwritten
-        values[m : m + len(first)], counts[m : m + len(first)] = values[first], often
-        m += len(first)
-    values, counts = values[:m], counts[:m]
-    if weights.strides == (0,):
-        counts *= float(weights[0])
+    if weights.strides == (0,) or not len(weights):
+        each = float(weights[0]) if len(weights) else 1.0
+
+        def weighed() -> Iterator[tuple[Array, Floats]]:
+            return ((values[first], count * each) for first, count in _runs(values))
     else:
-        known = ~np.isnan(array)
-        counts[:] = np.bincount(np.searchsorted(values, array[known]), weights[known], len(values))
-    return values, counts
+        values = np.concatenate([values[:0], *(values[first] for first, _ in _runs(values))])
+        of_value = np.zeros(len(values))
+        for part, of_rows in _with_weights(column, weights):
+            known = ~np.isnan(part)
+            # whole numbers, of which no sum is above 2^53: exact in any order
+            np.add.at(of_value, np.searchsorted(values, part[known]), of_rows[known].astype(np.float64))
+
+        def weighed() -> Iterator[tuple[Array, Floats]]:
+            return ((values[part], of_value[part]) for part in _parts(len(values)))
+
+    if max_bins is None or sum(len(own) for own, _ in weighed()) <= max_bins:
+        distinct = np.concatenate([values[:0], *(own for own, _ in weighed())])
+        return distinct, distinct
+    return _capped_quantiles(weighed, max_bins)
 
 
-def runs(values: Array) -> Iterator[tuple[Ints, Floats]]:
+def _runs(values: Array) -> Iterator[tuple[Ints, Floats]]:
     """Where each distinct value first stands among sorted values, and how often it occurs, a part at a time."""
     start = 0
     while start < len(values):
@@ -217,226 +397,27 @@ def runs(values: Array) -> Iterator[tuple[Ints, Floats]]:
         start = stop
 
 
-def _bin_levels(
-    feature: Feature, index: int, array: Array, weights: Array, least_level: int
-) -> tuple[BinnedColumn, Array]:
-    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
-    totals = np.bincount(array, weights, FIRST_LEVEL_CODE + len(feature.levels))
-    column, codes = bin_levels(feature, index, totals, least_level)
-    return column, codes[array]
-
-
-def bin_levels(feature: Feature, index: int, totals: Array, least_level: int) -> tuple[BinnedColumn, Array]:
-    """A category by the weights of its encoded codes, and the bin of each of these codes."""
-    n_levels = len(feature.levels)
-    kept = np.ones(n_levels, dtype=bool) if feature.ordered else totals[FIRST_LEVEL_CODE:] >= least_level
-    n_codes = FIRST_LEVEL_CODE + int(kept.sum())
-    codes = np.full(FIRST_LEVEL_CODE + n_levels, UNSEEN_CODE, dtype=code_type(n_codes))
-    codes[MISSING_CODE] = MISSING_CODE
-    codes[FIRST_LEVEL_CODE:][kept] = np.arange(FIRST_LEVEL_CODE, n_codes)
-    levels = tuple(level for level, stays in zip(feature.levels, kept.tolist(), strict=True) if stays)
-    none = np.full(1, np.nan)
-    return BinnedColumn(feature, index, n_codes, none, none, levels=levels), codes
-
-
-def first_of_bins(counts: Array, max_bins: int | None) -> Ints:
-    """Where each bin begins among m distinct values in ascending order, by capped quantiles of their weights [m]."""
-    m = len(counts)
-    if max_bins is None or m <= max_bins:
-        return np.arange(m, dtype=np.int64)
-    counts = counts.astype(np.float64, copy=False)
-    whole = float(counts.sum())
-
-    def below(cap: float) -> tuple[float, int]:
-        heavy = counts[counts > cap]
-        return whole - float(heavy.sum()), len(heavy)
-
-    cap, total = capped_total(below, max_bins)
-    first, bins, last, reached = np.empty(max_bins, dtype=np.int64), 0, np.full(1, -1), np.zeros(1)
-    for part in _parts(len(counts)):
-        capped = np.minimum(counts[part], cap)
-        reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
-        middle = (reached - capped / 2) / total * max_bins
-        own = np.minimum(middle, max_bins - 1.0).astype(np.int64)
-        last = np.maximum.accumulate(np.concatenate([last[-1:], own]))
-        begins = part.start + np.flatnonzero(own > last[:-1])
-        first[bins : bins + len(begins)] = begins
-        bins += len(begins)
-    return first[:bins].copy()
-
-
-def capped_total(below: Callable[[float], tuple[float, int]], max_bins: int) -> tuple[float, float]:
-    """The weight at which the weights of distinct values are capped, and their sum then.
-
-    below(cap): the sum of the weights of at most `cap`, which are whole numbers, and how many are above it; so the
-    result does not depend on the order in which they are added.
-    """
-    cap = math.inf
-    total, _ = below(cap)
+def _capped_quantiles(weighed: Callable[[], Iterable[tuple[Array, Floats]]], max_bins: int) -> tuple[Array, Array]:
+    """The bins of distinct values in ascending order, of which parts come with their weights, whole numbers."""
+    cap, total = math.inf, sum(float(counts.sum()) for _, counts in weighed())
     for _ in range(_CAPPINGS):
         # Capping lowers the total and so the cap; a heavy value ends up with a single bin.
-        cap = total / max_bins
-        within, above = below(cap)
+        cap, within, above = total / max_bins, 0.0, 0
+        for _, counts in weighed():
+            heavy = counts > cap
+            within, above = within + float(counts[~heavy].sum()), above + int(np.count_nonzero(heavy))
         if above == 0:
             break  # nothing is heavier than the cap, and so it stays
         total = within + above * cap
-    return cap, total
-
-
-def _parts(n: int) -> list[slice]:
-    return [slice(start, min(start + _PART, n)) for start in range(0, n, _PART)]
-
-
-def code_type(n_codes: int) -> np.dtype[Any]:
-    """The smallest type that holds the codes below n_codes."""
-    return np.dtype(np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.uint32)
-
-
-_FEW = 1 << 18
-
-
-def bin_stored(
-    table: Table,
-    weights: Array,
-    max_bins: int | None,
-    least_level: int = 0,
-    progress: Callable[[int, int], object] | None = None,
-) -> tuple[tuple[BinnedColumn, ...], DiskCodes]:
-    """What `bin_table` makes of the same table in memory; progress: called with the columns done and all of them."""
-    assert isinstance(table.arrays, StoredArrays)
-    used = binned_features(table)
-    columns, codes = [], []
-    for done, (index, feature) in enumerate(used):
-        values = table.arrays.columns[index]
-        assert isinstance(values, StoredColumn)
-        column, stored = bin_stored_column(feature, index, values, weights, max_bins, least_level)
-        columns.append(column)
-        codes.append(stored)
-        if progress is not None:
-            progress(done + 1, len(used))
-    return tuple(columns), DiskCodes(tuple(codes), table.n_rows)
-
-
-def bin_stored_column(
-    feature: Feature, index: int, column: StoredColumn, weights: Array, max_bins: int | None, least_level: int = 0
-) -> tuple[BinnedColumn, StoredColumn]:
-    """One encoded column, binned by the weights [n] of its values, and its codes."""
-    if feature.kind == "categorical":
-        totals = np.zeros(FIRST_LEVEL_CODE + len(feature.levels))
-        for part, of_rows in _with_weights(column, weights):
-            totals += np.bincount(part, of_rows, len(totals))
-        binned, lookup = bin_levels(feature, index, totals, least_level)
-        return binned, _coded(column, lookup.dtype, lambda part: lookup[part])
-    if feature.kind == "boolean":
-        none = np.full(1, np.nan)
-        codes = _coded(column, np.dtype(np.uint8), lambda part: np.where(np.isnan(part), 0, 1 + (part > 0.5)))
-        return BinnedColumn(feature, index, 3, none, none), codes
-    values = Sorted.of(column, weights)
-    if max_bins is None or values.n_distinct <= max(max_bins, _FEW):
-        binned, high = bin_values(feature, index, *values.distinct(), max_bins)
-    else:
-        low, high = values.capped_quantiles(max_bins)
-        binned = numeric_column(feature, index, low, high)
-    del values
-    dtype = code_type(binned.n_codes)
-
-    def assigned(part: Array) -> Array:
-        codes = np.empty(len(part), dtype=dtype)
-        assign_bins(part, high, codes)
-        return codes
-
-    return binned, _coded(column, dtype, assigned)
-
-
-def _coded(column: StoredColumn, dtype: np.dtype[Any], codes_of: Callable[[Array], Array]) -> StoredColumn:
-    codes = column.store.writer(dtype)
-    for part in column.parts():
-        codes.add(codes_of(part))
-    return codes
-
-
-def _with_weights(column: StoredColumn, weights: Array) -> Iterator[tuple[Array, Array]]:
-    start = 0
-    for part in column.parts():
-        yield part, weights[start : start + len(part)]
-        start += len(part)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sorted:
-    """The known values of a column in ascending order, each as often as it occurs, and what they weigh.
-
-    each: the weight of every row where all are equal; else `weights` holds that of each distinct value.
-    """
-
-    values: Array
-    n_distinct: int
-    each: float
-    weights: Floats
-
-    @classmethod
-    def of(cls, column: StoredColumn, weights: Array) -> Sorted:
-        """Read and sort a numeric column."""
-        values = column.read()
-        values.sort()
-        values = values[: len(values) - int(np.count_nonzero(np.isnan(values)))]
-        n_distinct = sum(len(first) for first, _ in runs(values))
-        none = np.zeros(0)
-        if weights.strides == (0,) or not len(weights):
-            return cls(values, n_distinct, float(weights[0]) if len(weights) else 1.0, none)
-        # In place, so that the values are held once; each distinct value at its first place stays as it is.
-        distinct = np.concatenate([values[first] for first, _ in runs(values)]) if len(values) else values
-        del values
-        of_value = np.zeros(len(distinct))
-        for part, of_rows in _with_weights(column, weights):
-            known = ~np.isnan(part)
-            # whole numbers, of which no sum is above 2^53: exact in any order
-            np.add.at(of_value, np.searchsorted(distinct, part[known]), of_rows[known].astype(np.float64))
-        return cls(distinct, n_distinct, 1.0, of_value)
-
-    def runs(self) -> Iterator[tuple[Array, Floats]]:
-        """Distinct values in ascending order, and what each weighs, a part at a time."""
-        if len(self.weights):
-            for start in range(0, len(self.values), PART):
-                yield self.values[start : start + PART], self.weights[start : start + PART]
-            return
-        for first, count in runs(self.values):
-            yield self.values[first], count * self.each
-
-    def distinct(self) -> tuple[Array, Floats]:
-        """All distinct values and their weights."""
-        parts = list(self.runs())
-        if not parts:
-            return self.values[:0], np.zeros(0)
-        return np.concatenate([values for values, _ in parts]), np.concatenate([counts for _, counts in parts])
-
-    def capped_quantiles(self, max_bins: int) -> tuple[Array, Array]:
-        """The first and the last value of each bin of `rulekit.learners.data.binning.first_of_bins`."""
-        how_often: dict[float, int] = {}
-        for _, counts in self.runs():
-            for count, n in zip(*np.unique(counts, return_counts=True), strict=True):
-                how_often[float(count)] = how_often.get(float(count), 0) + int(n)
-        weights = np.array(sorted(how_often))
-        multiples = np.array([how_often[weight] for weight in weights.tolist()], dtype=np.float64)
-
-        def below(cap: float) -> tuple[float, int]:
-            within = weights <= cap
-            return float((weights * multiples)[within].sum()), int(multiples[~within].sum())
-
-        cap, total = capped_total(below, max_bins)
-        low, high, last_bin, carry = [], [], -1, 0.0
-        last_value = self.values[:0]
-        for values, counts in self.runs():
-            capped = np.minimum(counts, cap)
-            # as one sum from the first value on: cumsum adds one after the other
-            reached = np.cumsum(np.concatenate([[carry], capped]))[1:]
-            carry = float(reached[-1])
-            middle = (reached - capped / 2) / total * max_bins
-            bins = np.minimum(middle, max_bins - 1).astype(np.int64)
-            first = np.flatnonzero(np.diff(bins, prepend=last_bin) > 0)
-            before = np.concatenate([last_value, values])
-            low.append(values[first])
-            high.append(before[first + len(last_value) - 1] if last_bin >= 0 else values[first[1:] - 1])
-            last_bin, last_value = int(bins[-1]), values[-1:]
-        high.append(last_value)
-        return np.concatenate(low), np.concatenate(high)
+    low, high = list[Array](), list[Array]()
+    bins, reached, last = np.full(1, -1), np.zeros(1), next(iter(weighed()))[0][:1]
+    for values, counts in weighed():
+        capped = np.minimum(counts, cap)
+        # as one sum from the first value on: cumsum adds one after the other
+        reached = np.cumsum(np.concatenate([reached[-1:], capped]))[1:]
+        own = np.minimum((reached - capped / 2) / total * max_bins, max_bins - 1).astype(np.int64)
+        begins = np.diff(own, prepend=bins[-1]) > 0
+        low.append(values[begins])
+        high.append(np.concatenate([last, values[:-1]])[begins])  # of each bin before these
+        bins, last = own, values[-1:]
+    return np.concatenate(low), np.concatenate([*high, last])[1:]

@@ -1,22 +1,29 @@
-"""What a learner is given, as a Table: arrays, lists, frames, mappings or Tables, checked as scikit-learn does."""
+"""What a learner is given: rows as a Table, checked as scikit-learn does, labels, weights and groups; and the classes.
+
+Rows may be arrays, lists, frames, mappings or Tables. The classes have an order in a rule graph (the positive one of
+two stands last, ranks from low to high), what a row of each counts, and what is asked of each.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Floats
+from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import InputError
 from rulekit.graph.rule_graph import ClassLabel
-from rulekit.learners.data.folds import InOrder
+from rulekit.learners.contract import Kind
+from rulekit.learners.data.folds import InOrder, equal_rows
+from rulekit.learners.sums_of_rows.histograms import class_totals
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labels import LabelledTable
+from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import Table
+from rulekit.tables.table import Table, absent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +50,7 @@ class TrainingData:
         if isinstance(self.groups, InOrder):
             time = self.groups.moment.astype(np.float64)
         elif self.groups is not None:
-            groups = np.unique(self.groups, return_inverse=True)[1].astype(np.int64)
+            groups = equal_rows(self.groups)
         cost = None if np.all(self.prices == 1.0) else (float(self.prices[0]), float(self.prices[1]))
         return LabelledTable(self.table, self.labels, self.classes, weights, groups, cost, target, time=time)
 
@@ -217,3 +224,202 @@ def _refuse_missing(y: Array) -> None:
         )
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InputError("Input y contains infinity", where="y")
+
+
+# Classes -------------------------------------------------------------------------------------------------------------
+
+
+def prices_of(learner: str, cost: Any, classes: tuple[ClassLabel, ...], order: Sequence[int]) -> Floats:
+    """What an error on a row of each class [K] costs, the classes sorted; order: their indices in the graph's order.
+
+    cost: None; "FP:FN" or such a pair, of a false positive and of a false negative of two classes; a mapping of class
+    to the cost of an error on its rows (1 where it is left out); a matrix [K, K] of the sorted classes, with the true
+    class by row and the decided one by column. Raises InputError for what is none of these, and for a matrix in which
+    the cost of an error depends on which wrong class is decided: no weight of rows says that.
+    """
+    prices = np.ones(len(classes))
+    if cost is None:
+        return prices
+    if isinstance(cost, Mapping):
+        for label, price in cost.items():
+            prices[class_index(learner, classes, label, "cost")] = price
+    elif isinstance(cost, str) or np.ndim(cost) == 1:
+        prices[list(order)] = parse_cost(cost if isinstance(cost, str) else tuple(cost), len(classes)) or (1.0, 1.0)
+    else:
+        prices = _of_matrix(learner, np.asarray(cost, dtype=np.float64), len(classes))
+    if not (prices > 0).all():
+        raise InputError("a cost of 0 for an error", where=learner, fix="give each class a cost above 0")
+    return prices
+
+
+def _of_matrix(learner: str, matrix: Floats, k: int) -> Floats:
+    """The one cost of the errors on each true class [k]."""
+    if matrix.shape != (k, k):
+        raise InputError(f"a matrix of costs of shape {matrix.shape} for {k} classes", where=learner, fix="one a class")
+    if matrix.diagonal().any():
+        raise InputError("a right decision has a cost", where=learner, fix="zeros on the diagonal")
+    wrong = matrix[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+    if (wrong != wrong[:, :1]).any():
+        raise InputError(
+            "the cost of an error depends on which wrong class is decided",
+            where=learner,
+            fix="give each true class one cost",
+        )
+    return np.asarray(wrong[:, 0])
+
+
+def class_order(
+    learner: str,
+    classes: tuple[ClassLabel, ...],
+    rows: Array,
+    positive: Any,
+    ordered: Sequence[Any] | None,
+    default: Any,
+) -> list[int]:
+    """Indices of the classes in the graph's order; raises InputError where a parameter names none or contradicts.
+
+    rows [K]: the weight of each class. Of two classes the positive one is `positive`, else the rarer, and where both
+    have the same weight the second in sorted order.
+    """
+    if default is not None:
+        class_index(learner, classes, default, "default")
+        if len(classes) == 2 or ordered is not None:
+            raise InputError("default is for more than two classes without an order", where=learner, fix="leave it out")
+    if ordered is not None:
+        ranks = _ranks(learner, classes, ordered, positive)
+        return [class_index(learner, classes, label, "ordered") for label in ranks]
+    if len(classes) == 2:
+        rarer = 0 if rows[0] < rows[1] else 1
+        free = positive is None or _encoded(learner, classes, positive)
+        at = rarer if free else class_index(learner, classes, positive, "positive")
+        return [1 - at, at]
+    if positive is not None:
+        class_index(learner, classes, positive, "positive")
+        raise InputError("positive is for two classes", where=learner, fix=f"there are {len(classes)}")
+    return list(range(len(classes)))
+
+
+def _encoded(learner: str, classes: tuple[ClassLabel, ...], positive: Any) -> bool:
+    """Whether the labels have become 0 and 1 on the way here, as some of scikit-learn's wrappers encode them.
+
+    Which of them was meant is lost then, but no decision of a wrapper depends on it.
+    """
+    if list(map(repr, classes)) != ["0", "1"] or not isinstance(positive, str) or positive in ("0", "1"):
+        return False
+    warnings.warn(f"{learner}: the labels are 0 and 1, and positive={positive!r} is not used", stacklevel=5)
+    return True
+
+
+def class_index(learner: str, classes: tuple[ClassLabel, ...], label: Any, what: str) -> int:
+    """The index of a class that the parameter `what` names; raises InputError where it is none."""
+    if label not in classes:
+        known = ", ".join(map(str, classes))
+        raise InputError(f"{what} names {label!r}, which is no class", where=learner, fix=f"one of {known}")
+    return classes.index(label)
+
+
+def _ranks(learner: str, classes: tuple[ClassLabel, ...], ordered: Sequence[Any], positive: Any) -> list[Any]:
+    ranks = [label for label in ordered if label in classes]
+    left = [label for label in classes if label not in ranks]
+    if left:
+        raise InputError(f"ordered leaves out the class {left[0]!r}", where=learner, fix="list all")
+    twice = [label for i, label in enumerate(ranks) if label in ranks[:i]]
+    if twice:
+        raise InputError(f"ordered names the class {twice[0]!r} twice", where=learner, fix="name each once")
+    if positive is not None and positive != ranks[-1]:
+        raise InputError(
+            f"positive is {positive!r}, but {ranks[-1]!r} is the highest in ordered",
+            where=learner,
+            fix="leave out one of them",
+        )
+    return ranks
+
+
+_LEAST_ODDS = 1e-300
+
+
+def class_factors(learner: str, class_weight: Any, data: TrainingData, prices: Floats) -> Floats:
+    """What a row of each class [K] counts: its weight by the parameter times its price; raises InputError for a class
+    that there is not.
+
+    prices [K]: by a parameter, where those of the data are all 1.
+    """
+    if np.any(prices != 1.0) and np.any(data.prices != 1.0):
+        raise InputError("the table has costs of its own", where=f"{learner}, cost", fix="give one of them")
+    prices = prices * data.prices
+    if class_weight is None:
+        return prices
+    if isinstance(class_weight, str):
+        totals = class_totals(data.weights, data.labels, len(data.classes))
+        return np.asarray(prices * totals.sum() / (len(totals) * totals))
+    unknown = [label for label in class_weight if label not in data.classes]
+    if unknown:
+        raise InputError(f"class_weight names {unknown[0]!r}, which is no class", where=learner)
+    return np.asarray(prices * [float(class_weight.get(label, 1.0)) for label in data.classes])
+
+
+def odds_of(kind: Kind, factors: Floats, totals: Floats) -> tuple[float, ...]:
+    """By question the odds of yes among the rows as they are over those in training, where classes count differently.
+
+    factors, totals [K]: what a row of each class counts, and how many rows it has, in the graph's order. With two
+    classes this is how a change of the prior changes a posterior (C. Elkan, The Foundations of Cost-Sensitive Learning,
+    2001, theorem 2); with more it takes what the rest counts on average.
+    """
+    k = np.arange(len(factors))
+    positive = [k == 1] if kind == "two" else [k >= j for j in k[1:]] if kind == "ranked" else [k == j for j in k]
+    ratios = (_mean(factors, totals, ~yes) / _mean(factors, totals, yes) for yes in positive)
+    return tuple(min(max(ratio, _LEAST_ODDS), 1.0 / _LEAST_ODDS) for ratio in ratios)
+
+
+def _mean(factors: Floats, totals: Floats, among: Bools) -> float:
+    """What a row of some classes counts on average, to six digits."""
+    equal = bool((factors[among] == factors[among][0]).all())
+    mean = (
+        factors[among][0]
+        if equal
+        else np.average(factors[among], weights=np.maximum(totals[among], np.finfo(np.float64).tiny))
+    )
+    return float(f"{mean:.6g}")
+
+
+def questions_of(labels: Array, classes: tuple[Any, ...], kind: Kind) -> list[tuple[Any, Array]]:
+    """What each question is to tell from the rest: (label, 0 or 1 [n]).
+
+    Of two classes the second; of ranked ones, for each but the lowest, whether the label is at least it.
+    """
+    if len(classes) == 2:
+        return [(classes[1], labels)]
+    if kind == "ranked":
+        return [(classes[k], (labels >= k).astype(labels.dtype)) for k in range(1, len(classes))]
+    return [(classes[k], (labels == k).astype(labels.dtype)) for k in range(len(classes))]
+
+
+def refuse_columns(learner: Any, data: TrainingData, ranked: bool = False) -> None:
+    """Raises InputError for columns, missing values, classes and constraints that a learner cannot take; names them."""
+    name, can = learner.estimator_name(), learner.abilities
+    if len(data.classes) > 2 and ("ranked" if ranked else "several") not in can:
+        fix = "say that the classes are ranks (--ordered)" if "ranked" in can else "take another learner"
+        raise InputError(f"{name} learns two classes, there are {len(data.classes)}", where="y", fix=fix)
+    for feature, array in zip(data.table.features, data.table.arrays, strict=True):
+        where = f"column {feature.name!r}"
+        if feature.monotone != 0 and "monotone" not in can:
+            fix = "drop the declaration or the column"
+            raise InputError(f"{name} cannot promise a monotone column", where=where, fix=fix)
+        if feature.monotone != 0 and len(data.classes) > 2 and not ranked:
+            fix = "say that the classes are ranks (--ordered), or drop the declaration"
+            raise InputError(f"{len(data.classes)} classes without an order do not rise or fall", where=where, fix=fix)
+        if feature.role != "use":
+            continue
+        if feature.kind == "categorical" and "categories" not in can:
+            raise InputError(f"{name} takes no categories", where=where, fix="leave the column out")
+        if "missing" not in can and absent(array).any():
+            raise InputError(f"{name} takes no missing values", where=where, fix="fill them in")
+    constraints, fix = data.table.constraints, "drop the declaration"
+    stated = (("together", constraints.together, "interactions"), ("apart", constraints.apart, "apart"))
+    for what, groups, ability in stated:
+        if groups and ability not in can:
+            # Two clauses that are too weak alone may decide together, so a rule of theirs would mix their columns.
+            where = f"{what} {', '.join(map(repr, groups[0]))}"
+            raise InputError(f"{name} cannot promise which columns stand in one rule", where=where, fix=fix)
+    if constraints.missing_never_helps and "missing_never_helps" not in can:
+        raise InputError(f"{name} cannot promise that a missing value never helps", where="table", fix=fix)

@@ -1,4 +1,6 @@
-"""A question with two answers about binned rows; fixed conditions may stand in it as further columns.
+"""A question with two answers about binned rows, and conditions on their codes as nodes of the rule graph.
+
+Fixed conditions and words of texts may stand in it as further columns.
 
 A fixed condition is a column of its own with two codes. It needs no cut of ours: its node is evaluated on the training
 rows once, and stands in the rule graph as it is.
@@ -6,20 +8,22 @@ rows once, and stands in the rule graph as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Array, Bools, Ints
+from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.dates import cut_between
+from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.leaves import negate
-from rulekit.graph.nodes import FALSE, TRUE, Node
+from rulekit.graph.leaves import leaf_of_codes, negate
+from rulekit.graph.nodes import FALSE, TRUE, And, Compare, Contains, IsTrue, Missing, Node, Not, Or
 from rulekit.graph.rules import columns_of
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes, MemoryCodes
-from rulekit.schema import Feature, Schema
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.faults import check_codes
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import Table
 
 
@@ -47,6 +51,11 @@ class Problem:
         """The weight of the rows with label 1."""
         return self.weight_of(self.labels == 1)
 
+    @property
+    def in_rows(self) -> Floats:
+        """The weights [n] stated in rows."""
+        return np.asarray(self.weights * self.weight_unit, dtype=np.float64)
+
     def weight_of(self, rows: Bools) -> float:
         """The weight of some rows [n]."""
         return float(self.weights[rows].sum()) * self.weight_unit
@@ -68,7 +77,6 @@ class Problem:
 
 HOLDS = np.array([False, False, True])
 KNOWN = np.array([False, True, True])
-NO_BOUNDS = np.full(1, np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,25 +95,16 @@ class FixedColumn(BinnedColumn):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JoinedCodes:
-    """Codes of fixed conditions [n] behind those of a table, wherever these are kept."""
+class WordColumn(BinnedColumn):
+    """Whether a text has a word; its feature is a Boolean one with the name of the text."""
 
-    first: Codes
-    fixed: MemoryCodes
+    word: str = ""
 
-    def __len__(self) -> int:
-        return len(self.first) + len(self.fixed)
-
-    def __getitem__(self, column: int) -> Array:
-        n = len(self.first)
-        return self.first[column] if column < n else self.fixed[column - n]
-
-    def take(self, rows: Array) -> Codes:
-        return JoinedCodes(self.first.take(rows), self.fixed.take(rows))
-
-    def parts(self, n_rows: int) -> Iterator[tuple[slice, Codes]]:
-        for rows, part in self.first.parts(n_rows):
-            yield rows, JoinedCodes(part, MemoryCodes(tuple(codes[rows] for codes in self.fixed.arrays)))
+    def holds(self, present: bool, missing: bool) -> Node:
+        """The node of the rows that have the word (or have it not), `missing` where the text is missing."""
+        if present:
+            return Contains(self.feature.name, (self.word,), missing)
+        return Not(Contains(self.feature.name, (self.word,), not missing))
 
 
 def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Schema) -> Problem:
@@ -121,7 +120,7 @@ def with_fixed(problem: Problem, nodes: Sequence[Node], table: Table, schema: Sc
         names = sorted(columns_of(node))
         feature = schema[names[0]] if names else Feature("")
         reads = tuple(own[name] for name in names if name in own)  # no word of a text may be a column
-        columns.append(FixedColumn(feature, -1, 3, NO_BOUNDS, NO_BOUNDS, node=node, reads=reads, schema=schema))
+        columns.append(FixedColumn(feature, -1, 3, node=node, reads=reads, schema=schema))
     return with_columns(problem, columns, [codes_of(values[node]) for node in nodes])
 
 
@@ -132,26 +131,90 @@ def codes_of(truth: Bools) -> npt.NDArray[np.uint8]:
 
 def with_columns(problem: Problem, columns: Sequence[BinnedColumn], arrays: Sequence[Array]) -> Problem:
     """The problem with further columns and their codes [n], which stand in memory wherever the others are."""
-    codes: Codes = JoinedCodes(problem.codes, MemoryCodes(tuple(arrays)))
-    if isinstance(problem.codes, MemoryCodes):
-        codes = replace(problem.codes, arrays=(*problem.codes.arrays, *arrays))
+    codes = problem.codes.with_arrays(dict(enumerate(arrays, start=len(problem.columns))))
     return replace(problem, columns=(*problem.columns, *columns), codes=codes)
 
 
-def with_codes(problem: Problem, arrays: Mapping[int, Array]) -> Problem:
-    """The problem with other codes [n] of some columns, which `with_columns` has added."""
-    return replace(problem, codes=_with_codes(problem.codes, arrays))
+# Conditions as nodes -----------------------------------------------------------------------------------------------
 
 
-def _with_codes(codes: Codes, arrays: Mapping[int, Array]) -> Codes:
-    if isinstance(codes, JoinedCodes):
-        n = len(codes.first)
-        own = {column - n: array for column, array in arrays.items() if column >= n}
-        first = {column: array for column, array in arrays.items() if column < n}
-        return JoinedCodes(_with_codes(codes.first, first) if first else codes.first, _of_memory(codes.fixed, own))
-    assert isinstance(codes, MemoryCodes)
-    return _of_memory(codes, arrays)
+def condition_node(column: BinnedColumn, condition: Bools) -> Node:
+    """The Boolean node of a set of codes; a level that no training row has, or never seen, is on the side of code 1."""
+    if len(condition) != column.n_codes:
+        check_codes(condition, column, bool)
+    if isinstance(column, FixedColumn):
+        return column.condition_node(condition)
+    name, missing = column.feature.name, bool(condition[0])
+    held = np.flatnonzero(condition[1:]) + 1
+    if len(held) == 0:
+        return Missing(name) if missing else FALSE
+    if column.feature.kind == "categorical":
+        return _membership(column, condition)
+    if len(held) == column.n_codes - 1:
+        return Not(Missing(name)) if not missing else TRUE
+    if isinstance(column, WordColumn):
+        return column.holds(bool(held[0] == 2), missing)
+    if column.feature.kind == "boolean":
+        return IsTrue(name, missing) if held[0] == 2 else Not(IsTrue(name, not missing))
+    breaks = np.flatnonzero(np.diff(held) > 1)
+    firsts, lasts = np.append(held[0], held[breaks + 1]), np.append(held[breaks], held[-1])
+    runs = [_interval(column, int(a), int(b), missing) for a, b in zip(firsts, lasts, strict=True)]
+    return runs[0] if len(runs) == 1 else Or(runs)
 
 
-def _of_memory(codes: MemoryCodes, arrays: Mapping[int, Array]) -> MemoryCodes:
-    return replace(codes, arrays=tuple(arrays.get(column, array) for column, array in enumerate(codes.arrays)))
+def _membership(column: BinnedColumn, condition: Bools) -> Node:
+    """The levels of a set of codes; with the pooled ones by the shorter of two lists: who is in, or not who is out."""
+    feature, missing, unseen = column.feature, bool(condition[MISSING_CODE]), bool(condition[UNSEEN_CODE])
+    chosen = dict(zip(column.levels, condition[FIRST_LEVEL_CODE:].tolist(), strict=True))
+    held = [chosen.get(level, unseen) for level in feature.levels]
+    if unseen and all(held):
+        return TRUE if missing else Not(Missing(feature.name))
+    if unseen and held.count(False) <= held.count(True):
+        return Not(leaf_of_codes(feature, [not missing, False, *(not holds for holds in held)]))
+    return leaf_of_codes(feature, [missing, unseen, *held])
+
+
+def _interval(column: BinnedColumn, first: int, last: int, missing: bool) -> Node:
+    name, bounds = column.feature.name, list[Node]()
+    if first > 1:
+        bounds.append(Compare(name, ">", cut_of(column, first - 1), missing))
+    if last < column.n_codes - 1:
+        bounds.append(Compare(name, "<=", cut_of(column, last), missing))
+    return bounds[0] if len(bounds) == 1 else And(bounds)
+
+
+def cut_of(column: BinnedColumn, below: int) -> float:
+    """The threshold between bin `below` and the next."""
+    low, high = float(column.high[below]), float(column.low[below + 1])
+    try:
+        return cut_between(low, high, column.feature)
+    except ValueError as error:  # minus infinity beside the lowest number there is
+        fix = "take one of the two for missing, or use float64"
+        raise InputError(str(error), where=f"column {column.feature.name!r}", fix=fix) from None
+
+
+_CUTS, _LEVELS = 8, 20
+
+
+def simple_conditions(problem: Problem, j: int) -> Iterator[Bools]:
+    """Of a column: cuts at quantiles, levels that are frequent, and missing cells, each where some row has them."""
+    column = problem.columns[j]
+    codes = np.arange(column.n_codes)
+    counts = np.bincount(problem.codes[j], problem.weights, column.n_codes)
+    if counts[0] > 0.0:
+        yield codes == 0
+    if column.feature.kind in ("boolean", "text") or isinstance(column, FixedColumn):
+        yield HOLDS
+        return
+    if column.feature.kind == "categorical" and not column.ordered:
+        frequent = np.flatnonzero(counts >= 0.005 * counts.sum())
+        frequent = frequent[frequent >= FIRST_LEVEL_CODE]
+        for code in frequent[np.argsort(-counts[frequent], kind="stable")][:_LEVELS]:
+            yield codes == code
+        return
+    below = np.cumsum(counts[1:])
+    wanted = np.searchsorted(below, below[-1] * np.arange(1, _CUTS + 1) / (_CUTS + 1)) + 1
+    for cut in dict.fromkeys(int(code) for code in wanted if code < column.n_codes - 1):
+        yield (codes >= 1) & (codes <= cut)
+        if counts[0] > 0.0:
+            yield codes > cut

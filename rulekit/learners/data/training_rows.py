@@ -17,8 +17,6 @@ from rulekit.arrays import Array, Bools, Floats
 from rulekit.errors import Cancelled, InputError
 from rulekit.graph.rule_graph import ClassLabel, class_array
 from rulekit.learners.data import inputs
-from rulekit.learners.data.binning import BinnedColumn, bin_stored, bin_table
-from rulekit.learners.data.codes import DiskCodes, MemoryCodes
 from rulekit.learners.data.folds import InOrder
 from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.parameters import ReadingSettings
@@ -40,7 +38,6 @@ from rulekit.tables.table import (
     HeldColumn,
     Memory,
     Store,
-    StoredArrays,
     Table,
     arrays_of,
     parse_memory,
@@ -87,16 +84,8 @@ def training_data(
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
 
-def binned(
-    callback: Callback, table: Table, weights: Array, max_bins: int | None, least_level: int, n_threads: int
-) -> tuple[tuple[BinnedColumn, ...], MemoryCodes | DiskCodes]:
-    """The usable columns of a table, binned where its columns are: in memory, or on disk."""
-    if not isinstance(table.arrays, StoredArrays):
-        return bin_table(table, weights, max_bins, least_level, n_threads)
-    return bin_stored(table, weights, max_bins, least_level, _reporter(callback, "binning"))
-
-
-def _reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
+def reporter(callback: Callback, stage: str) -> Callable[..., None] | None:
+    """What tells a callback how many rows or columns are done, and stops where it cancels."""
     if callback is None:
         return None
 
@@ -227,7 +216,7 @@ class _Gathering:
 
     def of(self, blocks: Iterable[Any]) -> TrainingData:
         """The training rows of all blocks; raises InputError naming the block that does not fit the others."""
-        report = None if isinstance(self.store, Memory) else _reporter(self.settings.callback, "reading")
+        report = None if isinstance(self.store, Memory) else reporter(self.settings.callback, "reading")
         for number, block in enumerate(blocks, 1):
             if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
                 raise InputError(

@@ -8,7 +8,7 @@ the text has it not, 2 where it has, 0 where the text is missing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
@@ -16,32 +16,25 @@ import numpy.typing as npt
 
 from rulekit.arrays import Array, Ints
 from rulekit.graph.language.words import listed
-from rulekit.graph.nodes import Contains, Node, Not
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import DiskCodes, MemoryCodes
+from rulekit.learners.data.binning import (
+    BinnedColumn,
+    DiskCodes,
+    MemoryCodes,
+    assigned,
+    boolean_codes,
+    code_type,
+    numeric_column,
+)
 from rulekit.learners.data.folds import mix
-from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_codes, with_columns
-from rulekit.learners.sums_of_rows.information import gain_of_each_class, word_counts
-from rulekit.schema import FIRST_LEVEL_CODE, Feature
+from rulekit.learners.data.problem import Problem, WordColumn, cut_of, with_columns
+from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, word_counts
+from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature
 from rulekit.tables.table import StoredArrays, Table
 from rulekit.tables.token_sets import TokenSets
 
 LEAST_GAIN = 0.005
 MOST_WORDS = 200
 """Words of one text column, each of which takes a byte a row."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WordColumn(BinnedColumn):
-    """Whether a text has a word; its feature is a Boolean one with the name of the text."""
-
-    word: str = ""
-
-    def holds(self, present: bool, missing: bool) -> Node:
-        """The node of the rows that have the word (or have it not), `missing` where the text is missing."""
-        if present:
-            return Contains(self.feature.name, (self.word,), missing)
-        return Not(Contains(self.feature.name, (self.word,), not missing))
 
 
 def with_words(problem: Problem, table: Table, n_classes: int, least: int = 0) -> Problem:
@@ -64,7 +57,7 @@ def with_word_columns(problem: Problem, table: Table, columns: Sequence[WordColu
     codes, texts = list[npt.NDArray[np.uint8]](), np.zeros(len(problem.labels), dtype=np.uint64)
     for index, feature, sets in _texts(table):
         number_of = {word: number for number, word in enumerate(feature.levels)}
-        codes += _codes(sets, [number_of[column.word] for column in columns if column.index == index])
+        codes += _word_codes(sets, [number_of[column.word] for column in columns if column.index == index])
         # columns ask for few of the words, and rows are equal where all of them are
         mix(texts, sets.hashes())
     return with_columns(replace(problem, texts=texts), columns, codes)
@@ -85,7 +78,7 @@ def without_mute_words(problem: Problem, labels: Array) -> Problem:
     mute = [k for k, gain in zip(own, gain_of_each_class(counts), strict=True) if gain.max() < LEAST_GAIN]
     if not mute:
         return problem
-    return with_codes(problem, {k: np.minimum(codes[k], 1) for k in mute})
+    return replace(problem, codes=codes.with_arrays({k: np.minimum(codes[k], 1) for k in mute}))
 
 
 def telling_words(sets: TokenSets, labels: Array, n_classes: int, weights: Array, least: int = 0) -> list[int]:
@@ -105,10 +98,10 @@ def _texts(table: Table) -> Iterator[tuple[int, Feature, TokenSets]]:
 
 
 def _column(feature: Feature, index: int, word: str) -> WordColumn:
-    return WordColumn(replace(feature, kind="boolean", levels=()), index, 3, NO_BOUNDS, NO_BOUNDS, word=word)
+    return WordColumn(replace(feature, kind="boolean", levels=()), index, 3, word=word)
 
 
-def _codes(sets: TokenSets, words: list[int]) -> list[npt.NDArray[np.uint8]]:
+def _word_codes(sets: TokenSets, words: list[int]) -> list[npt.NDArray[np.uint8]]:
     starts, rows = sets.by_token()
     absent = np.where(sets.missing, 0, 1).astype(np.uint8)
     found = []
@@ -175,3 +168,42 @@ def _pattern(codes: Ints, column: BinnedColumn) -> Ints:
         levels, first = np.unique(codes[codes >= FIRST_LEVEL_CODE], return_index=True)
         new[levels[np.argsort(first)]] = np.arange(FIRST_LEVEL_CODE, FIRST_LEVEL_CODE + len(levels))
     return np.asarray(new[codes])
+
+
+def recoded(rows: Problem, columns: Sequence[BinnedColumn], table: Table, values: Collection[int] = ()) -> Problem:
+    """Rows without columns under those of others; table: the rows; values: the columns whose codes are values.
+
+    The columns are those of a table, and behind them those of words.
+    """
+    own = [column for column in columns if not isinstance(column, WordColumn)]
+    found = [
+        _with_values(column, table.arrays[column.index])
+        if number in values
+        else (column, _recoded(column, table.arrays[column.index]))
+        for number, column in enumerate(own)
+    ]
+    codes = MemoryCodes(tuple(codes for _, codes in found))
+    rows = replace(rows, columns=tuple(column for column, _ in found), codes=codes)
+    return with_word_columns(rows, table, [column for column in columns if isinstance(column, WordColumn)])
+
+
+def _recoded(column: BinnedColumn, array: Array) -> Array:
+    if column.feature.kind == "boolean":
+        return boolean_codes(array)
+    if column.feature.kind == "categorical":
+        number_of = {level: number for number, level in enumerate(column.levels, FIRST_LEVEL_CODE)}
+        own = [number_of.get(level, UNSEEN_CODE) for level in column.feature.levels]
+        code_of = np.array([MISSING_CODE, UNSEEN_CODE, *own], dtype=code_type(column.n_codes))
+        return np.asarray(code_of[array])
+    cuts = [cut_of(column, below) for below in range(1, column.n_codes - 1)]
+    codes = np.searchsorted(np.array(cuts, dtype=array.dtype), array) + 1  # compared in its precision, as nodes do
+    codes[np.isnan(array)] = MISSING_CODE
+    codes = np.minimum(codes, column.n_codes - 1)  # it may have been all missing
+    return np.asarray(codes, dtype=code_type(column.n_codes))
+
+
+def _with_values(column: BinnedColumn, array: Array) -> tuple[BinnedColumn, Array]:
+    """A numeric column with a code for each value [n], and for the ends that it has had."""
+    ends = np.array([column.low[1], column.high[-1]], dtype=array.dtype)
+    values = np.unique(np.concatenate([ends, array[~np.isnan(array)]]))
+    return numeric_column(column.feature, column.index, values, values), assigned(array, values)

@@ -23,10 +23,8 @@ from rulekit.graph.language.sentences import Sentence, atom, negation, variables
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import negate
 from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node, cut_of, simple_conditions
-from rulekit.learners.data.problem import HOLDS, Problem
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import HOLDS, Problem, condition_node, cut_of, simple_conditions
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 

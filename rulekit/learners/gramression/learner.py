@@ -14,13 +14,13 @@ from rulekit.graph.evaluation.structures import unpacked
 from rulekit.graph.language.sentences import Sentence
 from rulekit.graph.nodes import Linear, Logistic
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Watch
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.gramression.grammar import GRAMMARS, MOST_BYTES, MOST_FEATURES, Atoms, Grammar, Vocabulary
 from rulekit.learners.gramression.search import Counts, Fitted, Search
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import log_losses, weights_on_grid
+from rulekit.learners.models.plain import log_losses, weights_on_grid
 from rulekit.learners.parameters import Allowed, SizeSettings, number, one_of, setting, whole
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.path import ModelPath

@@ -16,7 +16,7 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.ltu.inputs import COARSEST, FINEST, Inputs, Seen, Unit, UnitTerm, real_unit
 from rulekit.learners.ltu.trees import NONE, LTUTree
 from rulekit.schema import MISSING_CODE

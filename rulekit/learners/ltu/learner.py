@@ -13,8 +13,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import FALSE, And, Hidden, Linear, Logistic, Node, Not, Or
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, OutOfTimeError, Question, Score, Stopped
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.folds import Folds
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem

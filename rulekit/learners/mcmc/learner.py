@@ -21,11 +21,11 @@ from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Hidden, Node, Or
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem, with_fixed
 from rulekit.learners.mcmc.posterior import GRID, Clauses, Literals, Posterior, RowBits, WalkedRules
-from rulekit.learners.models.rule_sets import Clause, covered_by_some, rule_of
+from rulekit.learners.models.plain import Clause, covered_by_some, rule_of
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.numbers import short_probability, strength_of
 from rulekit.sampling import Below, Chain, Drawn, along, kept

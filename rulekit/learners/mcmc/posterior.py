@@ -20,9 +20,8 @@ import numpy as np
 
 from rulekit.arrays import Bools
 from rulekit.graph.nodes import Node
-from rulekit.learners.data.conditions import simple_conditions
-from rulekit.learners.data.problem import FixedColumn, Problem
-from rulekit.learners.models.rule_sets import Clause
+from rulekit.learners.data.problem import FixedColumn, Problem, simple_conditions
+from rulekit.learners.models.plain import Clause
 
 _MOST_BITS = 1 << 30
 

@@ -33,9 +33,9 @@ from rulekit.graph.nodes import (
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.learners.contract import Frame, Model, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.models.rule_sets import truths_on_cells
+from rulekit.learners.models.plain import truths_on_cells
 from rulekit.learners.parameters import ReadingSettings
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of

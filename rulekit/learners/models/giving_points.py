@@ -17,13 +17,12 @@ from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.cells.sums import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic
 from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
-from rulekit.learners.models.additive import Summed, Terms, terms_of_rules
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.models.integer_points import Links, Parts, Whole, calibrated, smoothed_counts, whole_points
-from rulekit.learners.models.rule_sets import covered
+from rulekit.learners.models.plain import Summed, Terms, covered, terms_of_rules
 from rulekit.learners.sizes.path import row_sizes
 from rulekit.numbers import log_odds
 from rulekit.schema import FIRST_LEVEL_CODE

@@ -15,10 +15,9 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import TRUE, Above, And, Hidden, Node, Or, Probability
 from rulekit.learners.contract import Frame, Score
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.promises.starts import clauses_of
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import condition_node
+from rulekit.learners.promises.kept import clauses_of
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import short_probability, strength_of
 

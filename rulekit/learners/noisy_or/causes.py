@@ -20,10 +20,8 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node
 from rulekit.learners.contract import NO_WATCH, Watch
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.problem import Problem, condition_node
 from rulekit.learners.noisy_or.likelihood import exact_gains
 from rulekit.learners.sums_of_rows.kernels import compiled
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE

@@ -17,17 +17,17 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfTimeError, Question, Variants
-from rulekit.learners.data.binning import BinnedColumn, least_side
+from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import NO_BOUNDS, Problem, with_columns
+from rulekit.learners.data.problem import Problem, with_columns
 from rulekit.learners.data.words import without_mute_words
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import AnyCause, Causes, JointSearch, causes_of
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held, coordinate_descent, log_positive
 from rulekit.learners.noisy_or.model import HALF, CausePart, Learned, NoisyOr, NoisyOrPlan, candidate, fingerprint
 from rulekit.learners.parameters import SizeSettings, bins, number, one_of, setting, whole
-from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.numbers import strength_of

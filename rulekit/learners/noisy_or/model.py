@@ -17,7 +17,7 @@ from rulekit.arrays import Bools, Floats
 from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Node, Not, Or, Probability, Strength
 from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive

@@ -19,7 +19,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.errors import InputError
 from rulekit.graph.nodes import FALSE, TRUE, Above, Family, Linear, Logistic, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of, weight_of
+from rulekit.learners.boosting.learner import LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of
 from rulekit.learners.boosting.stumps import LARGEST_SUM, SIGMOID, Stump, share_of_votes
 from rulekit.learners.contract import (
     Ability,
@@ -33,14 +33,13 @@ from rulekit.learners.contract import (
     find_learner,
     refuse_unable,
 )
-from rulekit.learners.data.classes import refuse_columns
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.inputs import TrainingData
+from rulekit.learners.data.binning import Codes
+from rulekit.learners.data.inputs import TrainingData, refuse_columns
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import blamed
 from rulekit.learners.learning import LearningPlan, Run, learn_all
-from rulekit.learners.models.additive import refuse_for_sums
 from rulekit.learners.models.assembly import deciding_node
+from rulekit.learners.models.plain import refuse_for_sums
 from rulekit.learners.papers.early_boosting import drawn_rows, in_own_order
 from rulekit.learners.parameters import Allowed, Settings, SizeSettings, check_parameters, setting, value_for, whole
 from rulekit.learners.rule_learner import RuleLearner
@@ -211,7 +210,7 @@ class BoostedClassifier(AdaBoostStumpClassifier):
             sums += (vote * _ANSWERS)[codes]
             z = weights.turn(answers, codes, vote)
             said = {"edge": 0.5 - answers.error, "alpha": vote, **bounds.after(0.5 - answers.error, z)}
-            wrong = weight_of(problem, (sums > 0.0) != (problem.labels == 1))
+            wrong = problem.weight_of((sums > 0.0) != (problem.labels == 1))
             yield Candidate(size, weights.loss, wrong, found, said=said)
             if answers.wrong == 0:
                 return None

@@ -22,8 +22,7 @@ import numpy as np
 
 from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node, Or
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import NoisyBit, completed
 from rulekit.learners.sums_of_rows.kernels import compiled

@@ -21,15 +21,7 @@ from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Node
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
-from rulekit.learners.boosting.learner import (
-    LEAST_ERROR,
-    LEAST_VOTE,
-    BoostingWeights,
-    Bounds,
-    noted_rounds,
-    vote_of,
-    weight_of,
-)
+from rulekit.learners.boosting.learner import LEAST_ERROR, LEAST_VOTE, BoostingWeights, Bounds, noted_rounds, vote_of
 from rulekit.learners.boosting.stumps import (
     FINE,
     LARGEST_SUM,
@@ -37,17 +29,14 @@ from rulekit.learners.boosting.stumps import (
     Votes,
     best_stump,
     cuts_of,
-    first_code,
     known_codes,
     leads_by_code,
     votes_of,
 )
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.conditions import condition_node
-from rulekit.learners.data.folds import mix, row_hashes
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.data.folds import row_hashes
+from rulekit.learners.data.problem import Problem, condition_node
 from rulekit.learners.learning import Run
 from rulekit.learners.parameters import TRUTH, SizeSettings, number, one_of, or_automatic, setting, whole
 from rulekit.learners.sizes.path import ModelPath
@@ -67,9 +56,7 @@ def judged(problem: Problem, weights: Ints, where: int | None, votes: Floats, an
 
 def in_own_order(problem: Problem, seed: int) -> Ints:
     """Row numbers [n] in an order that says nothing of the order in which the rows were given."""
-    hashes = row_hashes(problem, seed)
-    mix(hashes, problem.labels)
-    return np.argsort(hashes, kind="stable")
+    return np.argsort(row_hashes(problem, seed, problem.labels), kind="stable")
 
 
 def drawn_rows(order: Ints, weights: Ints, draws: int, rng: np.random.Generator) -> Ints:
@@ -91,7 +78,7 @@ def resampled_stump(problem: Problem, rows: Ints, cuts: Sequence[Bools]) -> tupl
         drawn = problem.codes[j][rows].astype(np.int64)
         counts = np.bincount(2 * drawn + labels, minlength=2 * column.n_codes).reshape(-1, 2)
         lead, known = counts[:, 1] - counts[:, 0], counts.sum(axis=1) > 0
-        first = first_code(column)
+        first = column.first_known
         below_drawn = np.append(known[first + 1 :], True)[: len(cuts[j])]
         ahead, votes = votes_of(column, lead, known, below_drawn & cuts[j])
         if ahead > best[0]:
@@ -126,7 +113,7 @@ def _purest_votes(column: BinnedColumn, lead: Ints, weight: Ints, known: Bools, 
     their share of label 1, in which two sides of the least impurity are found (L. Breiman and others, Classification
     and Regression Trees, 1984, theorem 4.5).
     """
-    first = first_code(column)
+    first = column.first_known
     votes = np.where(known, np.where(lead > 0, 1.0, -1.0), 0.0)
     purity = float(_purity(lead, weight)[:first].sum())
     order = np.arange(first, len(lead))
@@ -234,8 +221,8 @@ class PaperAdaBoostClassifier(AdaBoostStumpClassifier):
 def early_rounds(question: Question) -> Learning:
     problem, settings = question.problem, question.settings
     weigh = {"adaboost": None, "multiplicative": math.log(settings.factor)}  # by what a wrong row's weight grows
-    weak, weights = _WeakLearner(question), BoostingWeights(problem, question.n_threads)
-    votes, stumps, bounds = Votes(problem, bool(question.plan), question.n_threads), tuple[Stump, ...](), Bounds()
+    weak, weights = _WeakLearner(question), BoostingWeights(problem)
+    votes, stumps, bounds = Votes(problem, bool(question.plan)), tuple[Stump, ...](), Bounds()
     for size in range(1, int(settings.n_estimators) + 1):
         question.watch.check()
         if adaptive := settings.vote in weigh:
@@ -249,7 +236,7 @@ def early_rounds(question: Question) -> Learning:
             return None
         codes = stump.codes(problem)
         yes = votes.add(stump, vote, codes)
-        wrong = objective = weight_of(problem, yes != (problem.labels == 1))
+        wrong = objective = problem.weight_of(yes != (problem.labels == 1))
         said = {"edge": 0.5 - error, "alpha": vote}
         if adaptive:
             z = weights.turn(stump, codes, weigh[settings.vote] or vote)

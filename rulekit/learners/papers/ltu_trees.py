@@ -27,7 +27,7 @@ from rulekit.learners.ltu.inputs import DistinctRows, Inputs
 from rulekit.learners.ltu.learner import UnitLearner, UnitSettings, candidate_of, nested, path_node
 from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
 from rulekit.learners.parameters import one_of, setting, whole
-from rulekit.learners.sums_of_rows.information import information_gain
+from rulekit.learners.sums_of_rows.histograms import information_gain
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _FEW, _TIMES, _MOST = 100_000, 8, 10_000_000

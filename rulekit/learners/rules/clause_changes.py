@@ -52,21 +52,6 @@ def _middle(cut: int, filled: Bools) -> int:
     return (cut + most) // 2
 
 
-def _mark_at_once(stacked: Any, places: Any, holds: Any, found: Any) -> None:
-    found[:] = holds[stacked[:, places]].all(axis=1)
-
-
-@compiled_unless(_mark_at_once)
-def mark_covered(stacked: Any, places: Any, holds: Any, found: Any) -> None:
-    """Mark the rows [n] on which all conditions hold; stacked [n, searched]: histogram places."""
-    for i in range(len(found)):
-        # Without a branch: which rows hold is not to be foreseen.
-        inside = True
-        for j in range(len(places)):
-            inside &= holds[stacked[i, places[j]]]
-        found[i] = inside
-
-
 def _add_by_failing_at_once(
     stacked: Any, rows: Any, gain: Any, places: Any, holds: Any, sums: Any, totals: Any
 ) -> None:

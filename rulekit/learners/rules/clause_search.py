@@ -10,17 +10,16 @@ Gains are whole numbers, so that every sum is exact and the same in any order of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.models.rule_sets import Clause
-from rulekit.learners.promises.constraints import Allowed, all_allowed
-from rulekit.learners.rules.clause_changes import add_by_failing, best_change, condition_of, mark_covered
+from rulekit.learners.data.binning import BinnedColumn, Codes
+from rulekit.learners.models.plain import Clause
+from rulekit.learners.promises.kept import Allowed, all_allowed
+from rulekit.learners.rules.clause_changes import add_by_failing, best_change, condition_of
 from rulekit.schema import FIRST_LEVEL_CODE
 
 _ROUNDS = 30
@@ -102,20 +101,22 @@ class ClauseSearch:
 
     @classmethod
     def over(
-        cls, columns: tuple[BinnedColumn, ...], codes: Codes, searched: Ints, allowed: Allowed | None = None
+        cls,
+        columns: tuple[BinnedColumn, ...],
+        codes: Codes,
+        searched: Ints,
+        gain: Floats,
+        cost: float,
+        allowed: Allowed | None = None,
     ) -> ClauseSearch:
-        """A search in one column or more, as yet for nothing; what it begins with must be allowed (None: all is)."""
+        """A search in one column or more; what it begins with must be allowed (None: all is)."""
         allowed = allowed or all_allowed(len(columns))
         layout = _layout(columns, searched, allowed)
         stacked = np.empty((len(codes[int(searched[0])]), len(searched)), dtype=np.int32)
         for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
             stacked[:, place] = codes[column]
             stacked[:, place] += offset
-        return cls(columns, codes, np.zeros(len(stacked)), 0.0, layout, stacked, allowed)
-
-    def with_gain(self, gain: Floats, cost: float) -> ClauseSearch:
-        """The search where the rows are worth `gain` [n], and a literal costs `cost`."""
-        return replace(self, gain=gain, cost=cost)
+        return cls(columns, codes, gain, cost, layout, stacked, allowed)
 
     def histogram(self, rows: Ints) -> Floats:
         """The sum of the gains of some rows with each code of each column [size + 1]."""
@@ -131,8 +132,8 @@ class ClauseSearch:
         if found is None or found.of is not clause:
             if len(self.known) >= _KEPT:
                 self.known.clear()
-            rows = np.empty(len(self.gain), dtype=bool)
-            mark_covered(self.stacked, *self._marked(clause), rows)
+            places, holds = self._marked(clause)
+            rows = np.asarray(holds[self.stacked[:, places]].all(axis=1))
             conditions = [(self.columns[column], condition) for column, condition in clause.items()]
             literals = tuple(condition_literals(*each) for each in conditions)
             prices = tuple(condition_price(*each) for each in conditions)

@@ -23,8 +23,8 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.rule_sets import Clause, covered, covered_by_some
-from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.models.plain import Clause, covered, covered_by_some
+from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rules.clause_search import ClauseSearch, purest_cover
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE
 from rulekit.tables.kinds.hints import steps_of
@@ -164,7 +164,7 @@ def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSett
     kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
     gain = np.where(kept, 0.0, row_gains(problem, target, variant))
     columns = np.array(usable_columns(problem, settings), dtype=np.int64)
-    return ClauseSearch.over(problem.columns, problem.codes, columns, settings.allowed).with_gain(gain, price)
+    return ClauseSearch.over(problem.columns, problem.codes, columns, gain, price, settings.allowed)
 
 
 def row_gains(problem: Problem, target: Floats, variant: Variant) -> Floats:

@@ -10,8 +10,8 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import Candidate, Model, Question, Variants
-from rulekit.learners.data.codes import Codes
-from rulekit.learners.data.folds import drawn, row_hashes
+from rulekit.learners.data.binning import Codes
+from rulekit.learners.data.folds import drawn, equal_rows, row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.faults import checked_mask
 from rulekit.learners.sizes.choice import Contest, Curve, cheapest
@@ -140,7 +140,7 @@ def fold_of(
     if held.total > _HELD_OUT:
         held = drawn(held, _HELD_OUT, question.seed)
     loss = None if variants is None else variants.loss
-    of_rows = np.asarray(held.weights * held.weight_unit, dtype=np.float64)
+    of_rows = held.in_rows
 
     def measured(make: Callable[[], Sequence[Candidate]] | None) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
         if make is None:
@@ -163,7 +163,7 @@ def fold_of(
     totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
     rare, losses = variants is not None and variants.rare, None
     if variants is not None and loss is not None:
-        unit = np.unique(row_hashes(held, question.seed), return_inverse=True)[1]
+        unit = equal_rows(row_hashes(held, question.seed))
         losses = Losses(each, of_rows, unit, variants.bold)
     first = variants is not None and variants.errors_first
     by_error = variants is not None and variants.by_error

@@ -26,8 +26,7 @@ from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run
 from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
-from rulekit.learners.promises.constraints import unproved
-from rulekit.learners.promises.starts import clauses_of
+from rulekit.learners.promises.kept import clauses_of, unproved
 from rulekit.learners.sizes.choice import Curve
 from rulekit.learners.sizes.held_out import Fold
 from rulekit.limits import NO_LIMIT, Deadline

@@ -1,4 +1,4 @@
-"""Counting: weights as integers, and their sums over cells, labels and codes.
+"""Counting: weights as integers, their sums over cells, labels and codes, and what an attribute tells of the class.
 
 Every statistic of a learner is an integer sum over rows (row weights are quantised once to int64 multiples of
 a power of two), so it is additive over blocks of rows and the same for any number of threads and without numba.
@@ -10,6 +10,7 @@ Shapes: n rows; `codes` [n] of one binned column (0 is missing); `keys` [n] = 2 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -17,12 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit import arrays
-from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
-
-Ints = arrays.Ints
-Floats = arrays.Floats
-Bools = arrays.Bools
+from rulekit.arrays import Array, Bools, Floats, Ints, distinct_rows
+from rulekit.learners.sums_of_rows.kernels import compiled
+from rulekit.tables.token_sets import TokenSets
 
 _TOTAL_BITS = 40
 _FACTOR_BITS = 16
@@ -139,6 +137,22 @@ def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
     return starts
 
 
+def count_cells(cell: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Ints, n_cells: int) -> Ints:
+    """Weights [n_cells, 2] by cell and label."""
+    counts, each = np.zeros((n_cells, 2), dtype=np.int64), weights.strides == (0,)
+    for rows in _parts(len(cell), counts.size):
+        keys = np.multiply(cell[rows], 2, dtype=np.int64) + labels[rows]
+        # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
+        found = np.bincount(keys, None if each else weights[rows], counts.size)
+        counts += found.astype(np.int64).reshape(counts.shape)
+    return counts * weights[0] if each and len(weights) else counts
+
+
+def _parts(n: int, least: int = 0) -> Iterator[slice]:
+    part = max(_PART, least)
+    return (slice(start, start + part) for start in range(0, n, part))
+
+
 def split_cells(
     cell: npt.NDArray[np.int32],
     codes: npt.NDArray[Any],
@@ -152,66 +166,51 @@ def split_cells(
 
     merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
     """
-    number, counts = np.full(2 * n_cells, -1, dtype=np.int32), np.zeros((2 * n_cells, 2), dtype=np.int64)
-    each = weights.strides == (0,)
-    _split(cell, codes, condition, merged, labels, np.ones(1, dtype=np.int64) if each else weights, number, counts)
-    occurring = np.flatnonzero(number >= 0)
-    counts = counts[: len(occurring)]
-    return occurring, counts * weights[0] if each else counts
+    occurs = np.zeros(2 * n_cells, dtype=bool)
+    for rows in _parts(len(cell)):
+        cell[rows] = 2 * merged[cell[rows]] + condition[codes[rows]]
+        occurs[cell[rows]] = True
+    number = np.cumsum(occurs) - 1
+    for rows in _parts(len(cell)):
+        cell[rows] = number[cell[rows]]
+    occurring = np.flatnonzero(occurs)
+    return occurring, count_cells(cell, labels, weights, len(occurring))
 
 
-def _split_by_counting(
-    cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
-) -> None:
-    half = 2 * merged[cell] + condition[codes]
-    occurring = np.flatnonzero(np.bincount(half, minlength=len(number)))
-    number[occurring] = np.arange(len(occurring))
-    cell[:] = number[half]
-    _count_by_bins(cell, labels, weights, len(weights) < len(cell), counts)
+@dataclass(frozen=True, slots=True, eq=False)
+class RowCells:
+    """Rows on which the same conditions hold as one cell: cell [n] of each row, of which labels and weights [n] are.
 
+    holds [C, K]: which conditions hold on a cell; counts [C, 2]: its weight of label 0 and 1.
+    """
 
-def _count_by_bins(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
-    # bincount adds doubles; the total of all quantised weights is below 2^53, so that the sums are exact.
-    part = max(_PART, counts.size)
-    for start in range(0, len(cell), part):
-        rows = slice(start, start + part)
-        keys = np.multiply(cell[rows], 2, dtype=np.int64) + labels[rows]
-        found = np.bincount(keys, None if each else weights[rows], counts.size)
-        counts += found.astype(np.int64).reshape(counts.shape)
+    labels: npt.NDArray[Any]
+    weights: Ints
+    cell: npt.NDArray[np.int32]
+    holds: Bools
+    counts: Ints
 
+    @classmethod
+    def of_all(cls, labels: npt.NDArray[Any], weights: Ints) -> RowCells:
+        """One cell of all rows, without any condition."""
+        cell = np.zeros(len(labels), dtype=np.int32)
+        return cls(labels, weights, cell, np.zeros((1, 0), dtype=bool), count_cells(cell, labels, weights, 1))
 
-@compiled_unless(_split_by_counting)
-def _split(
-    cell: Any, codes: Any, condition: Any, merged: Any, labels: Any, weights: Any, number: Any, counts: Any
-) -> None:
-    for i in range(len(cell)):
-        half = 2 * merged[cell[i]] + (1 if condition[codes[i]] else 0)
-        cell[i] = half
-        number[half] = 0
-    met = 0
-    for half in range(len(number)):
-        if number[half] == 0:
-            number[half] = met
-            met += 1
-    each = len(weights) < len(cell)
-    for i in range(len(cell)):
-        k = number[cell[i]]
-        cell[i] = k
-        counts[k, labels[i]] += 1 if each else weights[i]
+    def with_condition(self, codes: npt.NDArray[Any], condition: Bools, at: int | None = None) -> tuple[RowCells, Ints]:
+        """The cells with one condition more on codes [n], the last one or in a place; and what cell each was before."""
+        cell, n = self.cell.copy(), len(self.holds)
+        own, counts = split_cells(cell, codes, condition, np.arange(n), n, self.labels, self.weights)
+        holds = np.insert(self.holds[own // 2], self.holds.shape[1] if at is None else at, own % 2 == 1, axis=1)
+        return RowCells(self.labels, self.weights, cell, holds, counts), own // 2
 
-
-def count_cells(cell: npt.NDArray[np.int32], labels: npt.NDArray[Any], weights: Ints, n_cells: int) -> Ints:
-    """Weights [n_cells, 2] by cell and label."""
-    counts = np.zeros((n_cells, 2), dtype=np.int64)
-    each = weights.strides == (0,)
-    _count_cells(cell, labels, np.ones(1, dtype=np.int64) if each else weights, each, counts)
-    return counts * weights[0] if each else counts
-
-
-@compiled
-def _count_cells(cell: Any, labels: Any, weights: Any, each: bool, counts: Any) -> None:
-    for i in range(len(cell)):
-        counts[cell[i], labels[i]] += 1 if each else weights[i]
+    def without(self, condition: int) -> tuple[RowCells, Ints]:
+        """The cells without one condition; and what cell each one has become."""
+        kept = np.delete(self.holds, condition, axis=1)
+        first, merged = distinct_rows(kept)
+        counts = np.zeros((len(first), 2), dtype=np.int64)
+        np.add.at(counts, merged, self.counts)
+        cell = merged.astype(np.int32)[self.cell]
+        return RowCells(self.labels, self.weights, cell, kept[first], counts), merged
 
 
 def lead_by_code(matrix: npt.NDArray[Any], starts: Ints, labels: npt.NDArray[Any], weights: Ints, leads: Ints) -> None:
@@ -226,21 +225,48 @@ def lead_by_code(matrix: npt.NDArray[Any], starts: Ints, labels: npt.NDArray[Any
 
 @compiled
 def _lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
-    k = matrix.shape[1]
     for i in range(len(weights)):
         value = weights[i] if labels[i] == 1 else -weights[i]
-        j = 0
-        # Four places are known before the first is written: the processor cannot tell that they are different ones.
-        while j + 4 <= k:
-            a = starts[j] + np.uint32(matrix[i, j])
-            b = starts[j + 1] + np.uint32(matrix[i, j + 1])
-            c = starts[j + 2] + np.uint32(matrix[i, j + 2])
-            d = starts[j + 3] + np.uint32(matrix[i, j + 3])
-            leads[a] += value
-            leads[b] += value
-            leads[c] += value
-            leads[d] += value
-            j += 4
-        while j < k:
+        for j in range(matrix.shape[1]):
             leads[starts[j] + np.uint32(matrix[i, j])] += value
-            j += 1
+
+
+# Information ---------------------------------------------------------------------------------------------------------
+
+
+def information_gain(counts: Array) -> Floats:
+    """The gain [...] in nats of attributes whose values and classes occur so often: counts [..., values, classes] >= 0.
+
+    It is the entropy of the class less its mean entropy given the value (J. R. Quinlan, Induction of Decision Trees,
+    1986): sum over values v and classes c of n(v, c) log(n(v, c) N / (n(v) n(c))) / N. It is 0 where value and class
+    are independent, at most the entropy of the class, and never negative but for a rounding. An attribute of any kind
+    is its table of counts: two values of a word or of a threshold, one for each level.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    total = counts.sum(axis=(-2, -1))
+    parts = _x_log_x(counts).sum(axis=(-2, -1)) + _x_log_x(total)
+    gain = parts - _x_log_x(counts.sum(axis=-1)).sum(axis=-1) - _x_log_x(counts.sum(axis=-2)).sum(axis=-1)
+    return np.asarray(np.maximum(gain / np.where(total > 0, total, 1.0), 0.0))
+
+
+def gain_of_each_class(counts: Array) -> Floats:
+    """The gain [..., classes] of attributes for each class against the rest; counts [..., values, classes]."""
+    counts = np.asarray(counts, dtype=np.float64)
+    own = np.moveaxis(counts, -1, 0)
+    return np.moveaxis(information_gain(np.stack([counts.sum(axis=-1) - own, own], axis=-1)), 0, -1)
+
+
+def word_counts(sets: TokenSets, labels: Array, n_classes: int, weights: Array) -> Floats:
+    """By word of a text the weight of the rows without and with it, by class: [words, 2, classes].
+
+    labels, weights [n]: the class and the weight of each row. A missing text has no word.
+    """
+    rows = sets.rows
+    keys = sets.ids.astype(np.int64) * n_classes + labels[rows]
+    present = np.bincount(keys, weights[rows], sets.size * n_classes).reshape(sets.size, n_classes)
+    every = np.bincount(labels, weights, n_classes)
+    return np.stack([every - present, present], axis=1)
+
+
+def _x_log_x(values: Floats) -> Floats:
+    return np.asarray(values * np.log(np.where(values > 0, values, 1.0)))

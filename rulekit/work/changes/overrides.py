@@ -21,7 +21,7 @@ from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.variants import with_overrides
-from rulekit.learners.promises.constraints import parse_rule
+from rulekit.learners.promises.kept import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema
 from rulekit.shown.promises import promises

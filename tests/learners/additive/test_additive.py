@@ -18,17 +18,26 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Above, Linear
 from rulekit.graph.rules import counts_by_class
 from rulekit.learners.additive import learner
-from rulekit.learners.additive.corrective import Loss, RuleCells, RuleWeights, newton
 from rulekit.learners.additive.extensions import Base, extensions
-from rulekit.learners.additive.growth import grown, polished
-from rulekit.learners.additive.layout import Layout, Penalties
-from rulekit.learners.additive.rows import Values, mark, mask_of, rows_of
+from rulekit.learners.additive.growth import SumPlan, SumSearch
+from rulekit.learners.additive.literals import (
+    Layout,
+    Loss,
+    Penalties,
+    RuleWeights,
+    Values,
+    mark,
+    mask_of,
+    newton,
+    rows_of,
+)
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.promises.constraints import all_allowed
+from rulekit.learners.promises.kept import all_allowed
 from rulekit.learners.sizes import held_out
 from rulekit.learners.sizes.held_out import Losses, likely_best
+from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
 from rulekit.tables.table import Table
@@ -55,11 +64,11 @@ def test_no_literal_has_a_larger_gain(data: st.DataObject) -> None:
     problem = problem_of(number, level, np.zeros(n), np.ones(n))
     layout = Layout.of(problem.columns, all_allowed(2))
     values = np.column_stack([gradient, curvature, np.ones(n, dtype=np.int64)])
-    sums = np.zeros((layout.size, 3), dtype=np.int64)
+    sums = np.zeros((int(layout.offsets[-1]), 3), dtype=np.int64)
     for j in range(2):
         np.add.at(sums, layout.offsets[j] + problem.codes[j], values)
     over = Values(values, values.sum(axis=0), np.ones(3))
-    found = extensions(layout, [Base((), sums, over.total)], over, PLAIN, 1)
+    found = extensions(layout, [Base((), np.arange(n, dtype=np.uint32), sums=sums, total=over.total)], over, PLAIN, 1)
 
     def gain(rows: np.ndarray) -> float:
         inside = values[rows].sum(axis=0)
@@ -88,10 +97,14 @@ def some_problem(n: int = 400, seed: int = 0) -> Problem:
     return problem_of(number, level, labels, random.integers(1, 3, n))
 
 
+def search_on(problem: Problem, most: int) -> SumSearch:
+    plan = SumPlan(Layout.of(problem.columns, all_allowed(2)), (PLAIN,), most)
+    return SumSearch(problem, plan, PLAIN, 1, NO_WATCH)
+
+
 def test_newton_ends_where_no_slope_is_left() -> None:
     problem = some_problem()
-    layout = Layout.of(problem.columns, all_allowed(2))
-    found = list(grown(problem, layout, PLAIN, 6, 1, NO_WATCH))[-1]
+    found = list(search_on(problem, 6).grown())[-1]
     loss = Loss(found.cells, PLAIN.ridge, 1.0, np.zeros(len(found.rules)))
     at = newton(loss, found.at, 40, tolerance=0.0)
 
@@ -102,11 +115,11 @@ def test_newton_ends_where_no_slope_is_left() -> None:
 
 def test_cells_know_which_rules_hold() -> None:
     problem = some_problem()
-    found = list(grown(problem, Layout.of(problem.columns, all_allowed(2)), PLAIN, 5, 1, NO_WATCH))[-1]
+    found = list(search_on(problem, 5).grown())[-1]
     n = len(problem.labels)
     for cells, rules in (
         (found.cells, found.rules),
-        (found.exchanged(problem, 1, found.rules[1]).cells, (found.rules[0], *found.rules[2:], found.rules[1])),
+        (found.without(1).with_rule(found.rules[1]).cells, (found.rules[0], *found.rules[2:], found.rules[1])),
         (found.without(2).cells, (*found.rules[:2], *found.rules[3:])),
     ):
         assert np.array_equal(
@@ -115,17 +128,17 @@ def test_cells_know_which_rules_hold() -> None:
         counts = np.zeros_like(cells.counts)
         np.add.at(counts, (cells.cell, problem.labels), problem.weights)
         assert np.array_equal(counts, cells.counts)
-    assert RuleCells.of_all(problem.labels, problem.weights).counts.sum() == problem.weights.sum()
+    assert RowCells.of_all(problem.labels, problem.weights).counts.sum() == problem.weights.sum()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_second_look_never_raises_the_loss_and_no_rule_stands_twice(seed: int) -> None:
     problem = some_problem(seed=seed)
-    layout = Layout.of(problem.columns, all_allowed(2))
-    last = list(grown(problem, layout, PLAIN, 8, 1, NO_WATCH))[-1]
-    better = polished(last, problem, layout, PLAIN, 1, NO_WATCH)
+    search = search_on(problem, 8)
+    last = list(search.grown())[-1]
+    better = search.polished(last, 2)
 
-    assert better.at.loss <= last.fitted(problem, PLAIN, 10).at.loss + 1e-9
+    assert better.at.loss <= search.fitted(last, 10).at.loss + 1e-9
     assert len({mark(rule.rows, len(problem.labels)) for rule in better.rules}) == len(better.rules) == len(last.rules)
 
 
@@ -192,7 +205,7 @@ def test_it_is_a_scikit_learn_classifier(check: object) -> None:
 
 def test_weights_may_start_anywhere() -> None:
     problem = some_problem(80)
-    cells = RuleCells.of_all(problem.labels, problem.weights)
+    cells = RowCells.of_all(problem.labels, problem.weights)
     at = newton(Loss(cells, 1.0, 1.0, np.zeros(0)), RuleWeights(9.0, np.zeros(0), np.inf), 20)
     share = problem.positive / problem.total
 

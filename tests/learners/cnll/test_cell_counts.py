@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rulekit.learners.cnll import split_search
 from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.cnll.split_search import CellCounts, FixedPoint
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.sums_of_rows.histograms import Rows
 
 N_CODES = [3, 5, 2]

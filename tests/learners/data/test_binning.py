@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rulekit.learners.data import binning
-from rulekit.learners.data.binning import assign_bins, bin_column, bin_table, first_of_bins
+from rulekit.learners.data.binning import assigned, bin_column, bin_table
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -36,10 +35,9 @@ def test_bins_cover_ranges_of_values() -> None:
 
 def test_a_heavy_value_leaves_fine_cuts_to_the_others() -> None:
     """Plain quantiles would give nine tenths of the bins to the value 0."""
-    counts = np.concatenate([[9000], np.ones(1000, dtype=int)])
-    bins = np.searchsorted(first_of_bins(counts, 10), np.arange(len(counts)), side="right") - 1
-    assert len(np.unique(bins)) == 10
-    assert np.bincount(bins).max() < 600
+    codes, ranges = bins_of([0.0] * 9000 + list(range(1, 1001)), 10)
+    assert len(ranges) == 10
+    assert np.bincount(codes[9000:]).max() < 600
 
 
 @pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16), (70_000, np.uint32)])
@@ -83,21 +81,18 @@ def test_each_value_gets_the_bin_that_ends_at_or_above_it(dtype: type, n_bins: i
     high = np.unique(rng.choice(values, n_bins))
     values = values[values <= high[-1]]
     values = np.concatenate([values, values * dtype(1 - 1e-6), [np.nan, -0.0]]).astype(dtype)
-    values = np.tile(values, 1 + (1 << 15) // len(values))  # so many that a place is looked up by the first bits
     high = np.where(high == 0, dtype(-0.0), high)
-    codes = np.empty(len(values), dtype=np.uint16)
-    assign_bins(values, high, codes)
-    assert np.array_equal(codes, np.where(np.isnan(values), 0, np.searchsorted(high, values) + 1))
+    assert np.array_equal(assigned(values, high), np.where(np.isnan(values), 0, np.searchsorted(high, values) + 1))
 
 
 @pytest.mark.parametrize("distinct", [3, 70_000, 400_000, 10_000_000])
 def test_distinct_values_and_their_bins_do_not_depend_on_the_parts(distinct: int) -> None:
     """Parts are shorter than a run of equal values here, and longer."""
     array = np.random.default_rng(3).integers(0, distinct, 700_000).astype(np.float32)
-    values, counts = binning._distinct(array, np.broadcast_to(np.ones(1), array.shape))
-    expected = np.unique(array, return_counts=True)
-    assert (values.tolist(), counts.tolist()) == (expected[0].tolist(), expected[1].tolist())
-    first = first_of_bins(counts, 255)
-    assert first[0] == 0
-    assert (np.diff(first) > 0).all()
-    assert len(first) == min(distinct, 255)
+    weights = np.broadcast_to(np.ones(1, dtype=np.int64), array.shape)
+    expected = np.unique(array)
+    assert bin_column(Feature("x"), 0, array, weights, None)[0].low[1:].tolist() == expected.tolist()
+    column, codes = bin_column(Feature("x"), 0, array, weights, 255)
+    assert column.n_codes == 1 + min(distinct, 255)
+    assert (np.diff(np.searchsorted(expected, column.low[1:])) > 0).all()
+    assert np.array_equal(codes, np.searchsorted(column.high[1:], array) + 1)

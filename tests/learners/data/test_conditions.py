@@ -8,7 +8,7 @@ import pytest
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Missing, Not, Or
 from rulekit.learners.data.binning import bin_column
-from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.data.problem import condition_node
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

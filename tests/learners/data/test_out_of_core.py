@@ -17,9 +17,7 @@ from rulekit import CNLLClassifier, RulesClassifier
 from rulekit.errors import Cancelled, InputError
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.data import binning
-from rulekit.learners.data import codes as kept_codes
-from rulekit.learners.data.binning import bin_column
-from rulekit.learners.data.codes import DiskCodes, MemoryCodes
+from rulekit.learners.data.binning import DiskCodes, MemoryCodes, bin_column
 from rulekit.learners.data.folds import fold_of_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.schema import Feature
@@ -181,8 +179,8 @@ def stored(values: np.typing.NDArray[Any]) -> StoredColumn:
 
 
 @settings(max_examples=40, deadline=None)
-@given(data=st.data(), part=st.sampled_from([3, 50, 1000]), few=st.sampled_from([0, 10, 1000]))
-def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int, few: int) -> None:
+@given(data=st.data(), part=st.sampled_from([3, 50, 1000]))
+def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     n = data.draw(st.integers(1, 300))
     made = [rng.normal(size=n), rng.integers(0, 5, n).astype(float), np.round(rng.normal(size=n), 1)]
@@ -196,7 +194,6 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns_on_disk, "PART", part)
         patch.setattr(binning, "PART", part)
-        patch.setattr(binning, "_FEW", few)
         expected, codes = bin_column(feature, 0, values, weights, most)
         found, on_disk = binning.bin_stored_column(feature, 0, stored(values), weights, most)
     np.testing.assert_array_equal(on_disk.read(), codes)
@@ -206,7 +203,7 @@ def test_columns_on_disk_are_binned_as_in_memory(data: st.DataObject, part: int,
 
 
 def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_codes, "ROWS_TOGETHER", 40)
+    monkeypatch.setattr(binning, "ROWS_TOGETHER", 40)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 300)) if seed < 4 else 3000  # of some kinds there are hundreds of rows
@@ -219,8 +216,8 @@ def test_folds_on_disk_are_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_codes_of_some_rows_and_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_codes, "PART", 7)
-    monkeypatch.setattr(kept_codes, "ROWS_TOGETHER", 5)
+    monkeypatch.setattr(binning, "PART", 7)
+    monkeypatch.setattr(binning, "ROWS_TOGETHER", 5)
     rng = np.random.default_rng(0)
     arrays = tuple(rng.integers(0, 9, 50).astype(np.uint8) for _ in range(3))
     disk = DiskCodes(tuple(map(stored, arrays)), 50)

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.learners.data.binning import bin_table
-from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.data.conditions import condition_node, recoded
-from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.words import with_words
+from rulekit.learners.data.binning import MemoryCodes, bin_table
+from rulekit.learners.data.problem import Problem, condition_node
+from rulekit.learners.data.words import recoded, with_words
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer

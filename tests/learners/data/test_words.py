@@ -5,10 +5,9 @@ import pytest
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, RulesClassifier
 from rulekit.graph.nodes import Contains, topological
-from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.data.conditions import condition_node
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.problem import Problem, condition_node
 from rulekit.learners.data.words import WordColumn, with_words, without_mute_words
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.nodes import Among, LevelPoints, Linear
 from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.models.additive import terms_of, terms_of_rules
+from rulekit.learners.models.plain import terms_of, terms_of_rules
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 

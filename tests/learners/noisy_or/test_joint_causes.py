@@ -8,9 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.data.binning import BinnedColumn
-from rulekit.learners.data.codes import MemoryCodes
-from rulekit.learners.data.problem import NO_BOUNDS, Problem
+from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, MemoryCodes
+from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import TRIED, JointCause, JointSearch, causes_of, gains
 from rulekit.learners.papers.noisy_or.gated import log_likelihoods
 from rulekit.schema import Feature

@@ -10,7 +10,7 @@ import pytest
 
 from rulekit import MadalineClassifier, MadaWinnowClassifier
 from rulekit.errors import InputError
-from rulekit.learners.data.codes import MemoryCodes
+from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.papers import madaline
 from rulekit.learners.papers.madaline_networks import Network, NetworkTraining

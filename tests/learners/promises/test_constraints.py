@@ -13,7 +13,7 @@ from rulekit.graph.rule_graph import Required
 from rulekit.learners.boosting.estimator import AdaBoostStumpClassifier
 from rulekit.learners.contract import refuse_unable
 from rulekit.learners.parameters import Settings
-from rulekit.learners.promises.constraints import CONSTRAINTS, required_of, under_constraints
+from rulekit.learners.promises.kept import CONSTRAINTS, required_of, under_constraints
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.tables.table import Table
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit import RulesClassifier
+from rulekit.arrays import Bools
 from rulekit.learners.data.binning import bin_table
-from rulekit.learners.models.rule_sets import covered
+from rulekit.learners.models.plain import covered
 from rulekit.learners.rules.clause_search import ClauseSearch, purest_cover
-from rulekit.learners.sums_of_rows.histograms import Bools
 from rulekit.tables.kinds.inference import infer
 
 
 def searched(data: dict[str, Any], positive: Bools, cost: float = 1.0) -> ClauseSearch:
     n = len(positive)
     columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), 64)
-    return ClauseSearch.over(columns, codes, np.arange(len(columns))).with_gain(np.where(positive, 1.0, -1.0), cost)
+    return ClauseSearch.over(columns, codes, np.arange(len(columns)), np.where(positive, 1.0, -1.0), cost)
 
 
 def levels(n: int, seed: int) -> dict[str, Any]:

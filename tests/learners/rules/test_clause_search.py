@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rulekit.learners.data.binning import bin_table
-from rulekit.learners.models.rule_sets import Clause, covered
-from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.models.plain import Clause, covered
+from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_price, condition_price, purest_cover
 from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
@@ -34,7 +34,7 @@ def search_of(seed: int, cost: float, n: int = 150, constrained: bool = False) -
     columns, codes = bin_table(table, np.ones(n, dtype=np.int64), 64)
     gain = rng.integers(-50, 50, n).astype(np.float64)
     allowed = Allowed.of(columns, CONSTRAINTS) if constrained else None
-    return ClauseSearch.over(columns, codes, np.arange(len(columns)), allowed).with_gain(gain, cost)
+    return ClauseSearch.over(columns, codes, np.arange(len(columns)), gain, cost, allowed)
 
 
 def keeps(search: ClauseSearch, clause: Clause) -> bool:
@@ -124,7 +124,7 @@ def test_a_cut_lies_in_the_middle_of_a_gap() -> None:
     data = {"x": np.arange(n, dtype=np.float64), "y": np.where((np.arange(n) < 10) | (np.arange(n) >= 30), 1.0, 0.0)}
     columns, codes = bin_table(infer(data), np.ones(n, dtype=np.int64), None)
     gain = np.where(np.arange(n) < 15, 1.0, -1.0)
-    search = ClauseSearch.over(columns, codes, np.array([0])).with_gain(gain, 0.1)
+    search = ClauseSearch.over(columns, codes, np.array([0]), gain, 0.1)
     rows = np.flatnonzero(data["y"] == 1.0)
     changed = search._best_change({}, rows, np.inf, float(gain[rows].sum()))
     assert changed is not None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.rule_sets import covered
+from rulekit.learners.models.plain import covered
 from rulekit.learners.rules.rule_paths import level_orders, without_holes
 from rulekit.schema import Feature
 

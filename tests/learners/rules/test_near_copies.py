@@ -15,8 +15,8 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import Among
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.rule_sets import Clause, clause_node, covered
-from rulekit.learners.promises.constraints import Allowed
+from rulekit.learners.models.plain import Clause, clause_node, covered
+from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rules.clause_search import ClauseSearch
 from rulekit.learners.rules.rule_paths import _all_seen, _but_a_few, _joined
 from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Constraints, Schema
@@ -41,7 +41,7 @@ def search_of(seed: int, cost: float, n: int = 150) -> ClauseSearch:
     table = infer({"x": number, "z": rng.integers(0, 4, n) * 2.0, "c": level, "b": rng.random(n) < 0.4})
     columns, codes = bin_table(table, np.ones(n, dtype=np.int64), 64)
     gain = rng.integers(-50, 50, n).astype(np.float64)
-    return ClauseSearch.over(columns, codes, np.arange(len(columns)), None).with_gain(gain, cost)
+    return ClauseSearch.over(columns, codes, np.arange(len(columns)), gain, cost)
 
 
 def near_copies(loss: int) -> tuple[ClauseSearch, list[Clause]]:
@@ -51,7 +51,7 @@ def near_copies(loss: int) -> tuple[ClauseSearch, list[Clause]]:
     columns, codes = bin_table(infer({"x": [float(v) for v in x], "b": b, "c": c}), np.ones(len(x), np.int64), 64)
     gain = np.array([10.0 if b and (x <= 5 or (x == 6 and c == "a")) else -10.0 for x, b, c in rows])
     gain[rows.index((6, True, "d"))] = -float(loss)
-    search = ClauseSearch.over(columns, codes, np.arange(3), None).with_gain(gain, COST)
+    search = ClauseSearch.over(columns, codes, np.arange(3), gain, COST)
     few = holding(search, 0, x, lambda value: value <= 5), holding(search, 0, x, lambda value: value <= 6)
     flag, level = holding(search, 1, b, bool), holding(search, 2, c, lambda value: value == "a")
     return search, [{0: few[0], 1: flag}, {0: few[1], 1: flag, 2: level}]
@@ -98,7 +98,7 @@ def test_what_is_joined_loses_at_most_a_literal_for_each_rule_that_goes(seed: in
 def test_where_something_is_promised_nothing_is_joined() -> None:
     search, clauses = near_copies(0)
     apart = Allowed.of(search.columns, Constraints(apart=(("x", "c"),)))
-    bound = ClauseSearch.over(search.columns, search.codes, np.arange(3), apart).with_gain(search.gain, COST)
+    bound = ClauseSearch.over(search.columns, search.codes, np.arange(3), search.gain, COST, apart)
     assert _joined(bound, clauses, np.inf) is clauses
 
 

@@ -16,7 +16,7 @@ from rulekit.learners.cnll.formula_on_cells import allowed_moves
 from rulekit.learners.contract import SizeLimits
 from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
-from rulekit.learners.promises.starts import clauses_of
+from rulekit.learners.promises.kept import clauses_of
 
 SEEDS = st.integers(0, 2**16)
 SIZES = st.none() | st.integers(1, 6)

@@ -137,8 +137,8 @@ LOGGED = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from rulekit.learners.sums_of_rows.histograms import count_cells
-count_cells(np.zeros(9, np.int32), np.zeros(9, np.int64), np.ones(9, np.int64), 2)
+from rulekit.learners.sums_of_rows.histograms import group_rows
+group_rows(np.zeros(9, np.int32), np.zeros(9, np.int64), 2)
 """
 
 

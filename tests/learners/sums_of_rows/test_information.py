@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rulekit.learners.sums_of_rows.information import gain_of_each_class, information_gain, word_counts
+from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, information_gain, word_counts
 from tests.tables.text.test_token_sets import SIZE, sets_from
 
 TABLES = st.lists(st.lists(st.integers(0, 50), min_size=3, max_size=3), min_size=2, max_size=4)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from rulekit.arrays import Bools, Floats, Ints, distinct_rows
 from rulekit.graph.nodes import FALSE, TRUE, AtLeast, Hidden, Probability
 from rulekit.learners.contract import Frame, Question, Score
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes
 from rulekit.learners.noisy_or.causes import Cause, Causes
 from rulekit.learners.noisy_or.learner import LEAST_GAIN, HeldRows, ever_longer
 from rulekit.learners.noisy_or.likelihood import exact_gains

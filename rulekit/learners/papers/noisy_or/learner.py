@@ -28,7 +28,7 @@ from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinat
 from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
 from rulekit.learners.papers.noisy_or.em import Unknown, expectation_maximisation, start_of
 from rulekit.learners.parameters import number, one_of, setting, whole
-from rulekit.learners.sums_of_rows.information import information_gain
+from rulekit.learners.sums_of_rows.histograms import information_gain
 from rulekit.numbers import strength_of, threshold_between
 from rulekit.schema import MISSING_CODE
 

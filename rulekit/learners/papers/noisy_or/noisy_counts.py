@@ -27,8 +27,7 @@ from rulekit.errors import InputError
 from rulekit.graph.nodes import TRUE, Hidden, Odd
 from rulekit.graph.probability.deciding import parity_decision
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score, Variants
-from rulekit.learners.data.binning import least_side
-from rulekit.learners.data.codes import Codes
+from rulekit.learners.data.binning import Codes, least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause

@@ -1,16 +1,22 @@
-"""What a start is to any learner: whether it fits the labels and the columns, its rules, which of them stay."""
+"""What a model must keep: directions, columns apart, decisions, missing values, and the rules that it goes on from.
+
+Parameters and what the table declares are joined; both are then kept alike, and stated in the model. Of a start it is
+looked at whether it fits the labels and the columns, what its rules are, and which of them stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.arrays import Array
-from rulekit.errors import InputError
-from rulekit.graph.decisions import Part
+from rulekit.arrays import Array, Bools, Ints
+from rulekit.errors import FormatError, InputError
+from rulekit.graph.decisions import Fires, Part
+from rulekit.graph.language.parsing import parse_condition
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import (
     FALSE,
@@ -23,24 +29,194 @@ from rulekit.graph.nodes import (
     Linear,
     Missing,
     Node,
+    Not,
+    Or,
     Probability,
     Step,
     topological,
 )
-from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.rules import conjuncts, disjuncts, rules_of, rules_of_parts
-from rulekit.learners.data.problem import HOLDS, Problem, with_fixed
-from rulekit.learners.models.rule_sets import Clause
+from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
+from rulekit.graph.rules import columns_of, conjuncts, disjuncts, rules_of, rules_of_parts
+from rulekit.learners.data.binning import BinnedColumn
+from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
+from rulekit.learners.models.plain import Clause
 from rulekit.logic.prime_implicants import threshold_rule
-from rulekit.names import suggestion
-from rulekit.schema import FIRST_LEVEL_CODE, FREE, Feature, Schema
+from rulekit.names import label_text, suggestion
+from rulekit.schema import FIRST_LEVEL_CODE, FREE, Constraints, Feature, Schema
 from rulekit.tables.table import Table, encoded_dtype
 
-WHERE = "start"
+DIRECTIONS = {"increasing": 1, "decreasing": -1}
+CONSTRAINTS = ("monotone", "forbid", "require", "missing_never_helps")
+"""The parameters that state constraints."""
 
+
+def under_constraints(table: Table, settings: Any) -> Table:
+    """The table with the directions and constraints of the parameters beside its own.
+
+    Raises InputError for a column that there is not or has no order, and for contrary directions.
+    """
+    monotone: Mapping[str, str] = getattr(settings, "monotone", None) or {}
+    groups = tuple(column_group(group) for group in getattr(settings, "forbid", None) or ())
+    for what, names in (("monotone", monotone), *(("forbid", group) for group in groups)):
+        unknown = next((name for name in names if name not in table.names), None)
+        if unknown is not None:
+            raise InputError(f"no column {unknown!r}", where=what, fix=suggestion(unknown, table.names))
+    known = table.constraints
+    constraints = Constraints(
+        known.together,
+        tuple(dict.fromkeys((*known.apart, *groups))),
+        known.missing_never_helps or bool(getattr(settings, "missing_never_helps", False)),
+    )
+    ways = {name: DIRECTIONS[way] for name, way in monotone.items()}
+    features = tuple(_directed(feature, ways.get(feature.name, 0)) for feature in table.features)
+    return replace(table, features=features, constraints=constraints)
+
+
+def column_group(group: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, of a list or of a text with commas between; raises InputError for less than two."""
+    names = group.split(",") if isinstance(group, str) else group
+    found = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if len(found) < 2:
+        raise InputError(f"{group!r} is not two columns", where="forbid", fix="write age, sex")
+    return found
+
+
+def _directed(feature: Feature, direction: int) -> Feature:
+    where = f"column {feature.name!r}"
+    if direction * feature.monotone < 0:
+        raise InputError("it is declared monotone in both directions", where=where, fix="declare one")
+    feature = replace(feature, monotone=direction) if direction else feature  # type: ignore[arg-type]
+    if feature.monotone and feature.kind == "text":
+        raise InputError("a text has no order, so that nothing can be monotone in it", where=where)
+    if feature.monotone and feature.kind == "categorical" and not feature.ordered:
+        fix = f"declare their order: --type {feature.name}=ordered:low,mid,high"
+        raise InputError("its levels have no order, so that nothing can be monotone in it", where=where, fix=fix)
+    return feature
+
+
+def required_of(texts: Iterable[str] | None, schema: Schema, classes: Sequence[ClassLabel]) -> tuple[Required, ...]:
+    """What texts such as `amount > 9000 -> yes` require; raises InputError that names the text."""
+    return tuple(parse_rule(text, schema, classes, "require") for text in texts or ())
+
+
+def named_columns(settings: Any, table: Table, classes: Sequence[ClassLabel]) -> frozenset[str]:
+    """The columns that the parameters, the promises or the rules to begin with name."""
+    given = [value for key in settings.__dataclass_fields__ if isinstance(value := getattr(settings, key), Mapping)]
+    required = required_of(getattr(settings, "require", None), Schema(table.features), classes)
+    start = getattr(settings, "start", None)
+    return frozenset().union(
+        (feature.name for feature in table.features if feature.monotone),
+        *(*table.constraints.together, *table.constraints.apart),
+        *given,
+        *(columns_of(promise.condition) for promise in required),
+        () if start is None else start.used_features,
+    )
+
+
+def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
+    """Raise InputError where rules that must stand do not keep what is promised; against: those for the other class."""
+    required = tuple(Required(0, node) for node in against)
+    broken = broken_promise(Not(Or(against)), schema) if against else ""
+    broken = broken or (broken_promise(Or(nodes), schema, required) if nodes else "")
+    if broken:
+        said = f"{broken}: this is broken by a rule that is required or stays"
+        raise InputError(said, where="promises", fix="leave one of the two out")
+
+
+def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = ()) -> str:
+    """The first promise, in words, that is not proved of what a Boolean node decides; "" where all are."""
+    return next(iter(unproved(RuleGraph(schema, ("no", "yes"), Fires(root), required=required))), "")
+
+
+def unproved(graph: RuleGraph) -> list[str]:
+    """The promises of a learned model that are broken or not proved, in words."""
+    from rulekit.shown.promises import promises
+
+    if not promises(graph):
+        return []
+    from rulekit.audit.checks.kept_promises import Searches, verdicts
+
+    return [verdict.promise.text for verdict in verdicts(Searches(graph)) if verdict.outcome != "proved"]
+
+
+def parse_rule(text: str, schema: Schema, classes: Sequence[ClassLabel], where: str) -> Required:
+    """Condition and class of a rule such as `amount > 9000 -> yes`; raises InputError that names the text."""
+    condition, arrow, label = text.rpartition("->")
+    if not arrow:
+        raise InputError(f"{text!r} names no class", where=where, fix="write amount > 9000 -> yes")
+    known, wanted = [label_text(one) for one in classes], label.strip()
+    if wanted not in known:
+        raise InputError(f"no class {wanted!r}", where=where, fix=suggestion(wanted, known, "classes"))
+    try:
+        node = parse_condition(condition, schema)
+    except FormatError as error:
+        raise InputError(f"{condition.strip()!r}: {error}", where=where) from None
+    return Required(known.index(wanted), node)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Allowed:
+    """directions [columns]: 1 where a condition holds from a code on, -1 up to one, 0 for any set of codes.
+
+    unknown [columns]: how many of the first codes (missing, and of a category those never seen) no condition allows.
+    apart [columns, columns]: which may not stand in one clause; [0, 0] where all may. usable [columns]: which may stand
+    in a clause at all: not a condition that is fixed, of which nobody knows what it keeps.
+    """
+
+    directions: Ints
+    unknown: Ints
+    apart: Bools
+    usable: Bools
+
+    @property
+    def free(self) -> bool:
+        """Whether every clause is allowed."""
+        return not (self.directions.any() or self.unknown.any() or self.apart.any())
+
+    @classmethod
+    def of(cls, columns: Sequence[BinnedColumn], constraints: Constraints) -> Allowed:
+        """What the columns' own directions and the constraints allow."""
+        usable = np.array([not isinstance(column, FixedColumn) for column in columns], dtype=bool)
+        directions = np.array([column.feature.monotone for column in columns], dtype=np.int64) * usable
+        unknown = (
+            np.array([column.first_known for column in columns], dtype=np.int64)
+            * usable
+            * constraints.missing_never_helps
+        )
+        apart = np.zeros((0, 0), dtype=bool)
+        if constraints.apart:
+            names = np.array([column.feature.name for column in columns], dtype=object)
+            apart = np.zeros((len(names), len(names)), dtype=bool)
+            for group in constraints.apart:
+                inside = np.isin(names, np.array(group, dtype=object)) & usable
+                apart |= inside[:, None] & inside
+            np.fill_diagonal(apart, False)
+        return cls(directions, unknown, apart, usable)
+
+    def among(self, columns: Ints) -> Allowed:
+        """The same of some of the columns, in their order."""
+        apart = self.apart[np.ix_(columns, columns)] if len(self.apart) else self.apart
+        return Allowed(self.directions[columns], self.unknown[columns], apart, self.usable[columns])
+
+    def taken_by(self, columns: Sequence[int]) -> Bools:
+        """The columns [columns] that cannot join a clause over some columns."""
+        taken = np.zeros(len(self.usable), dtype=bool)
+        taken[list(columns)] = True
+        return taken | self.apart[:, list(columns)].any(axis=1) if len(self.apart) else taken
+
+
+def all_allowed(n_columns: int) -> Allowed:
+    """Every clause over so many columns."""
+    nothing = np.zeros(n_columns, dtype=np.int64)
+    return Allowed(nothing, nothing, np.zeros((0, 0), dtype=bool), np.ones(n_columns, dtype=bool))
+
+
+# What learning goes on from -----------------------------------------------------------------------------------------
+
+
+WHERE = "start"
 Freeze = Literal["all", "none"] | Sequence[str]
 
-_HALF = 0.5
 _MOST_LITERALS = 1000
 
 
@@ -54,10 +230,9 @@ class GivenRules:
 
 def check_classes(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool) -> None:
     """Raise InputError unless the graph decides between these classes, in this order where the order counts."""
-    same = set(map(repr, graph.classes)) == set(map(repr, classes))
-    if not same:
+    if set(map(repr, graph.classes)) != set(map(repr, classes)):
         raise InputError(
-            f"it decides between {_listed(graph.classes)}, the data between {_listed(classes)}",
+            f"it decides between {', '.join(map(str, graph.classes))}, the data between {', '.join(map(str, classes))}",
             where=WHERE,
             fix="give a start with the classes of the data",
         )
@@ -69,13 +244,9 @@ def check_classes(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool
         raise InputError("it compares the scores of two classes", where=WHERE, fix=fix)
     if len(graph.decision.roots) < len(classes) and tuple(map(repr, graph.classes)) != tuple(map(repr, classes)):
         what = "ranks its classes" if ordered else "is about the class"
-        one = _listed(graph.classes) if ordered else repr(graph.classes[1])
-        other = _listed(classes) if ordered else repr(classes[1])
+        one = ", ".join(map(str, graph.classes)) if ordered else repr(graph.classes[1])
+        other = ", ".join(map(str, classes)) if ordered else repr(classes[1])
         raise InputError(f"it {what} {one}, the learner {other}", where=WHERE, fix="say the same")
-
-
-def _listed(classes: Sequence[ClassLabel]) -> str:
-    return ", ".join(map(str, classes))
 
 
 def staying(graph: RuleGraph, freeze: Freeze) -> frozenset[Node] | None:
@@ -163,18 +334,15 @@ def with_given(
 
     A rule that need not stay is one clause of its conditions, or (whole) of itself.
     """
-
-    def parts(rule: Node) -> tuple[Node, ...]:
-        return (rule,) if whole else conjuncts(rule)
-
-    nodes = [node for own in found for node in (*own.kept, *(part for rule in own.begun for part in parts(rule)))]
+    begun = [[(rule,) if whole else conjuncts(rule) for rule in own.begun] for own in found]
+    nodes = [node for own, parts in zip(found, begun, strict=True) for node in (*own.kept, *itertools.chain(*parts))]
     column = {node: len(problem.columns) + i for i, node in enumerate(dict.fromkeys(nodes))}
     clauses = [
         (
             tuple({column[rule]: HOLDS} for rule in own.kept),
-            tuple({column[part]: HOLDS for part in parts(rule)} for rule in own.begun),
+            tuple({column[part]: HOLDS for part in rule} for rule in parts),
         )
-        for own in found
+        for own, parts in zip(found, begun, strict=True)
     ]
     return with_fixed(problem, list(column), table, Schema(table.features)), clauses
 
@@ -200,8 +368,8 @@ def rules_of_start(
     rules: list[tuple[Node, ...]] = []
     for part in start.decision.parts:
         rule: Node | None = part.score
-        if formulas and isinstance(part.score, Probability) and part.threshold == _HALF:
-            rule = threshold_rule(part.score.formula, _HALF, _MOST_LITERALS, schema=start.schema)
+        if formulas and isinstance(part.score, Probability) and part.threshold == 0.5:
+            rule = threshold_rule(part.score.formula, 0.5, _MOST_LITERALS, schema=start.schema)
         if rule is None or rule.family is not Family.BOOLEAN:
             fix = "start from rules, or take the learner that made it (--learner)"
             raise InputError("the start decides by a probability or a sum", where=WHERE, fix=fix)
@@ -238,11 +406,8 @@ def _declared(graph: RuleGraph, own: Feature) -> Feature:
         return own
     known = graph.schema[own.name]
     if known.monotone * own.monotone < 0:
-        raise InputError(
-            "the start and the data declare it monotone in different directions",
-            where=f"column {own.name!r}",
-            fix="declare one",
-        )
+        what = "the start and the data declare it monotone in different directions"
+        raise InputError(what, where=f"column {own.name!r}", fix="declare one")
     role = known.role if own.role == "use" else own.role
     return replace(own, monotone=own.monotone or known.monotone, role=role)
 
@@ -258,11 +423,8 @@ def _adopted(known: Feature, own: Feature, array: Array, who: str) -> tuple[Feat
             raise InputError(what, where=f"column {known.name!r}", fix=fix)
         return own, array
     if known.kind != own.kind and (known.kind, own.kind) != ("numeric", "boolean"):
-        raise InputError(
-            f"it is {own.kind} here and {known.kind} in {who}",
-            where=f"column {known.name!r}",
-            fix=f"declare it {known.kind}, or give other rules",
-        )
+        fix = f"declare it {known.kind}, or give other rules"
+        raise InputError(f"it is {own.kind} here and {known.kind} in {who}", where=f"column {known.name!r}", fix=fix)
     known = replace(known, role=own.role, monotone=own.monotone)
     return known, array.astype(encoded_dtype(known))
 
