@@ -15,29 +15,10 @@ from itertools import pairwise
 
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.language.words import counted, label, listed, quoted, weight
 from rulekit.graph.leaves import by_code, column_of, leaf_of_codes, readers, with_named_tokens
-from rulekit.graph.nodes import (
-    TRUE,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Step,
-    topological,
-    with_children,
-)
+from rulekit.graph.nodes import TRUE, Family, Node, topological, with_children
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.numbers import crossing
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
@@ -146,15 +127,15 @@ def decide_by_same_rules(both: Joint) -> bool:
 
 def _plain_node(node: Node, children: Sequence[Node]) -> Node:
     """A Boolean node with its parts in one order; hidden bits are left, as the roundings of a formula hang on them."""
-    if node.family is Family.RANDOM or isinstance(node, Probability):
+    if node.family is Family.RANDOM or isinstance(node, rg.Probability):
         return node
-    if isinstance(node, And | Or):
+    if isinstance(node, rg.And | rg.Or):
         parts: dict[Node, None] = {}
         for child in children:
             parts.update(dict.fromkeys(child.children if type(child) is type(node) else (child,)))
         found = sorted(parts, key=lambda part: part.digest)
         return found[0] if len(found) == 1 else type(node)(found)
-    if isinstance(node, AtLeast | Odd):
+    if isinstance(node, rg.AtLeast | rg.Odd):
         children = sorted(children, key=lambda part: part.digest)
     return with_children(node, children)
 
@@ -217,11 +198,11 @@ def _by_levels(leaf: Node, own: Feature, joint: Feature) -> Node:
     unseen = MISSING_CODE if own.unseen == "missing" else UNSEEN_CODE
     codes = [MISSING_CODE, unseen, *(code_of_text(own, level) for level in joint.levels)]
     said = [known[MISSING_CODE if code is None else code] for code in codes]
-    if not isinstance(leaf, LevelPoints):
+    if not isinstance(leaf, rg.LevelPoints):
         return leaf_of_codes(joint, said)
     values = zip(joint.levels, said[FIRST_LEVEL_CODE:], strict=True)
     points = tuple((level, value) for level, value in values if value != 0)
-    return LevelPoints(leaf.feature, points, said[MISSING_CODE], said[UNSEEN_CODE])
+    return rg.LevelPoints(leaf.feature, points, said[MISSING_CODE], said[UNSEEN_CODE])
 
 
 # Numbers -----------------------------------------------------------------------------------------------------------
@@ -235,11 +216,11 @@ def _of_numbers(leaf: Node, own: Feature, joint: Feature) -> Node:
     absent = sorted(set(own.missing_numbers) - set(joint.missing_numbers))
     if not wider and not absent:
         return leaf
-    if isinstance(leaf, Column):
+    if isinstance(leaf, rg.Column):
         what = "other widths" if wider else "other missing tokens"
         fix = "train both with the same --width and --missing"
         raise InputError(f"the models read its numbers with {what}, and one adds them up", where=where, fix=fix)
-    if isinstance(leaf, Step):
+    if isinstance(leaf, rg.Step):
         cuts = [crossing(cut) for cut in leaf.cuts] if wider else list(leaf.cuts)
         if any(math.isinf(cut) for cut in cuts):
             raise InputError("a cut is beyond all numbers of its width", where=where)
@@ -247,24 +228,25 @@ def _of_numbers(leaf: Node, own: Feature, joint: Feature) -> Node:
         values = [leaf.missing if end in absent else leaf.values[sum(cut < end for cut in cuts)] for end in ends]
         values.append(leaf.values[-1])
         kept = [i for i, (before, after) in enumerate(pairwise(values)) if before != after]
-        return Step(
+        return rg.Step(
             leaf.feature, tuple(ends[i] for i in kept), tuple(values[i] for i in (*kept, len(ends))), leaf.missing
         )
-    missing = isinstance(leaf, Missing) or bool(getattr(leaf, "missing", False))
-    if isinstance(leaf, Compare) and wider:
+    missing = isinstance(leaf, rg.Missing) or bool(getattr(leaf, "missing", False))
+    if isinstance(leaf, rg.Compare) and wider:
         cut = crossing(leaf.value)
         if math.isfinite(cut):
-            leaf = Compare(leaf.feature, leaf.op, cut, missing)
+            leaf = rg.Compare(leaf.feature, leaf.op, cut, missing)
         elif (leaf.op == "<=") == (cut > 0):  # every number is on one side
-            leaf = TRUE if missing else Not(Missing(leaf.feature))
+            leaf = TRUE if missing else rg.Not(rg.Missing(leaf.feature))
         else:
-            leaf = Missing(leaf.feature) if missing else Constant(False)
+            leaf = rg.Missing(leaf.feature) if missing else rg.Constant(False)
     alike = [
-        And([Compare(own.name, ">", math.nextafter(each, -math.inf)), Compare(own.name, "<=", each)]) for each in absent
+        rg.And([rg.Compare(own.name, ">", math.nextafter(each, -math.inf)), rg.Compare(own.name, "<=", each)])
+        for each in absent
     ]
     if not absent:
         return leaf
-    return Or([leaf, *alike]) if missing else And([leaf, *map(Not, alike)])
+    return rg.Or([leaf, *alike]) if missing else rg.And([leaf, *map(rg.Not, alike)])
 
 
 # What they say of themselves ------------------------------------------------------------------------------------------
@@ -338,7 +320,7 @@ def _of_decision(graph: RuleGraph, other: RuleGraph) -> Iterator[Fact]:
         for part in parts:
             about = "" if len(parts) == 1 else f" for {quoted(graph.classes[part.class_index])}"
             yield f"threshold{about}", _number(part.threshold)
-            yield f"constant of the sum{about}", _number(part.score.bias if isinstance(part.score, Linear) else None)
+            yield f"constant of the sum{about}", _number(part.score.bias if isinstance(part.score, rg.Linear) else None)
     orders = [[quoted(each.classes[k]) for k, _, _ in each.decision.ranked] for each in (graph, other)]
     if sorted(orders[0]) == sorted(orders[1]):
         yield "order of the classes", " before ".join(orders[0])
@@ -357,7 +339,7 @@ def _number(value: float | None) -> str:
 
 
 def _reports(graph: RuleGraph) -> str:
-    bits = sum(isinstance(node, Hidden) for node in topological(graph.probability))
+    bits = sum(isinstance(node, rg.Hidden) for node in topological(graph.probability))
     said = f"a formula of {counted(bits, 'condition')}" if bits else "another formula"
     return said if graph.probability else "0 or 1"
 

@@ -8,28 +8,11 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import column_of, cuts_of_leaf
-from rulekit.graph.nodes import (
-    LEAVES,
-    TRUE,
-    Among,
-    And,
-    Contains,
-    Family,
-    Hidden,
-    IsTrue,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Strength,
-    fold,
-    topological,
-    with_children,
-)
+from rulekit.graph.nodes import LEAVES, TRUE, Family, Node, fold, topological, with_children
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import CONTRARY, INHIBITS, Rule
 from rulekit.numbers import probability_of
@@ -53,10 +36,10 @@ def noisy_formulas(graph: RuleGraph) -> list[Noisy]:
     found = []
     for part in graph.underlying.decision.parts:
         score, threshold = part.score, part.threshold
-        if threshold is None or not isinstance(score, Probability | Strength):
+        if threshold is None or not isinstance(score, rg.Probability | rg.Strength):
             continue
         if score.formula.family is Family.RANDOM:
-            least = probability_of(max(0.0, threshold)) if isinstance(score, Strength) else threshold
+            least = probability_of(max(0.0, threshold)) if isinstance(score, rg.Strength) else threshold
             found.append(Noisy(part.class_index, score.formula, least))
     return found
 
@@ -103,7 +86,10 @@ def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, label
         causes = causes_of(part.formula)
         if not causes:
             continue
-        whole, turned = Probability(part.formula), [Probability(_with_turned(part.formula, cause)) for cause in causes]
+        whole, turned = (
+            rg.Probability(part.formula),
+            [rg.Probability(_with_turned(part.formula, cause)) for cause in causes],
+        )
         values = evaluate_nodes(list(dict.fromkeys([whole, *turned, *causes])), table)
         fall = np.column_stack([values[whole] - values[score] for score in turned])
         speaks = fall * _direction(graph, part.class_index, labels)[:, np.newaxis]
@@ -121,8 +107,8 @@ def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, label
 
 def _known(causes: tuple[Node, ...], table: Table) -> Bools:
     """Whether the column of each leaf is known [n, C]; of other conditions it is not asked."""
-    columns = [column_of(cause.child if isinstance(cause, Not) else cause) for cause in causes]
-    asked = [TRUE if column is None else Missing(column) for column in columns]
+    columns = [column_of(cause.child if isinstance(cause, rg.Not) else cause) for cause in causes]
+    asked = [TRUE if column is None else rg.Missing(column) for column in columns]
     values = evaluate_nodes(list(dict.fromkeys(asked)), table)
     return ~np.column_stack([values[node] for node in asked])
 
@@ -140,7 +126,7 @@ def causes_of(formula: Node) -> dict[Node, str]:
     """The conditions of the bits of a formula, each with the names of all the bits that it causes."""
     bits: dict[Node, list[str]] = {}
     for node in topological([formula]):
-        if isinstance(node, Hidden):
+        if isinstance(node, rg.Hidden):
             bits.setdefault(node.cause, []).append(node.name)
     return {cause: "+".join(names) for cause, names in bits.items()}
 
@@ -148,8 +134,8 @@ def causes_of(formula: Node) -> dict[Node, str]:
 def _with_turned(formula: Node, cause: Node) -> Node:
 
     def rebuilt(node: Node, children: tuple[Node, ...]) -> Node:
-        if isinstance(node, Hidden) and node.cause == cause:
-            return Hidden(node.name, cause, node.off, node.on)
+        if isinstance(node, rg.Hidden) and node.cause == cause:
+            return rg.Hidden(node.name, cause, node.off, node.on)
         return with_children(node, children)
 
     return fold([formula], rebuilt)[formula]
@@ -165,24 +151,24 @@ def _condition_views(name: str, label: object, cause: Node, schema: Schema) -> t
 
 def _contrary(cause: Node) -> Node | None:
     """What holds instead of a leaf that fails on a known value, `story lacks wheat`; None where no leaf says it."""
-    leaf = cause.child if isinstance(cause, Not) else cause
+    leaf = cause.child if isinstance(cause, rg.Not) else cause
     wanted = leaf is cause  # a leaf is denied by what is false where it is missing, as every condition is
-    if isinstance(leaf, IsTrue):
-        found: Node = IsTrue(leaf.feature, wanted)
-    elif isinstance(leaf, Contains):
-        found = Contains(leaf.feature, leaf.tokens, wanted)
-    elif isinstance(leaf, Among) and not leaf.unseen:
-        found = Among(leaf.feature, leaf.levels, wanted)
+    if isinstance(leaf, rg.IsTrue):
+        found: Node = rg.IsTrue(leaf.feature, wanted)
+    elif isinstance(leaf, rg.Contains):
+        found = rg.Contains(leaf.feature, leaf.tokens, wanted)
+    elif isinstance(leaf, rg.Among) and not leaf.unseen:
+        found = rg.Among(leaf.feature, leaf.levels, wanted)
     else:
         return None
-    return Not(found) if wanted else found
+    return rg.Not(found) if wanted else found
 
 
 def _enclosed(node: Node, holds: bool, schema: Schema) -> str:
     """A condition that a number or `not` may stand beside: what joins conditions or ends in a number in parentheses."""
-    text, leaf = print_node(node, schema), node.child if isinstance(node, Not) else node
+    text, leaf = print_node(node, schema), node.child if isinstance(node, rg.Not) else node
     plain = holds and isinstance(leaf, LEAVES) and not cuts_of_leaf(leaf)
-    bare = isinstance(node, IsTrue) or plain or (text.startswith("(") and not node.children)
+    bare = isinstance(node, rg.IsTrue) or plain or (text.startswith("(") and not node.children)
     return text if bare else f"({text})"
 
 
@@ -194,9 +180,9 @@ def without_strengths(rule: Node) -> Node:
     """
 
     def plain(node: Node, children: tuple[Node, ...]) -> Node:
-        if isinstance(node, Hidden):
-            return children[0] if node.on >= node.off else Not(children[0])
-        if isinstance(node, And | Or):
+        if isinstance(node, rg.Hidden):
+            return children[0] if node.on >= node.off else rg.Not(children[0])
+        if isinstance(node, rg.And | rg.Or):
             children = tuple(dict.fromkeys(children))
             return children[0] if len(children) == 1 else with_children(node, children)
         return with_children(node, children)

@@ -13,28 +13,12 @@ from typing import Any
 import numpy as np
 
 from rulekit.dates import is_dated
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import amount, grouped, level_set, listed, lone_value, name, weight
 from rulekit.graph.leaves import negate, readers
-from rulekit.graph.nodes import (
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Contains,
-    Family,
-    IsTrue,
-    Linear,
-    LinearThreshold,
-    Missing,
-    Node,
-    Not,
-    Or,
-    is_logic,
-)
+from rulekit.graph.nodes import TRUE, Family, Node, is_logic
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import column_title, printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature, Schema
@@ -95,8 +79,8 @@ class Phrases:
 
     def clause(self, node: Node, i: int, needed: bool = False, depth: int = 0) -> str:
         """What a condition says of a row, whether it holds or not; needed: say what it would take."""
-        leaf = node.child if isinstance(node, Not) else node
-        if isinstance(leaf, Contains):
+        leaf = node.child if isinstance(node, rg.Not) else node
+        if isinstance(leaf, rg.Contains):
             return printable(self._of_words(node, leaf, i, needed))
         if node not in self._relations:
             self._relations[node] = relation(node, self.schema)
@@ -119,8 +103,8 @@ class Phrases:
             state = f", which is {'taken too' if value in ('missing', NEW) else said}" if said != value else ""
         return f"{column_title(column)} is {value}{state}"
 
-    def _of_words(self, node: Node, leaf: Contains, i: int, needed: bool) -> str:
-        array, column, denied = self.table.array(leaf.feature), column_title(leaf.feature), isinstance(node, Not)
+    def _of_words(self, node: Node, leaf: rg.Contains, i: int, needed: bool) -> str:
+        array, column, denied = self.table.array(leaf.feature), column_title(leaf.feature), isinstance(node, rg.Not)
         assert isinstance(array, TokenSets)
         if array.missing[i]:
             state = ", which is taken too" if self.holds(node, i) else ", and the rule requires a text" * needed
@@ -136,35 +120,35 @@ class Phrases:
         return f"{column} lacks {absent}{wanted}"
 
     def _of_several(self, node: Node, i: int, needed: bool, depth: int) -> str | None:
-        leaf = node.child if isinstance(node, Not) else node
-        if isinstance(leaf, LinearThreshold):
+        leaf = node.child if isinstance(node, rg.Not) else node
+        if isinstance(leaf, rg.LinearThreshold):
             return self._of_unit(leaf, i, denied=leaf is not node)
-        if isinstance(node, Not):
+        if isinstance(node, rg.Not):
             contrary = negate(leaf, self.schema) if is_logic(leaf) else node
-            return None if isinstance(contrary, Not) else self.clause(contrary, i, needed, depth)
-        if isinstance(node, Above) and node.score.family is not Family.BOOLEAN:
+            return None if isinstance(contrary, rg.Not) else self.clause(contrary, i, needed, depth)
+        if isinstance(node, rg.Above) and node.score.family is not Family.BOOLEAN:
             total = weight(float(self.of(node.score)[i]))
             verb = "exceeds" if self.holds(node, i) else "does not exceed"
             shown = print_node(node.score, self.schema)
             return printable(f"{shown} is {total}, which {verb} {weight(node.threshold)} ({self.values(node, i)})")
         held = [child for child in node.children if self.holds(child, i)]
-        if isinstance(node, And) or (isinstance(node, Or) and held):
+        if isinstance(node, rg.And) or (isinstance(node, rg.Or) and held):
             telling = held[:_MOST]
-            if isinstance(node, And):
+            if isinstance(node, rg.And):
                 parts = conditions(node)
                 telling = [part for part in parts if self.holds(node, i) or not self.holds(part, i)]
             return " and ".join(self.clause(part, i, needed, depth + 1) for part in telling) or "always"
-        if not isinstance(node, AtLeast | Or):
+        if not isinstance(node, rg.AtLeast | rg.Or):
             return None
-        least, n, told = node.k if isinstance(node, AtLeast) else 1, len(node.children), node.children[: 2 * _MOST]
+        least, n, told = node.k if isinstance(node, rg.AtLeast) else 1, len(node.children), node.children[: 2 * _MOST]
         shown = "; ".join(self.clause(child, i, needed and not held, depth + 1) for child in told)
         be = "is" if least == 1 else "are"
         end = f"and {least} {be} enough" if self.holds(node, i) else f"where {least} {be} needed"
         verb = "holds" if len(held) == 1 else "hold"
         return f"{len(held)} of {n} conditions {verb}, {end}{f' ({shown})' if shown else ''}"
 
-    def _of_unit(self, node: LinearThreshold, i: int, denied: bool) -> str:
-        total = float(self.of(Linear(node.terms, 0.0))[i])
+    def _of_unit(self, node: rg.LinearThreshold, i: int, denied: bool) -> str:
+        total = float(self.of(rg.Linear(node.terms, 0.0))[i])
         needed = f"{'fewer than' if denied else 'at least'} {weight(0.0 - node.bias)}"
         shown = print_node(node, self.schema)
         state = f"which is {needed}" if self.holds(node, i) != denied else f"where {needed} are needed"
@@ -179,14 +163,14 @@ def conditions(node: Node) -> tuple[Node, ...]:
     waiting = [node]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, And):
+        if isinstance(part, rg.And):
             waiting.extend(reversed(part.children))
         elif part is not TRUE:
             flat[part] = None
     parts = list(flat)
-    bounds = [part if isinstance(part, Compare) else None for part in parts]
+    bounds = [part if isinstance(part, rg.Compare) else None for part in parts]
     return tuple(
-        parts[places[0]] if len(places) == 1 else And([parts[place] for place in places])
+        parts[places[0]] if len(places) == 1 else rg.And([parts[place] for place in places])
         for places in grouped(bounds, anywhere=True)
     )
 
@@ -199,39 +183,39 @@ def unknown(phrases: Phrases, i: int) -> list[str]:
 
 def relation(node: Node, schema: Schema) -> str | None:
     """What the value of a condition's one column must be, `at most 24,900`; None for a condition of another kind."""
-    if isinstance(node, Missing):
+    if isinstance(node, rg.Missing):
         return "missing"
-    if isinstance(node, Compare):
+    if isinstance(node, rg.Compare):
         return _side(node, schema[node.feature]) + " or missing" * node.missing
-    if isinstance(node, IsTrue):
+    if isinstance(node, rg.IsTrue):
         return "true" + " or missing" * node.missing
-    if isinstance(node, Among):
+    if isinstance(node, rg.Among):
         return _among(node, schema[node.feature])
-    if isinstance(node, And) and len(node.children) == 2:
+    if isinstance(node, rg.And) and len(node.children) == 2:
         lower, upper = node.children
-        if isinstance(lower, Compare) and isinstance(upper, Compare) and lower.feature == upper.feature:
+        if isinstance(lower, rg.Compare) and isinstance(upper, rg.Compare) and lower.feature == upper.feature:
             return _between(lower, upper, schema[lower.feature])
-    if not isinstance(node, Not) or isinstance(node.child, Contains):
+    if not isinstance(node, rg.Not) or isinstance(node.child, rg.Contains):
         return None
     leaf = node.child  # what is denied is said without `not` where a value itself says it
-    if isinstance(leaf, Missing):
+    if isinstance(leaf, rg.Missing):
         return "known"
-    if isinstance(leaf, IsTrue):
+    if isinstance(leaf, rg.IsTrue):
         return "false" + " or missing" * (not leaf.missing)
-    if isinstance(leaf, Among) and leaf.levels and not leaf.unseen:
+    if isinstance(leaf, rg.Among) and leaf.levels and not leaf.unseen:
         return f"not {_one_of(leaf.levels, schema[leaf.feature])}" + " or missing" * (not leaf.missing)
     contrary = negate(leaf, schema)
-    return None if isinstance(contrary, Not) else relation(contrary, schema)
+    return None if isinstance(contrary, rg.Not) else relation(contrary, schema)
 
 
-def _side(node: Compare, feature: Feature) -> str:
+def _side(node: rg.Compare, feature: Feature) -> str:
     if node.op == "<=" and (whole := lone_value(-math.inf, node.value, feature, rounded=True)) is not None:
         return amount(whole, feature)
     words = ("not after", "after") if is_dated(feature) else ("at most", "above")
     return f"{words[node.op == '>']} {amount(node.value, feature)}"
 
 
-def _between(lower: Compare, upper: Compare, feature: Feature) -> str:
+def _between(lower: rg.Compare, upper: rg.Compare, feature: Feature) -> str:
     if lower.op == "<=":
         lower, upper = upper, lower
     whole = lone_value(lower.value, upper.value, feature, rounded=True)
@@ -241,7 +225,7 @@ def _between(lower: Compare, upper: Compare, feature: Feature) -> str:
     return said + " or missing" * (lower.missing and upper.missing)
 
 
-def _among(node: Among, feature: Feature) -> str:
+def _among(node: rg.Among, feature: Feature) -> str:
     beside = [level for level in feature.levels if level not in node.levels]
     marker, new = " or missing" * node.missing, " or a level never seen" * node.unseen
     if node.unseen and 0 < len(beside) < max(2, len(node.levels)):

@@ -12,24 +12,10 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.errors import LearnerError
+from rulekit.graph import nodes as rg
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Decision, Fires, Median
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    And,
-    Difference,
-    Family,
-    Hidden,
-    Linear,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import disjuncts
 from rulekit.learners.contract import Frame, Model, Score
@@ -47,7 +33,7 @@ from rulekit.version import __version__
 _FLOOR = 0.51
 _BESIDE = 0.002
 _MOST_LITERALS = 400
-_CERTAIN = Probability(TRUE)
+_CERTAIN = rg.Probability(TRUE)
 _GRID, _LEAST_SHARE = 2.0**-10, 1e-6
 
 
@@ -63,7 +49,7 @@ class Prior:
     def score(self, frame: Frame, prefix: str) -> Score:
         yes = self.share > 0.5
         share = short_probability(self.share)
-        node = Hidden(f"{prefix}1", TRUE, strength_of(share), 0.0)
+        node = rg.Hidden(f"{prefix}1", TRUE, strength_of(share), 0.0)
         return Score(node, TRUE if yes else FALSE, silent=not yes, precedence=-1.0)
 
 
@@ -146,7 +132,7 @@ def _first_of(frame: Frame, scores: Sequence[Score]) -> ArgMax:
         elif not frame.unreported:  # where only decisions count, it may stand
             after = [rule for k in later for rule in disjuncts(rules[k])]
             own = [rule for rule in disjuncts(rules[default]) if any(_meet(rule, q, frame.schema) for q in after)]
-            rules[default] = own[0] if len(own) == 1 else Or(own)
+            rules[default] = own[0] if len(own) == 1 else rg.Or(own)
             if not own:
                 del rules[default]
     return ArgMax.first_of(rules, len(scores))
@@ -166,28 +152,28 @@ def deciding_node(score: Score) -> Node:
     if score.rule is not None:
         return score.rule
     if score.node.family is Family.RANDOM:
-        return Above(Probability(score.node), 0.5)
-    return score.node if score.node.family is Family.BOOLEAN else Above(score.node, 0.0)
+        return rg.Above(rg.Probability(score.node), 0.5)
+    return score.node if score.node.family is Family.BOOLEAN else rg.Above(score.node, 0.0)
 
 
 def _reported(score: Score, odds: float) -> Node:
     """The probability of yes among the rows as they are, whatever their classes weighed."""
-    node = Probability(score.node) if score.probability is None else score.probability
+    node = rg.Probability(score.node) if score.probability is None else score.probability
     if odds != 1.0 and (score.probability is not None or score.node.family is not Family.BOOLEAN):
-        node = Rescaled(node, odds)
+        node = rg.Rescaled(node, odds)
     if not score.sided:
         return node
     # where one half of the weighted rows is of the rows as they are
     half = odds / (1.0 + odds)
     beside = min(half, 1.0 - half) * _BESIDE
-    return Sided(node, deciding_node(score), *(float(f"{p:.4g}") for p in (half + beside, half - beside)))
+    return rg.Sided(node, deciding_node(score), *(float(f"{p:.4g}") for p in (half + beside, half - beside)))
 
 
 def _reported_of_sets(frame: Frame, scores: Sequence[Score], decided: Sequence[Node]) -> list[Node]:
     """The probability of each class on the side of what is decided; of plain rules alone it is that."""
     plain = (score.node.family is Family.BOOLEAN and score.probability is None for score in scores)
     return [
-        Probability(rule) if alone else _reported(replace(score, rule=rule, sided=True), odds)
+        rg.Probability(rule) if alone else _reported(replace(score, rule=rule, sided=True), odds)
         for alone, score, rule, odds in zip(plain, scores, decided, frame.odds, strict=True)
     ]
 
@@ -207,7 +193,7 @@ def _as_sum(model: Model, score: Score) -> Score:
     if not isinstance(model, Prior):
         return score
     share = min(max(model.share, _LEAST_SHARE), 1.0 - _LEAST_SHARE)
-    return replace(score, node=Linear((), round(log_odds(share) / _GRID) * _GRID), rule=None)
+    return replace(score, node=rg.Linear((), round(log_odds(share) / _GRID) * _GRID), rule=None)
 
 
 def default_of(frame: Frame) -> int:
@@ -216,7 +202,7 @@ def default_of(frame: Frame) -> int:
 
 
 def _compared(score: Score) -> Node:
-    return Probability(score.node) if score.node.family is Family.RANDOM else score.node
+    return rg.Probability(score.node) if score.node.family is Family.RANDOM else score.node
 
 
 def _with_floor(frame: Frame, scores: Sequence[Score], default: int) -> Node:
@@ -231,9 +217,9 @@ def _with_floor(frame: Frame, scores: Sequence[Score], default: int) -> Node:
     formulas = [score.node for score in scores]
     found = [rule for rule in rules if rule is not None]
     if len(found) == len(rules):
-        return Or([formulas[default], Hidden("otherwise", Not(Or(found)), strength_of(_FLOOR))])
-    others = [Not(formula) for k, formula in enumerate(formulas) if k != default]
-    return Or([formulas[default], And(others)])
+        return rg.Or([formulas[default], rg.Hidden("otherwise", rg.Not(rg.Or(found)), strength_of(_FLOOR))])
+    others = [rg.Not(formula) for k, formula in enumerate(formulas) if k != default]
+    return rg.Or([formulas[default], rg.And(others)])
 
 
 def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]) -> list[Node]:
@@ -245,9 +231,9 @@ def _reported_ranks(frame: Frame, scores: Sequence[Score], above: Sequence[Node]
     formulas = [score.node for score in scores]
     own = any(score.probability is not None for score in scores)
     if own or _are_sums(scores) or set(frame.odds) != {1.0}:
-        return [*(Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above))), above[-1]]
-    inner = [And([low, Not(high)]) for low, high in itertools.pairwise(formulas)]
-    return [Probability(node) for node in (Not(formulas[0]), *inner, formulas[-1])]
+        return [*(rg.Difference(low, high) for low, high in itertools.pairwise((_CERTAIN, *above))), above[-1]]
+    inner = [rg.And([low, rg.Not(high)]) for low, high in itertools.pairwise(formulas)]
+    return [rg.Probability(node) for node in (rg.Not(formulas[0]), *inner, formulas[-1])]
 
 
 def preference_of(weights: Floats) -> tuple[int, ...]:

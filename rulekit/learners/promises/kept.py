@@ -15,26 +15,11 @@ import numpy as np
 
 from rulekit.arrays import Array, Bools, Ints
 from rulekit.errors import FormatError, InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires, Part
 from rulekit.graph.language.parsing import parse_condition
 from rulekit.graph.leaves import readers
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Among,
-    Column,
-    Family,
-    Hidden,
-    LevelPoints,
-    Linear,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-    topological,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Family, Node, topological
 from rulekit.graph.rule_graph import ClassLabel, Required, RuleGraph
 from rulekit.graph.rules import columns_of, conjuncts, disjuncts, rules_of, rules_of_parts
 from rulekit.learners.data.binning import BinnedColumn
@@ -116,8 +101,8 @@ def named_columns(settings: Any, table: Table, classes: Sequence[ClassLabel]) ->
 def refuse_broken(nodes: Sequence[Node], schema: Schema, against: Sequence[Node] = ()) -> None:
     """Raise InputError where rules that must stand do not keep what is promised; against: those for the other class."""
     required = tuple(Required(0, node) for node in against)
-    broken = broken_promise(Not(Or(against)), schema) if against else ""
-    broken = broken or (broken_promise(Or(nodes), schema, required) if nodes else "")
+    broken = broken_promise(rg.Not(rg.Or(against)), schema) if against else ""
+    broken = broken or (broken_promise(rg.Or(nodes), schema, required) if nodes else "")
     if broken:
         said = f"{broken}: this is broken by a rule that is required or stays"
         raise InputError(said, where="promises", fix="leave one of the two out")
@@ -267,7 +252,7 @@ def staying(graph: RuleGraph, freeze: Freeze) -> frozenset[Node] | None:
 
 def unmerged(graph: RuleGraph, freeze: Freeze) -> tuple[Node, ...]:
     """The hidden bits of rules, and those of a sum that stay: simplification does not merge them with new ones."""
-    bits = tuple(node for node in graph.nodes() if isinstance(node, Hidden))
+    bits = tuple(node for node in graph.nodes() if isinstance(node, rg.Hidden))
     return (*bits, *(rule.node for rule in rules_of(graph) if freeze == "all" or rule.id in freeze))
 
 
@@ -286,10 +271,11 @@ def terms_of_part(part: Part) -> tuple[Node, ...]:
         return tuple(rule for rule in clauses_of(part.score) if rule is not TRUE)
     below = list(topological([part.score]))
     if part.score.family is not Family.REAL or not all(
-        isinstance(node, Linear | Step | LevelPoints | Column) or node.family is Family.BOOLEAN for node in below
+        isinstance(node, rg.Linear | rg.Step | rg.LevelPoints | rg.Column) or node.family is Family.BOOLEAN
+        for node in below
     ):
         raise InputError("it is neither rules nor a sum", where=WHERE, fix="give rules joined by or, or weighted rules")
-    numbers = next((node for node in below if isinstance(node, Column)), None)
+    numbers = next((node for node in below if isinstance(node, rg.Column)), None)
     if numbers is not None:
         raise InputError(f"it adds up the numbers of {numbers.feature!r}", where=WHERE, fix="give conditions on them")
     found: list[Node] = []
@@ -298,16 +284,16 @@ def terms_of_part(part: Part) -> tuple[Node, ...]:
             found.append(node)
             continue
         found += [rule.node for rule in rules_of_parts([Part(part.class_index, node, None)])]
-        assert isinstance(node, Step | LevelPoints)
+        assert isinstance(node, rg.Step | rg.LevelPoints)
         if node.missing:
-            found.append(Missing(node.feature))
-        if isinstance(node, LevelPoints) and node.unseen:
-            found.append(Among(node.feature, (), unseen=True))
+            found.append(rg.Missing(node.feature))
+        if isinstance(node, rg.LevelPoints) and node.unseen:
+            found.append(rg.Among(node.feature, (), unseen=True))
     return tuple(node for node in dict.fromkeys(found) if any(readers([node])))
 
 
 def _summands(score: Node) -> list[Node]:
-    if not isinstance(score, Linear):
+    if not isinstance(score, rg.Linear):
         return [score]
     return [each for weight, node in score.terms if weight for each in _summands(node)]
 
@@ -368,7 +354,7 @@ def rules_of_start(
     rules: list[tuple[Node, ...]] = []
     for part in start.decision.parts:
         rule: Node | None = part.score
-        if formulas and isinstance(part.score, Probability) and part.threshold == 0.5:
+        if formulas and isinstance(part.score, rg.Probability) and part.threshold == 0.5:
             rule = threshold_rule(part.score.formula, 0.5, _MOST_LITERALS, schema=start.schema)
         if rule is None or rule.family is not Family.BOOLEAN:
             fix = "start from rules, or take the learner that made it (--learner)"

@@ -21,24 +21,12 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, distinct_rows
 from rulekit.audit.figures.metrics import Figures, measured
 from rulekit.errors import InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
 from rulekit.graph.files.model_files import load
 from rulekit.graph.model_parts import on_the_side_of_the_label
-from rulekit.graph.nodes import (
-    Family,
-    Hidden,
-    IsTrue,
-    Linear,
-    Logistic,
-    Node,
-    Probability,
-    Rescaled,
-    Sided,
-    fold,
-    topological,
-    with_children,
-)
+from rulekit.graph.nodes import Family, Node, fold, topological, with_children
 from rulekit.graph.probability.circuits import Algebra, Bit, CircuitStep, Complement, Mix, Product, build_circuit
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum
@@ -91,7 +79,7 @@ def refit(
         refitted.save(output)
     before, after = (measured(one, found.rows) for one in (graph, refitted))
     now, once = (one.underlying.probability[0] for one in (refitted, graph))
-    sided = isinstance(now, Sided) and not isinstance(once, Sided)
+    sided = isinstance(now, rg.Sided) and not isinstance(once, rg.Sided)
     late = (f"the probabilities are the best so far: {deadline.reason}",) if deadline.over else ()
     return Refitted(refitted, before, after, sided, (*found.notes, *late))
 
@@ -105,8 +93,8 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
         other = with_overrides(refitted_to(graph.underlying, rows, deadline), graph.overrides)
         return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
     reported = []
-    for place, (k, formula) in enumerate(formulas_reported(graph, (Probability, Logistic)).items()):
-        if isinstance(formula, Linear):
+    for place, (k, formula) in enumerate(formulas_reported(graph, (rg.Probability, rg.Logistic)).items()):
+        if isinstance(formula, rg.Linear):
             reported.append(on_the_side_of_the_label(graph, _calibrated(formula, rows, rows.y == k), place))
             continue
         bits = bits_of(formula)
@@ -114,8 +102,8 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
         deciding = {part.name for root in graph.decision.roots for part in bits_of(root)}
         if any(bit.name in deciding for bit in bits):  # bits of one name are one bit, and those that decide stay
             taken = deciding | {bit.name for bit in bits}
-            fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, Hidden)}
-        reported.append(on_the_side_of_the_label(graph, Probability(replaced(formula, fitted)), place))
+            fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, rg.Hidden)}
+        reported.append(on_the_side_of_the_label(graph, rg.Probability(replaced(formula, fitted)), place))
     other = graph.with_(probability=tuple(reported))
     if measured(other, rows).log_loss >= measured(graph, rows).log_loss and _agrees(graph, rows):
         other = graph
@@ -125,7 +113,7 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
     return other.with_(statistics=statistics, provenance=provenance)
 
 
-def _calibrated(total: Linear, rows: LabelledTable, positive: Bools) -> Logistic:
+def _calibrated(total: rg.Linear, rows: LabelledTable, positive: Bools) -> rg.Logistic:
     """The logistic of the points, scale and offset fitted to rows [n]; where these contradict it, the offset alone."""
     points = inner_sum(total)
     worth, place = np.unique(evaluate_nodes([points], rows.table)[points], return_inverse=True)
@@ -135,10 +123,10 @@ def _calibrated(total: Linear, rows: LabelledTable, positive: Bools) -> Logistic
     seen = smoothed_counts(counts.astype(np.float64))[None]
     found = calibrated(seen, worth, begun, _STEPS)
     scale, offset, _ = (found if found.scale[0] > 0 else calibrated(seen, worth, begun, _STEPS, fixed=True)).at(0)
-    return Logistic(Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
+    return rg.Logistic(rg.Linear([(float(f"{scale:.4g}"), points)], float(f"{offset:.4g}")))
 
 
-def formulas_reported(graph: RuleGraph, kinds: tuple[type, ...] = (Probability,)) -> dict[int, Node]:
+def formulas_reported(graph: RuleGraph, kinds: tuple[type, ...] = (rg.Probability,)) -> dict[int, Node]:
     """By class index the random formula, or the sum, of each reported probability of some kinds.
 
     Raises InputError without any.
@@ -148,10 +136,12 @@ def formulas_reported(graph: RuleGraph, kinds: tuple[type, ...] = (Probability,)
         raise InputError(what, fix="train anew, with --start to keep the rules")
     found = []
     for node in graph.probability or (None,):
-        while isinstance(node, Sided | Rescaled):
+        while isinstance(node, rg.Sided | rg.Rescaled):
             node = node.probability
         inner = node.children[0] if node is not None and isinstance(node, kinds) else None
-        beside = isinstance(inner, Linear) and all(inner_sum(inner) is not part.score for part in graph.decision.parts)
+        beside = isinstance(inner, rg.Linear) and all(
+            inner_sum(inner) is not part.score for part in graph.decision.parts
+        )
         if inner is None or not (beside or inner.family is Family.RANDOM):
             why = "this model reports no probability of its own that could be fitted"
             raise InputError(why, fix="a model of the learners rules and cnll does")
@@ -160,9 +150,9 @@ def formulas_reported(graph: RuleGraph, kinds: tuple[type, ...] = (Probability,)
     return dict(enumerate(found, start=first))
 
 
-def _renamed(bit: Hidden, taken: set[str]) -> Hidden:
+def _renamed(bit: rg.Hidden, taken: set[str]) -> rg.Hidden:
     name = next(new for number in count(2) if (new := f"{bit.name}.{number}") not in taken)
-    return Hidden(name, bit.cause, bit.on, bit.off)
+    return rg.Hidden(name, bit.cause, bit.on, bit.off)
 
 
 def _agrees(graph: RuleGraph, rows: LabelledTable) -> bool:
@@ -179,9 +169,9 @@ _MOST_STEPS = 200
 _MOST_VALUES = 1 << 22  # of the steps of a circuit on rows that are worked on together
 
 
-def bits_of(node: Node) -> tuple[Hidden, ...]:
+def bits_of(node: Node) -> tuple[rg.Hidden, ...]:
     """The hidden bits below a node."""
-    return tuple(part for part in topological([node]) if isinstance(part, Hidden))
+    return tuple(part for part in topological([node]) if isinstance(part, rg.Hidden))
 
 
 def replaced(root: Node, other: Mapping[Node, Node]) -> Node:
@@ -191,7 +181,7 @@ def replaced(root: Node, other: Mapping[Node, Node]) -> Node:
 
 def refitted_bits(
     formula: Node,
-    bits: Sequence[Hidden],
+    bits: Sequence[rg.Hidden],
     table: Table,
     positive: Bools,
     weight: Floats | None = None,
@@ -202,9 +192,9 @@ def refitted_bits(
     A probability of 0 or 1 says that a bit never or surely fires, and stays; so do the bits that are not named. At the
     deadline the likeliest so far are taken.
     """
-    holes = {bit: IsTrue(f"bit {i}") for i, bit in enumerate(bits)}
+    holes = {bit: rg.IsTrue(f"bit {i}") for i, bit in enumerate(bits)}
     half = strength_of(0.5)
-    template: dict[Node, Node] = {bit: Hidden(bit.name, hole, math.inf, half) for bit, hole in holes.items()}
+    template: dict[Node, Node] = {bit: rg.Hidden(bit.name, hole, math.inf, half) for bit, hole in holes.items()}
     place = {hole: i for i, hole in enumerate(holes.values())}
     steps = build_circuit(replaced(formula, template)).steps
     causes = [bit.cause for bit in bits]
@@ -236,7 +226,7 @@ def refitted_bits(
         values[free] = best[1]
     strengths = [[strength_of(short_probability(float(p))) for p in pair] for pair in values]
     fitted = [
-        Hidden(bit.name, bit.cause, on if free[i, 0] else bit.on, off if free[i, 1] else bit.off)
+        rg.Hidden(bit.name, bit.cause, on if free[i, 0] else bit.on, off if free[i, 1] else bit.off)
         for i, (bit, (on, off)) in enumerate(zip(bits, strengths, strict=True))
     ]
     return dict(zip(bits, fitted, strict=True))
@@ -251,7 +241,7 @@ class _FormulaRows:
     """
 
     steps: Sequence[CircuitStep]
-    place: Mapping[IsTrue, int]
+    place: Mapping[rg.IsTrue, int]
     causes: Sequence[Node]
     truths: Mapping[Node, Bools]
     yes: Floats
@@ -278,7 +268,7 @@ class _FormulaRows:
         """From the probabilities of the bits [bits, rows] that of the formula [rows], and its slope by each of them."""
 
         def choose(cause: Node, on: float, off: float) -> Floats:
-            if isinstance(cause, IsTrue) and cause in self.place:
+            if isinstance(cause, rg.IsTrue) and cause in self.place:
                 return np.asarray(fired[self.place[cause]])
             return np.where(self.truths[cause][rows], on, off)
 
@@ -291,7 +281,7 @@ class _FormulaRows:
         for step in reversed(self.steps):
             own = by_step.pop()
             match step:
-                case Bit(cause) if isinstance(cause, IsTrue) and cause in self.place:
+                case Bit(cause) if isinstance(cause, rg.IsTrue) and cause in self.place:
                     by_bit[self.place[cause]] += own
                 case Complement(a):
                     by_step[a] = by_step[a] - own
