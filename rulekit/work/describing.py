@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.table_summary import TableSummary, summary_of
+from rulekit.graph.files.model_files import check_outputs
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import amount, counted, percent
 from rulekit.names import printable
@@ -18,7 +19,6 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions, declaration,
 from rulekit.tables.reading import read_table
 from rulekit.tables.table import Array
 from rulekit.tables.token_sets import TokenSets
-from rulekit.work.outputs import check_outputs
 
 SHOWN_LEVELS = 4
 

@@ -19,7 +19,7 @@ from rulekit.audit.report.subject import MeasuredRows
 from rulekit.audit.threshold import Purpose, ThresholdChoice, choose_threshold, settled_chances, with_threshold
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.nodes import Above, topological
 from rulekit.graph.rule_graph import RuleGraph
@@ -35,7 +35,6 @@ from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.tables.table import Table
 from rulekit.work.changes.hand_edits import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file, separated
-from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rulekit.errors import InputError, RulekitError
 from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.files import model_files
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_artifact_ending, check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import listed, name, number
 from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
@@ -25,7 +25,6 @@ from rulekit.schema import require_column
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.targets import Artifact, find_target, find_target_for
 from rulekit.work.changes.hand_edits import after_simplification
-from rulekit.work.outputs import check_artifact_ending, check_outputs
 
 if TYPE_CHECKING:
     from rulekit.audit.checks.checking import Checked

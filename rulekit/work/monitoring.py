@@ -13,7 +13,7 @@ from rulekit.audit.drift.comparing import compare, compare_counts, read_counts
 from rulekit.audit.drift.findings import Drift, drift_line
 from rulekit.audit.drift.observed import NewLevels, new_levels
 from rulekit.errors import InputError
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import MISSING_CODE, UNSEEN_CODE, require_column
@@ -21,7 +21,6 @@ from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_columns
-from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
     from rulekit.tables.raw.columns import RawTable

@@ -13,7 +13,7 @@ from rulekit.audit.report.layouts import html, markdown
 from rulekit.audit.report.subject import MeasuredRows, Said, Subject
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.files.json_values import parse_json
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import decode, read_bounded, write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
@@ -23,7 +23,6 @@ from rulekit.verification.report import parse_report, read_report
 from rulekit.version import __version__
 from rulekit.work.evaluating import rows_and_groups
 from rulekit.work.models import verify
-from rulekit.work.outputs import check_outputs
 
 _LAYOUTS = {".html": html, ".json": json_text, ".md": markdown}
 MAX_BYTES = 1 << 25

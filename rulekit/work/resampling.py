@@ -30,7 +30,7 @@ from rulekit.audit.figures.metrics import Figures, figures, measured
 from rulekit.audit.rule_matching import Alike, rule_parts
 from rulekit.audit.stability import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
@@ -51,7 +51,6 @@ from rulekit.tables.reading import read_columns
 from rulekit.tables.splitting import held_out, lacking
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Finishing, Noticed, Progress, Resample, unseen
 from rulekit.work.training import TrainingRequest, learning_time, read_rows
 

@@ -18,7 +18,7 @@ from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.reason_codes.reasons import class_of
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, percent, quoted
@@ -36,7 +36,6 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Noticed, Progress, Searching, unseen
 
 MOST, MOST_SETS, _LEAST, _AGREED, _OFTEN, _FEWEST, _APART = 12, 5, 0.01, 1.05, 0.1, 20, 5.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rulekit.errors import InputError, reason_of
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph, class_array
@@ -29,7 +29,6 @@ from rulekit.tables.reading import read_columns
 from rulekit.targets import Outcome, find_target_for
 from rulekit.work.changes.hand_edits import expired_notes
 from rulekit.work.monitoring import glance
-from rulekit.work.outputs import check_outputs
 
 if TYPE_CHECKING:
     from rulekit.audit.drift.findings import Drift

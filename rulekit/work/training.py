@@ -17,6 +17,7 @@ from rulekit.arrays import Bools
 from rulekit.audit.figures.metrics import Figures, with_kept_figures
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted, RulekitError
+from rulekit.graph.files.model_files import check_outputs
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph
@@ -32,7 +33,6 @@ from rulekit.work import learning
 from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
-from rulekit.work.outputs import check_outputs
 from rulekit.work.progress import Event, Noticed, Progress, Read, ReadingShare, unseen
 
 if TYPE_CHECKING:

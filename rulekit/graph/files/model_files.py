@@ -1,6 +1,7 @@
 """Model files and artifacts read into a rule graph, artifacts written, and the JSON Schema (docs/format.md).
 
 Reading trusts nothing: every value is checked by hand, and every fault is one FormatError. `writing` writes the file.
+Nothing is written over a file that is read, and no model under a foreign ending.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from rulekit.errors import FormatError, InputError, RulekitError
@@ -31,7 +33,7 @@ from rulekit.graph.files.fields import (
     read_text,
 )
 from rulekit.graph.files.json_values import check_notes, parse_json, read_rate, with_known_columns
-from rulekit.graph.files.safe_files import AnyPath, decode, read_bounded, write_all
+from rulekit.graph.files.safe_files import AnyPath, decode, ensure_writable, read_bounded, write_all
 from rulekit.graph.files.writing import FORMAT, MEASURED, VERSION
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary, topological
@@ -39,7 +41,7 @@ from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.schema import Feature
-from rulekit.targets import Artifact, find_target, find_target_for
+from rulekit.targets import Artifact, Target, find_target, find_target_for
 
 READABLE = (1,)  # every earlier version stays loadable
 MAX_NODES = 2_000_000
@@ -291,6 +293,42 @@ def export(graph: RuleGraph, path: AnyPath, to: str, **options: Any) -> Artifact
     name = os.fspath(path)
     write_all({name + suffix: data for suffix, data in artifact.files.items()})
     return artifact
+
+
+def check_outputs(outputs: Iterable[Path | None], *sources: Path | None, model: Path | None = None) -> None:
+    """Raises InputError, before any work, where an output cannot be written, is a source, or is named twice.
+
+    model: an output that is a model file, and must have its ending; a device may bear any name.
+    """
+    written = [path for path in (*outputs, model) if path is not None]
+    for path in written:
+        for source in sources:
+            if source is not None and path.is_file() and source.is_file() and path.samefile(source):
+                raise InputError("this file is read, and would be lost", where=str(path), fix="give another name")
+        ensure_writable(path)
+    if len({path.resolve() for path in written}) < len(written):
+        raise InputError("two results would be written to one file", where=str(written[-1]), fix="give each its own")
+    if model is None or (owner := _owner(model)) == "model files" or (model.exists() and not model.is_file()):
+        return
+    what = f"a model file cannot have the ending of {owner}" if owner else "a model file ends in .json"
+    raise InputError(what, where=str(model), fix=f"call it {model.stem}.json; rulekit export writes artifacts")
+
+
+def check_artifact_ending(output: Path, target: Target) -> None:
+    """Raises InputError where every command would take the artifact for a model, or for one of another target."""
+    if not output.name.lower().endswith(target.suffixes) and (owner := _owner(output)):
+        fix = f"call it {output.stem}{target.suffixes[0]}"
+        raise InputError(f"this ending is that of {owner}", where=str(output), fix=fix)
+
+
+def _owner(path: Path) -> str:
+    """What commands take a file of this ending for; "" for an ending that nobody reads by."""
+    if path.suffix.lower() == ".json":
+        return "model files"
+    try:
+        return f"{find_target_for(str(path)).name} artifacts"
+    except InputError:
+        return ""
 
 
 _REF = {"$ref": "#/$defs/id"}

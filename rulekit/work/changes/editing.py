@@ -20,7 +20,7 @@ from rulekit.audit.checks.kept_promises import Verdict
 from rulekit.errors import InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import label, listed
 from rulekit.graph.leaves import readers
@@ -40,7 +40,6 @@ from rulekit.work.changes.hand_edits import today
 from rulekit.work.changes.refitting import bits_of, formulas_reported, refitted_bits, replaced
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.models import disagrees, inexact_numbers
-from rulekit.work.outputs import check_outputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from rulekit.audit.checks.checking import unproved
 from rulekit.audit.checks.kept_promises import Searches, override_verdicts
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import decode, read_bounded
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -30,7 +30,6 @@ from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_table
 from rulekit.work.changes.editing import Change, change_of, listed_overrides
 from rulekit.work.changes.hand_edits import expired_notes
-from rulekit.work.outputs import check_outputs
 
 WHERE = "override"
 MAX_BYTES = 2**20

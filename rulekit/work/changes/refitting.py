@@ -24,7 +24,7 @@ from rulekit.errors import InputError
 from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes, probabilities
-from rulekit.graph.files.model_files import load
+from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.model_parts import on_the_side_of_the_label
 from rulekit.graph.nodes import Family, Node, fold, topological, with_children
 from rulekit.graph.probability.circuits import Algebra, Bit, CircuitStep, Complement, Mix, Product, build_circuit
@@ -39,7 +39,6 @@ from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.outputs import check_outputs
 
 _STEPS = 20
 
