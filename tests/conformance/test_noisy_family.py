@@ -22,12 +22,15 @@ def test_sums_on_a_grid_take_as_few_operators_at_any_number_of_causes(name):
     assert len(few) == len(many) < most
 
 
-def test_a_parity_takes_as_many_more_operators_as_its_causes_can_be_halved():
-    """As nested exclusive ors a parity of 50 causes was 326 kB of generated Python."""
-    few, many = (noisy_parity(k) for k in (50, 200))
-    nodes = [onnx.load_from_string(find_target("onnx").emit(graph, {}).main).graph.node for graph in (few, many)]
-    assert len(nodes[0]) < len(nodes[1]) < len(nodes[0]) + 25 < 100
-    assert len(find_target("python").emit(few, {}).main) < 80_000
+def test_a_parity_takes_few_operators_for_each_cause():
+    """As nested exclusive ors a parity of 50 causes was 326 kB of generated Python.
+
+    In ONNX an operator for each halving of the causes went: no model of the samples and benchmarks has a parity.
+    """
+    for k in (50, 200):
+        graph = noisy_parity(k)
+        assert len(onnx.load_from_string(find_target("onnx").emit(graph, {}).main).graph.node) < 4 * k
+        assert len(find_target("python").emit(graph, {}).main) < 1_600 * k
 
 
 def _sizes(share: int) -> list[object]:
