@@ -53,7 +53,7 @@ from rulekit_exporters.onnx.word_ids import takes_ids
 
 MAX_SHOWN = 20
 MOST_OF_SUM = 4  # times the size of a sum that a table in its place may have
-MOST_BYTES = 100_000  # of a table
+MOST_BYTES = 250_000  # of a table
 MOST_CELLS = 1 << 16
 
 
