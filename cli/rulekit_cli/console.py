@@ -317,10 +317,10 @@ def shown_search(time_limit: float) -> Iterator[Deadline]:
 
 @contextmanager
 def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
-    """The callback of a training that may take so many seconds, after which it is stopped wherever it is.
+    """Stop a training after this many seconds; yields its callback.
 
-    Most steps ask for the time themselves. An alarm stops those that do not, where the system has one; what is left
-    once a model was learned is short.
+    Most steps check the time themselves. An alarm stops the others, on systems that have one. The steps after learning
+    are short.
     """
     if seconds is None or not hasattr(signal, "setitimer") or current_thread() is not main_thread():
         yield progress

@@ -131,7 +131,7 @@ B as second (file required): The new one.
 --to CLASS as to.wanted (text): The class that is wanted; else any other.
 --catalogue FILE (file): Reasons for adverse decisions (.toml).
 --adverse CLASS (names): Decisions that need reasons; by default the negative one of two classes.
---most N (integer 1.. = 4): At most so many reasons a row.
+--most N (integer 1.. = 4): The largest number of reasons for a row.
 --sentence TEXT (text): In place of a model: where this sentence tends.
 --graph R (texts): Of the sentence: R is symmetric, never from an object to itself.
 --resamples N (integer 2.. = 20): How many halves of the table are learned from.

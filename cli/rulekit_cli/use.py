@@ -239,14 +239,14 @@ def verify(
 ) -> None:
     """Prove that an artifact decides like its model.
 
-    What the artifact computes is read from it without running it, and compared as a formula or on every reachable cell;
-    it is run on rows aimed at every threshold and level, and on given data. An artifact that is not built of what the
-    exporter writes alone is read and not run, unless --run-untrusted says so.
+    rulekit reads what the artifact computes without running it, and compares it with the model as a formula or on every
+    reachable cell. Then it runs the artifact on rows at every threshold and level, and on the given data. If the
+    artifact contains anything that the exporter does not write, rulekit runs it only with --run-untrusted.
 
-    With --against the verification of a report is repeated on this machine, without the model: same file, same graph
-    inside, same rows, same decisions. A file that is not that of the report is not run.
+    With --against, rulekit repeats the verification of a report on this machine, without the model: same file, same
+    graph inside, same rows, same decisions. It does not run a file that the report does not name.
 
-    Exit status 1 where they differ, with a row that shows it, where nothing was run, and where --require is not met.
+    Exit status 1 if they differ (rulekit shows a row), if nothing was run, or if --require is not met.
 
     \b
     Examples:

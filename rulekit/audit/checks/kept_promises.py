@@ -25,10 +25,10 @@ from rulekit.shown.promises import Promise, promises
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A rule that speaks for its class where it holds, by itself.
+    """A rule that decides for its class by itself where it holds.
 
-    node: Boolean; of a random rule that its probability is above 1/2. root: the number of the root of the decision that
-    the rule stands in.
+    node: its Boolean condition; for a random rule, that its probability is above 1/2. root: the index of the decision's
+    root that contains the rule.
     """
 
     rule: Rule
@@ -64,9 +64,9 @@ def without_rule(graph: RuleGraph, statement: Statement) -> Decision:
 
 
 def _without(node: Node, rule: Node) -> Node:
-    """A root, or what it is a number of, without a rule; of nothing but the rule nothing is left that fires.
+    """A root, or the formula inside it, without a rule; FALSE if it contains only the rule.
 
-    The rule may stand in a list of plain rules among hidden bits. One that stands twice is left out once.
+    The search goes into lists of plain rules beside hidden bits. If the rule occurs twice, one occurrence is removed.
     """
     if node is rule:
         return FALSE

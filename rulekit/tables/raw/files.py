@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -71,7 +72,7 @@ _TEXTS = (
 _JSON_OBJECT = re.compile(rb'\s*\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}|$)')
 
 
-class TableFile:
+class TableFile(ABC):
     """A file that is read as often as asked, whole or in blocks.
 
     names: of all its columns; by_column: whether the blocks of a column come without reading the others; n_rows: None
@@ -92,9 +93,9 @@ class TableFile:
         """What a user should hear; known after the last block."""
         return self._notes
 
+    @abstractmethod
     def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
         """The rows of the named columns in their order; raises ReadAgain where the next pass will do better."""
-        raise NotImplementedError
 
 
 def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
