@@ -22,11 +22,9 @@ from rulekit.errors import LearnerError
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Stopped, Variants, Watch
 from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import Folds
-from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.words import without_mute_words
+from rulekit.learners.data.problem import Problem, without_mute_words
 from rulekit.learners.faults import candidates_of, check_candidate
-from rulekit.learners.sizes.choice import Curve
-from rulekit.learners.sizes.held_out import Fold, best_curve, curves_of, fold_of, still_asked
+from rulekit.learners.sizes.choice import Curve, Fold, best_curve, fold_of, still_asked
 from rulekit.views import notebook
 
 _IN_STEP = 1 << 27
@@ -288,7 +286,7 @@ class _QuestionGroup:
                 break
         if run.folds:
             short = len(run.folds) == 1 and not course.ended
-            run.curve = best_curve(curves_of(run.folds, weights, short), run.folds)
+            run.curve = best_curve(run.folds, weights, short)
         return over or cut
 
     def _to_the_end(self, course: LearningCourse) -> Stopped:

@@ -43,9 +43,8 @@ from rulekit.learners.data.inputs import (
     questions_of,
     refuse_columns,
 )
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.problem import Problem, with_words, without_twins
 from rulekit.learners.data.training_rows import reporter, training_data
-from rulekit.learners.data.words import with_words, without_twins
 from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
 from rulekit.learners.learning import LearningPlan, Run, learn_all, watched
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of

@@ -38,8 +38,7 @@ from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.folds import InOrder, fold_of_rows
-from rulekit.learners.data.problem import Problem
-from rulekit.learners.data.words import with_words
+from rulekit.learners.data.problem import Problem, with_words
 from rulekit.learners.faults import blamed
 from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.limits import Deadline, OutOfTime

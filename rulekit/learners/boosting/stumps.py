@@ -21,7 +21,7 @@ from rulekit.graph.nodes import Node
 from rulekit.learners.contract import Frame
 from rulekit.learners.data.binning import BinnedColumn, Codes, columns_in_matrix, matrix_of, side_by_side
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.plain import ScoreCard, multiples
+from rulekit.learners.models.plain import ScoreCard, coarsest, multiples
 from rulekit.learners.sums_of_rows.histograms import count_cells, lead_by_code
 from rulekit.learners.sums_of_rows.kernels import run_threads
 from rulekit.tables.table import Table
@@ -33,7 +33,6 @@ LARGEST_SUM = 2.0**13
 SIGMOID = 2.0  # the scale of the reported probability
 SEVERAL = 2.0**-10  # where the largest of several sums decides, its side of 0 says nothing
 _COARSE = 2.0**-6
-_BITS = 24  # of every sum of the votes of a model, as `on_grid` has it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,23 +227,22 @@ class Votes:
             yes[part] = self.sums[part] > 0.0
             if self.searched:
                 self.rounded[part] += (size * stump.votes)[codes[part]]
-        if self.searched:
-            self._refine(yes)
+        if self.searched:  # until every row is decided as the votes decide it and no vote is lost
+            self._rounded_to(coarsest(self.step, self.largest, lambda step: self._keeps(step, yes)))
         return yes
 
-    def _refine(self, yes: Bools) -> None:
-        """Halve the step until every row is decided as the votes decide it and none is lost, or it is the finest.
+    def _keeps(self, step: float, yes: Bools) -> bool:
+        return step < 2.0 * self.least and np.array_equal(self._rounded_to(step) > 0.0, yes)
 
-        Half of the finest one would be too fine for a sum of 24 bits.
-        """
-        finest = 2.0 ** (math.frexp(self.largest)[1] + 2 - _BITS)
-        while self.step >= finest and (2.0 * self.least <= self.step or not np.array_equal(self.rounded > 0.0, yes)):
-            self.step /= 2.0
-            self.points, self.bias, self.votes = {}, 0.0, 0.0
+    def _rounded_to(self, step: float) -> Floats:
+        """The sums [n] of the votes as multiples of a step, as which the model has them from now on."""
+        if step != self.step:
+            self.step, self.points, self.bias, self.votes = step, {}, 0.0, 0.0
             for stump, vote in self.stumps:
                 self._join(stump, vote)
-            for part, codes in self.problem.codes.parts(len(yes)):
+            for part, codes in self.problem.codes.parts(len(self.rounded)):
                 self.rounded[part] = self.card.totals(codes, part.stop - part.start)
+        return self.rounded
 
     def _join(self, stump: Stump, vote: float) -> float:
         """Let the score card have one stump more; says what its vote is on the grid."""

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Array, Ints
+from rulekit.arrays import Array, Ints, distinct_rows
 from rulekit.errors import InputError
 from rulekit.learners.data.binning import DiskCodes
-from rulekit.learners.data.problem import Problem
+from rulekit.learners.data.problem import Hashes, Problem, mix
 from rulekit.tables.splitting import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn
 
@@ -54,18 +53,6 @@ class InOrder:
         middle = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)
         block = np.minimum((middle * n_folds).astype(np.int64), n_folds - 1)[self.moment]
         return equal_rows(block)
-
-
-Hashes = npt.NDArray[np.uint64]
-
-
-def mix(h: Hashes, codes: Array) -> None:
-    """Take another column of codes [n] into the hashes [n], in place."""
-    h ^= codes.astype(np.uint64)
-    h *= np.uint64(0xBF58476D1CE4E5B9)
-    h ^= h >> np.uint64(29)
-    h *= np.uint64(0x94D049BB133111EB)
-    h ^= h >> np.uint64(32)
 
 
 @dataclass(slots=True, eq=False)
@@ -202,8 +189,14 @@ def _hashes(problem: Problem, seed: int) -> Iterator[tuple[slice, Hashes]]:
 
 
 def equal_rows(marks: Array) -> Ints:
-    """The number [n] of the kind of each row, of marks [n] that equal rows share; kinds are in their order."""
-    return np.unique(marks, return_inverse=True)[1].astype(np.int64)
+    """The number [n] of the kind of each row, of marks [n] that equal rows share; kinds are in their order.
+
+    Or of rows of marks [n, k], whole numbers from 0 on.
+    """
+    if marks.ndim == 1:
+        return np.unique(marks, return_inverse=True)[1].astype(np.int64)
+    word = np.min_scalar_type(int(marks.max(initial=0))).newbyteorder(">")
+    return distinct_rows(np.ascontiguousarray(marks.astype(word)).view(np.uint8))[1].astype(np.int64)
 
 
 def _joined(unit: Ints, group: Ints) -> Ints:

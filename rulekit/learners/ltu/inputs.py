@@ -30,8 +30,8 @@ from rulekit.exactness import span_of_sum
 from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
 from rulekit.learners.contract import Question
 from rulekit.learners.data.binning import BinnedColumn, Codes
-from rulekit.learners.data.folds import fold_of_rows, mix, row_hashes
-from rulekit.learners.data.problem import Problem, condition_node
+from rulekit.learners.data.folds import fold_of_rows, row_hashes
+from rulekit.learners.data.problem import Problem, condition_node, mix
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 _PARTS = 4

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.cells.sums import half_way
 from rulekit.graph.nodes import Above, Linear, Logistic
 from rulekit.learners.contract import Candidate, Frame, Kind, Model, Score
 from rulekit.learners.data.binning import Codes
+from rulekit.learners.data.folds import equal_rows
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.assembly import Prior
@@ -101,19 +102,18 @@ def _with_points(candidate: Candidate, run: Run, most: int, scale: float | None,
         return candidate
     terms, problem = candidate.model.terms(), run.question.problem
     split = _Split.of(terms, problem)
-    if not split.sizes:
+    if not split.values:
         return candidate
     groups, counts = split.cells(problem)
     labelled = smoothed_counts(counts * problem.weight_unit)
-    sums = split.starting + np.concatenate(split.values)[groups].sum(axis=1)
+    values = np.concatenate(split.values)
+    sums = split.starting + values[groups].sum(axis=1)
     link = _linked(labelled, sums, Links.single(terms.scale, 0.0), terms.fitted or scale is not None)
     said = 1.0 / (1.0 + np.exp(-(link.scale[0] * sums + link.offset[0])))
     both = counts.sum(axis=1)
     wanted = np.stack([both * (1.0 - said), both * said], axis=1)
-    starts = np.concatenate([[0], np.cumsum(split.sizes)]).astype(np.int64)
-    values = np.concatenate(split.values) * link.scale[0]
     offset = float(link.scale[0] * split.starting + link.offset[0])
-    parts = Parts(groups, starts, values, np.concatenate(split.fixed), offset, wanted)
+    parts = Parts(groups, split.starts, values * link.scale[0], values == 0.0, offset, wanted)
     whole = whole_points(parts, most, scale, thorough=thorough and not run.question.watch.over)
     bias = 0.0 if scale is None else _quarters(whole.offset / scale)
     totals = parts.totals(whole.points) + bias
@@ -147,21 +147,20 @@ def _pointed(candidate: Candidate, split: _Split, whole: Whole, bias: float, lin
 class _Split:
     """How the parts of a sum put rows into groups.
 
-    used: the rules, and the columns with the group of each code [n_codes]. values, fixed: by part the real points of
-    its groups, ascending, less those of the one that stays 0; starting: the sum where all parts give 0.
+    used: the rules, and the columns with the group of each code [n_codes]. values: by part the real points of its
+    groups, ascending, less those of the one that stays 0; starting: the sum where all parts give 0.
     """
 
     terms: Terms
     used: tuple[int, ...]
     columns: dict[int, Ints]
     values: tuple[Floats, ...]
-    fixed: tuple[Bools, ...]
     starting: float
 
     @classmethod
     def of(cls, terms: Terms, problem: Problem) -> _Split:
         """Of rules the rows where they do not hold stay 0, of columns the group with most rows."""
-        used, values, fixed = list[int](), list[Floats](), list[Bools]()
+        used, values = list[int](), list[Floats]()
         columns, starting = dict[int, Ints](), terms.bias
         for k, (_, weight) in enumerate(terms.rules):
             if weight:
@@ -180,13 +179,12 @@ class _Split:
             if len(own) > 1:
                 columns[j] = group
                 values.append(own - own[most])
-        fixed = [each == 0.0 for each in values]
-        return cls(terms, tuple(used), columns, tuple(values), tuple(fixed), starting)
+        return cls(terms, tuple(used), columns, tuple(values), starting)
 
     @property
-    def sizes(self) -> list[int]:
-        """How many groups each part has."""
-        return [len(each) for each in self.values]
+    def starts(self) -> Ints:
+        """Where the groups of each part begin [parts + 1], numbered over all parts."""
+        return np.cumsum([0, *map(len, self.values)])
 
     def groups(self, codes: Codes, n_rows: int) -> Ints:
         """The group of each row in every part [n, parts]."""
@@ -201,24 +199,16 @@ class _Split:
 
     def cells(self, problem: Problem) -> tuple[Ints, Floats]:
         """The rows that are told apart: their groups [C, parts], numbered over all parts, and their weights [C, 2]."""
-        blocks = [
-            _counted(
-                self.groups(codes, rows.stop - rows.start),
-                np.stack([problem.weights[rows] * (problem.labels[rows] == label) for label in (0, 1)], axis=1),
-                self.sizes,
-            )
-            for rows, codes in problem.codes.parts(len(problem.labels))
-        ]
-        groups, counts = blocks[0]
-        if len(blocks) > 1:
-            joined = [np.concatenate(each) for each in zip(*blocks, strict=True)]
-            groups, counts = _counted(joined[0], joined[1], self.sizes)
-        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        return groups + starts, counts.astype(np.float64)
+        blocks = list[tuple[Ints, Floats]]()
+        for rows, codes in problem.codes.parts(len(problem.labels)):
+            weights = problem.weights[rows, None] * (problem.labels[rows, None] == [0, 1])
+            blocks.append(_folded(self.groups(codes, len(weights)), weights))
+        groups, counts = _folded(*(np.concatenate(each) for each in zip(*blocks, strict=True)))
+        return groups + self.starts[:-1], counts
 
     def by_part(self, points: Ints) -> list[Ints]:
         """Points of all groups by part."""
-        return np.split(points, np.cumsum(self.sizes)[:-1])
+        return np.split(points, self.starts[1:-1])
 
     def points(self, points: Ints, bias: float) -> Terms:
         """The sum with these points in the place of its own; rules without any are left out."""
@@ -232,13 +222,13 @@ class _Split:
         return Terms(tuple(rule for rule in rules if rule[1]), columns, bias)
 
 
-def _counted(groups: Ints, weights: Ints, sizes: Sequence[int]) -> tuple[Ints, Ints]:
+def _folded(groups: Ints, weights: Ints | Floats) -> tuple[Ints, Floats]:
     """The different rows of groups [C, parts], and the sums of their weights [C, 2]."""
-    word = np.dtype(np.min_scalar_type(max(sizes) - 1)).newbyteorder(">")
-    first, cell = distinct_rows(np.ascontiguousarray(groups.astype(word)).view(np.uint8))
+    cell = equal_rows(groups)
+    kinds = np.empty((int(cell.max()) + 1, groups.shape[1]), dtype=np.int64)
+    kinds[cell] = groups
     # whole numbers below 2^53, which doubles hold
-    counts = [np.bincount(cell, weights[:, label], len(first)).astype(np.int64) for label in (0, 1)]
-    return groups[first], np.stack(counts, axis=1)
+    return kinds, np.stack([np.bincount(cell, weights[:, label]) for label in (0, 1)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ grid of a power of two.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -211,6 +211,14 @@ def weights_on_grid(weights: Floats, bias: float) -> tuple[Floats, float]:
 def multiples(values: Floats, unit: float) -> Floats:
     """Each value rounded to the nearest multiple of a power of two; of two as near to the even one."""
     return np.asarray(np.rint(values / unit) * unit)
+
+
+def coarsest(step: float, largest: float, fits: Callable[[float], bool]) -> float:
+    """The first of a step, its half, a quarter, ... that fits; at the finest, sums up to `largest` have 24 bits."""
+    finest = finest_unit([largest], SINGLE_BITS)
+    while step > finest and not fits(step):
+        step /= 2.0
+    return step
 
 
 def terms_of(column: BinnedColumn, points: Floats) -> list[tuple[float, Node]]:

@@ -20,8 +20,7 @@ from rulekit.learners.contract import Ability, Candidate, Kind, Learning, OutOfT
 from rulekit.learners.data.binning import NO_BOUNDS, BinnedColumn, least_side
 from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import Problem, with_columns
-from rulekit.learners.data.words import without_mute_words
+from rulekit.learners.data.problem import Problem, with_columns, without_mute_words
 from rulekit.learners.models.assembly import Prior
 from rulekit.learners.noisy_or.causes import AnyCause, Causes, JointSearch, causes_of
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, cells_held, coordinate_descent, log_positive

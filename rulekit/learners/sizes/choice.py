@@ -1,15 +1,22 @@
-"""Which size is taken: held-out errors of the candidates of a path, and the choice from them."""
+"""What held-out rows say of models that were learned without them, and which variant and size are taken from it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Array, Floats
+from rulekit.arrays import Array, Floats, Ints
+from rulekit.graph.variants import macro_f1
+from rulekit.learners.contract import Candidate, Question, Variants
+from rulekit.learners.data.folds import drawn, equal_rows, row_hashes
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.faults import checked_mask
 from rulekit.learners.sums_of_rows.histograms import exact_sum
+from rulekit.learners.sums_of_rows.kernels import run_threads
 
 _ROUNDED = 1e-12
 """A mean difference that roundings alone may make."""
@@ -134,22 +141,14 @@ class Curve:
         """The error of each place with what reading it costs [T]."""
         return self.error if self.cost is None else np.asarray(self.error + self.cost)
 
-    def at(self, place: int) -> tuple[float | None, float | None, float | None]:
-        """Error, standard error (None of a single fold) and smoothed error of a place from 1.
-
-        None beyond the last that was checked.
-        """
+    def at(self, place: int) -> tuple[float | None, float | None, float | None, float | None]:
+        """Error, standard error, smoothed error and macro F1 score of a place from 1; None where one is not known."""
         if self.cut and place > self.wrong.shape[1]:
-            return None, None, None
-        place = min(place, self.wrong.shape[1])
-        error, deviation, smooth = (float(v[place - 1]) for v in (self.error, self.standard_error, self.smooth))
-        return error, deviation if self.folds > 1 else None, smooth
-
-    def f1_at(self, place: int) -> float | None:
-        """The macro F1 score of a place from 1; None where it is not known."""
-        if self.macro_f1 is None or (self.cut and place > self.wrong.shape[1]):
-            return None
-        return float(self.macro_f1[min(place, self.wrong.shape[1]) - 1])
+            return None, None, None, None
+        place = min(place, self.wrong.shape[1]) - 1
+        deviation = float(self.standard_error[place]) if self.folds > 1 else None
+        f1 = None if self.macro_f1 is None else float(self.macro_f1[place])
+        return float(self.error[place]), deviation, float(self.smooth[place]), f1
 
     def best(self, parsimony: float = 0.0) -> int:
         """The smallest number of units that is not worse than the best one.
@@ -194,15 +193,11 @@ class Curve:
             if training is None and self.nothing is not None:
                 training = np.array([lost, np.append(self.nothing.sum(), self.wrong.sum(axis=0))])
             return settled(training[0], training[1], longest) if all_stay and training is not None else longest
-        if (
-            self.by_error
-            and self.nothing is not None
-            and self.paid[best - 1] * self.weights.sum() >= self.nothing.sum()
-        ):
+        nothing = math.inf if self.nothing is None else float(self.nothing.sum())
+        if self.by_error and self.paid[best - 1] * self.weights.sum() >= nothing:
             return 0
-        places: tuple[int, ...] = (best,)
-        if all_stay and not (jointly and self._worse(longest, self.wrong[:, best - 1])):
-            places = (longest, best)
+        stays = all_stay and not (jointly and self._worse(longest, self.wrong[:, best - 1]))
+        places = (longest, best) if stays else (best,)
         return next((n for n in places if self.nothing is None or not self._worse(n, self.nothing)), 0)
 
     def finds_most(self) -> tuple[int, float]:
@@ -254,3 +249,200 @@ def smoothed(error: Floats) -> Floats:
     """
     ahead = np.concatenate([error, error[..., -1:], error[..., -1:]], axis=-1)
     return np.asarray((2 * error + ahead[..., 1:-1] + ahead[..., 2:]) / 4)
+
+
+# Variants by their losses -------------------------------------------------------------------------------------------
+
+_CLEARLY = 0.05
+"""By what share of the loss a bold variant must be better; errors over rows leave out the chance in growing rules."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Losses:
+    """Of held-out rows: the loss [n] of each variant that was asked for, the weight [n], which are identical [n].
+
+    bold: the variants that are taken only where they are clearly better than all others.
+    """
+
+    by_variant: Mapping[int, Floats]
+    weights: Floats
+    unit: Ints
+    bold: frozenset[int] = frozenset()
+
+    @classmethod
+    def joined(cls, folds: Sequence[Fold]) -> Losses | None:
+        """Those of all folds together, of the variants that the last one was asked for; None where there are none."""
+        own = [fold.losses for fold in folds if fold.losses is not None]
+        if not own:
+            return None
+        first = np.cumsum([0, *(int(each.unit.max(initial=-1)) + 1 for each in own)])
+        unit = np.concatenate([each.unit + begin for each, begin in zip(own, first[:-1].tolist(), strict=True)])
+        rows = {v: np.concatenate([each.by_variant[v] for each in own]) for v in own[-1].by_variant}
+        return cls(rows, np.concatenate([each.weights for each in own]), unit, own[-1].bold)
+
+    def loss(self, v: int) -> float:
+        """The sum over all rows, exact in any order."""
+        return exact_sum(self.weights * self.by_variant[v])
+
+    def contest(self, v: int, other: int) -> Contest:
+        """How much worse a variant is than another; over distinct rows: many equal ones may all be an exception."""
+        return Contest.over_distinct(self.by_variant[v] - self.by_variant[other], self.weights, self.unit)
+
+    def likely_best(self, errors: float = 1.5) -> list[int]:
+        """The variants that may still be the best one.
+
+        Left out are those whose mean is above the least one by more than so many standard errors of the difference; a
+        bold one, unless its mean is below those of the others by one of them and by _CLEARLY, a share.
+        """
+        asked = list(self.by_variant)
+        careful = [v for v in asked if v not in self.bold]
+        if careful:
+            own = min(careful, key=self.loss)
+            less, bold = (1.0 - _CLEARLY) * self.loss(own), [v for v in asked if v in self.bold]
+            clear = [v for v in bold if self.loss(v) <= less and not self.contest(own, v).within(1.0)]
+            asked = [*careful, *clear]
+        best = min(asked, key=self.loss)
+        return [v for v in asked if self.contest(v, best).within(errors)]
+
+    def rivals(self, costs: Sequence[float]) -> list[int]:
+        """Of the variants that may still be the best one, that of the least loss and the first of the least cost.
+
+        Where a bold one has the least loss of all, which further rows may show to be clearly better, all of them.
+        """
+        likely, least = self.likely_best(), min(self.by_variant, key=self.loss)
+        chosen = {self.likely_best(errors=0.0)[0], min(likely, key=lambda v: costs[v])}
+        return sorted(chosen if least in likely else {*likely, least})
+
+
+# Folds --------------------------------------------------------------------------------------------------------------
+
+_ENOUGH = 4096.0
+"""Held-out rows on which one of several variants is taken, and the others are looked for no more."""
+
+_HELD_OUT = 1 << 17
+"""Rows of a fold that are looked at: so many tell its errors to a tenth of a point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """What was learned without the rows of one fold: the candidates, by variant, and what stands where none does.
+
+    totals [2]: the weight of the held-out rows of label 0 and 1. wrong: by variant the weight of their errors [2, T],
+    none where it was not asked for; nothing_wrong: that of all errors without any candidate. losses: of the held-out
+    rows, where variants are compared by it; lost: by variant the weighted loss [1 + T] without any candidate and of
+    each. how: whether the class is rare, and by what variants and sizes are compared; see Variants.
+    """
+
+    paths: tuple[Sequence[Candidate], ...]
+    nothing: Candidate
+    totals: Floats
+    wrong: tuple[Floats, ...]
+    nothing_wrong: float
+    losses: Losses | None
+    lost: tuple[Floats, ...]
+    how: Mapping[str, bool]
+
+
+def fold_of(
+    question: Question,
+    candidates: Sequence[Candidate],
+    nothing: Candidate,
+    variants: Variants | None,
+    held: Problem,
+    least: int,
+    asked: Sequence[int] | None,
+) -> Fold:
+    """What the rows of a fold, or so many of them, say of candidates that were learned without them.
+
+    question: that of the other rows; nothing: what stands where no candidate does; variants: paths in place of the
+    candidates, all or those asked for; a path that ended early goes on as it was, to `least` places.
+    """
+    if held.total > _HELD_OUT:
+        held = drawn(held, _HELD_OUT, question.seed)
+    variants, asked = (variants, asked) if variants else (Variants([lambda: candidates], lambda: 0), None)
+    loss, of_rows = variants.loss, held.in_rows
+    wanted = range(len(variants.paths)) if asked is None else asked
+
+    def measured(v: int) -> tuple[Sequence[Candidate], Floats, Floats, Floats]:
+        if v not in wanted:
+            return (), np.zeros((2, 0)), np.zeros(0), np.zeros(0)
+        path = variants.paths[v]()
+        errors = held_out_errors(path, question.problem, held, max(least, len(path)))
+        if loss is None:
+            return path, errors, np.zeros(0), np.zeros(0)
+        each = [loss(candidate, held) for candidate in (nothing, *path)]
+        return path, errors, each[-1], np.array([exact_sum(of_rows * losses) for losses in each])
+
+    # learners that compare by loss learn from few rows here, so that threads have more to do side by side
+    n_threads = 1 if loss is None else question.n_threads
+    paths, wrong, each, lost = zip(*run_threads(measured, range(len(variants.paths)), n_threads), strict=True)
+    wrong_without = float(held_out_errors((), question.problem, held, 1).sum())
+    totals: Floats = np.bincount(held.labels, held.weights, 2).astype(np.float64) * held.weight_unit
+    losses = None
+    if loss is not None:
+        unit = equal_rows(row_hashes(held, question.seed))
+        losses = Losses({v: each[v] for v in sorted(wanted)}, of_rows, unit, variants.bold)
+    how = {name: getattr(variants, name) for name in ("rare", "errors_first", "by_error")}
+    return Fold(tuple(map(tuple, paths)), nothing, totals, wrong, wrong_without, losses, lost if losses else (), how)
+
+
+def still_asked(folds: Sequence[Fold], weights: Sequence[float], asked: Sequence[int] | None) -> Sequence[int] | None:
+    """The variants that are looked for in the next fold; weights: of the rows of each; asked: those of the last one."""
+    if losses := Losses.joined(folds):
+        return losses.rivals([path[-1].cost if path else 0.0 for path in folds[-1].paths])
+    if sum(weights) >= _ENOUGH:  # what each variant costs, where rows are many, pays no more
+        return [best_curve(folds, weights).variant]
+    return asked
+
+
+def best_curve(folds: Sequence[Fold], weights: Sequence[float], short: bool = False) -> Curve:
+    """The curve of the variant that is taken, of those asked for in every fold.
+
+    It is the cheapest; by losses the one that costs least of those as good as the best within an error.
+    """
+    nothing, curves = np.array([fold.nothing_wrong for fold in folds]), []
+    true = np.sum([fold.totals for fold in folds], axis=0)
+    for v, errors in enumerate(zip(*(fold.wrong for fold in folds), strict=True)):
+        if all(each.shape[-1] for each in errors):
+            wrong = _aligned(errors)
+            costs = [np.array([each.cost for each in fold.paths[v]] or [0.0]) for fold in folds]
+            cost = _aligned(costs, wrong.shape[-1]).mean(axis=0)  # errors may go on beyond the longest path
+            missed = wrong.sum(axis=0).T
+            f1 = macro_f1(true - missed, true - missed + missed[:, ::-1], true)
+            lost = _aligned([fold.lost[v] for fold in folds], 1 + wrong.shape[-1]) if folds[0].lost else None
+            known = {"nothing": nothing, "cost": cost, "macro_f1": f1, "lost": lost, **folds[0].how}
+            curves.append(Curve(wrong.sum(axis=1), np.array(weights), v, short, **known))
+    if losses := Losses.joined(folds):
+        likely = losses.likely_best(errors=1.0)
+        as_good = (curve for curve in curves if curve.variant in likely)
+        return min(as_good, key=lambda curve: float(curve.paid[-1] - curve.error[-1]))
+    return cheapest(curves)
+
+
+def _aligned(values: Sequence[Floats], least: int = 0) -> Floats:
+    """Values [..., T] of folds as one array [F, ..., T], T at least `least`; one that ended early goes on as it was."""
+    longest = max(least, *(fold.shape[-1] for fold in values))
+    kept = [(0, 0)] * (values[0].ndim - 1)
+    return np.array([np.pad(fold, [*kept, (0, longest - fold.shape[-1])], mode="edge") for fold in values])
+
+
+def held_out_errors(path: Sequence[Candidate], training: Problem, held: Problem, places: int) -> Floats:
+    """The weight of held-out errors [2, places] of label 0 and 1.
+
+    A path that ended early goes on as it was, and without any candidate as its prior.
+    """
+    if not path:
+        found, missed = np.zeros((2, places)), 0 if training.share > 0.5 else 1
+        found[missed] = held.weight_of(held.labels == missed)
+        return found
+    models, wrong = [candidate.model for candidate in path], np.zeros((2, len(path)), dtype=np.int64)
+    kind: Any = type(models[0])
+    together = hasattr(kind, "decide_all") and all(type(model) is kind for model in models)
+    for rows, codes in held.codes.parts(len(held.labels)):
+        positive, weights = held.labels[rows] == 1, held.weights[rows]
+        n = len(positive)
+        masks = kind.decide_all(models, codes, n) if together else (model.decides(codes, n) for model in models)
+        for t, mask in enumerate(masks):
+            decided = checked_mask(mask, models[t], n)
+            wrong[:, t] += weights[decided & ~positive].sum(), weights[~decided & positive].sum()
+    return np.asarray(wrong[:, np.minimum(np.arange(places), len(path) - 1)] * held.weight_unit)

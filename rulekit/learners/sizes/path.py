@@ -27,8 +27,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run
 from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
 from rulekit.learners.promises.kept import clauses_of, unproved
-from rulekit.learners.sizes.choice import Curve
-from rulekit.learners.sizes.held_out import Fold
+from rulekit.learners.sizes.choice import Curve, Fold
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.shown.path_points import PathPoint
@@ -67,7 +66,7 @@ class QuestionPath:
         """A point for each candidate, of which one is in the model."""
         points = []
         for n, made in enumerate(self.candidates, start=1):
-            held = (None, None, None) if self.curve is None else self.curve.at(n)
+            held = (None, None, None) if self.curve is None else self.curve.at(n)[:3]
             error = made.error / self.total
             points.append(PathPoint(self.label, n, made.size, made.objective, error, *held, n == chosen))
         return points
@@ -246,8 +245,8 @@ def sized(path: ModelPath, run: Run, plan: LearningPlan) -> ModelPath:
     curve, chosen = run.curve, path.within_limits([run.chosen])
     smallest = None if curve is None else min(curve.best(1.0), run.longest)
     rows = path.rows_of({*row_sizes(run.longest), *chosen, *(() if smallest is None else (smallest,))} - {0})
-    found = {} if curve is None else {size: (curve.at(*places), curve.f1_at(*places)) for size, places in rows.items()}
-    errors = {size: (a, b, f1) for size, ((a, b, _), f1) in found.items() if a is not None}
+    found = {} if curve is None else {size: curve.at(*places) for size, places in rows.items()}
+    errors = {size: (error, deviation, f1) for size, (error, deviation, _, f1) in found.items() if error is not None}
     if curve is None:
         own = {size: path.paths[0].at(*places).held_out for size, places in rows.items()}
         errors = {size: (*found, None) for size, found in own.items() if found is not None}
@@ -285,11 +284,8 @@ def sized_jointly(
             checked, nothing = not all_stay or chosen != places[-1], not place
     if plan.size is not None:
         chosen = path.within_limits([run.chosen for run in runs])
-    errors = {}
-    if curve is not None:
-        errors = {
-            size: (float(curve.error[n]), curve.at(n + 1)[1], curve.f1_at(n + 1)) for n, size in enumerate(measured)
-        }
+    found = {} if curve is None else {size: curve.at(n) for n, size in enumerate(measured, start=1)}
+    errors = {size: (error, deviation, f1) for size, (error, deviation, _, f1) in found.items() if error is not None}
     path = replace(path, chosen=chosen, rows=rows, errors=errors, smallest=_size_of(rows, smallest))
     return _with_words(path, curve, plan, checked=checked, nothing=nothing, lowered=False, enough=True)
 

@@ -35,8 +35,8 @@ from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.promises.kept import all_allowed
-from rulekit.learners.sizes import held_out
-from rulekit.learners.sizes.held_out import Losses, likely_best
+from rulekit.learners.sizes import choice
+from rulekit.learners.sizes.choice import Losses
 from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.schema import Feature
 from rulekit.synthetic import loans
@@ -186,12 +186,13 @@ def test_the_path_has_a_model_of_every_size_and_the_objective_falls() -> None:
 
 
 def test_many_equal_rows_count_once_where_variants_are_compared() -> None:
-    losses = np.concatenate([np.full(500, 2.0), np.zeros(500)]), np.concatenate([np.full(500, 1.0), np.full(500, 0.3)])
+    twos, ones = np.full(500, 2.0), np.full(500, 1.0)
+    losses = {0: np.append(twos, np.zeros(500)), 1: np.append(ones, np.full(500, 0.3))}
     unit = np.concatenate([np.zeros(500, dtype=np.int64), np.arange(1, 501)])
     alone = np.arange(1000)
 
-    assert likely_best([Losses(losses, np.ones(1000), unit)]) == [0, 1]
-    assert likely_best([Losses(losses, np.ones(1000), alone)]) == [1]
+    assert Losses(losses, np.ones(1000), unit).likely_best() == [0, 1]
+    assert Losses(losses, np.ones(1000), alone).likely_best() == [1]
 
 
 CHECKS = list(learner_checks(AdditiveRulesClassifier, {"max_rules": 1, "n_folds": 2}))
@@ -282,7 +283,7 @@ def test_where_rows_are_drawn_the_model_is_that_of_all_rows_in_any_order(monkeyp
     """Rules are those of some rows, weights those of all; rows of weight 2 are drawn as two rows are."""
     monkeypatch.setattr(learner, "_ROWS_OF_A_FOLD", 300)
     monkeypatch.setattr(learner, "_ROWS", 400)
-    monkeypatch.setattr(held_out, "_HELD_OUT", 200)
+    monkeypatch.setattr(choice, "_HELD_OUT", 200)
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(2000, 4)), 1).astype(np.float32)
     y = (X[:, 0] > 0.3) & (X[:, 1] < 0.5) ^ (rng.random(2000) < 0.1)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.learners.data.binning import MemoryCodes, bin_table
-from rulekit.learners.data.problem import Problem, condition_node
-from rulekit.learners.data.words import recoded, with_words
+from rulekit.learners.data.problem import Problem, condition_node, recoded, with_words
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer

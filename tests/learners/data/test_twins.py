@@ -11,7 +11,7 @@ import pytest
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.learners.additive.estimator import AdditiveRulesClassifier
 from rulekit.learners.data.binning import bin_table
-from rulekit.learners.data.words import without_twins
+from rulekit.learners.data.problem import without_twins
 from rulekit.tables.kinds.inference import infer
 
 N = 300

@@ -7,8 +7,7 @@ from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier, RulesClass
 from rulekit.graph.nodes import Contains, topological
 from rulekit.learners.data.binning import MemoryCodes
 from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.data.problem import Problem, condition_node
-from rulekit.learners.data.words import WordColumn, with_words, without_mute_words
+from rulekit.learners.data.problem import Problem, WordColumn, condition_node, with_words, without_mute_words
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 

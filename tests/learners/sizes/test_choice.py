@@ -12,8 +12,7 @@ from rulekit import CNLLClassifier
 from rulekit.learners import learning
 from rulekit.learners.cnll.formula_on_cells import GrowthSettings
 from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.sizes.choice import Curve, cheapest, settled, smoothed
-from rulekit.learners.sizes.held_out import held_out_errors
+from rulekit.learners.sizes.choice import Curve, cheapest, held_out_errors, settled, smoothed
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
