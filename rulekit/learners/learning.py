@@ -37,6 +37,7 @@ _MOST = 10_000
 """Candidates beyond the sizes that were asked for after which a learning is taken for one without an end."""
 
 _AT_ONCE = ("interrupted", "cancelled")
+_STOPS = (KeyboardInterrupt, OutOfTimeError)
 
 Callback = Callable[[Mapping[str, Any]], object]
 
@@ -162,13 +163,10 @@ class _QuestionGroup:
     def learn(self) -> tuple[list[Run], Stopped]:
         plan = self.plan
         self.runs = [Run(question, self._course(question, plan.deadline)) for question in self.questions]
-        stopped: Stopped = ""
         try:
             stopped = self._grow()
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        except OutOfTimeError:
-            stopped = "time limit"
+        except _STOPS as error:
+            stopped = _why(error)
         for number, run in enumerate(self.runs):
             if isinstance(run.course.learning, Generator):
                 run.course.learning.close()
@@ -177,28 +175,21 @@ class _QuestionGroup:
             self.until = now + (plan.deadline - now) / (len(self.runs) - number)
             try:
                 stopped = self._choose(run, stopped)
-            except KeyboardInterrupt:
-                self._take(run, stopped := "interrupted")
-            except OutOfTimeError:
-                self._take(run, stopped := "time limit")
+            except _STOPS as error:
+                self._take(run, stopped := _why(error))
         return self.runs, stopped
 
     def _course(self, question: Question, until: float) -> LearningCourse:
         question = replace(question, watch=Watch(until))
-        return LearningCourse(
-            question, candidates_of(self.learner.learn(question)), _MOST + 2 * (self.plan.n_units or 0)
-        )
+        most = _MOST + 2 * (self.plan.n_units or 0)
+        return LearningCourse(question, candidates_of(self.learner.learn(question)), most)
 
     def _variants(self, course: LearningCourse) -> Variants | None:
         """What the learner makes of the candidates; its paths are checked when they are made."""
         variants: Variants | None = self.learner.finish(course.question, tuple(course.candidates))
         if variants is None:
             return None
-
-        def checked(make: Callable[[], Sequence[Candidate]]) -> list[Candidate]:
-            return course.checked(make())
-
-        return replace(variants, paths=[partial(checked, make) for make in variants.paths])
+        return replace(variants, paths=[partial(lambda make: course.checked(make()), make) for make in variants.paths])
 
     # Candidates ----------------------------------------------------------------------------------------------------
 
@@ -225,11 +216,14 @@ class _QuestionGroup:
 
     def _report(self, run: Run) -> bool:
         """Tell the callback of the newest candidate; says whether it cancels."""
-        made, question = run.grown[-1], run.question
-        if made.start:
-            return False
-        run.last = {**self._told(run), "objective": made.objective, "error": made.error / question.problem.total}
-        run.last["unit"] = made.size
+        made, error = run.grown[-1], run.grown[-1].error / run.question.problem.total
+        return not made.start and self._tell(run, objective=made.objective, error=error, unit=made.size)
+
+    def _tell(self, run: Run, **step: Any) -> bool:
+        """Tell the callback what is new of a question, beside what it knows; says whether it cancels."""
+        n_folds = 0 if self.plan.folds is None else self.plan.folds.n_folds
+        of_all = {"n_units": self.plan.n_units, "unit": 0, "questions": self.plan.questions, "folds": n_folds}
+        run.last = {"class": run.question.label, **of_all, **run.last, **step}
         return self.plan.callback is not None and bool(self.plan.callback(dict(run.last)))
 
     # Sizes ---------------------------------------------------------------------------------------------------------
@@ -273,7 +267,13 @@ class _QuestionGroup:
             if k:
                 del course  # the rows of one fold at a time
                 course = self._fold_course(run, k, self.until)
-            cut = cut or self._to_the_end(course)
+            try:
+                while not cut:
+                    course.question.watch.check()
+                    if not course.advance():
+                        break
+            except _STOPS as error:
+                cut = _why(error)
             held = run.question.problem.take(fold == k)
             found = None if cut and k else self._held_out(course, held, len(run.grown), asked)
             if found is None:
@@ -281,41 +281,16 @@ class _QuestionGroup:
             run.folds.append(found)
             weights.append(float(found.totals.sum()))  # of the rows that were looked at
             asked = still_asked(run.folds, weights, asked)
-            cut = cut or self._tell_fold(run, k + 1)
+            try:
+                cut = cut or ("cancelled" if self._tell(run, fold=k + 1) else "")
+            except KeyboardInterrupt:
+                cut = "interrupted"
             if cut or (k + 1 >= _FEWEST_FOLDS and sum(weights) >= _PLENTY):
                 break
         if run.folds:
             short = len(run.folds) == 1 and not course.ended
             run.curve = best_curve(run.folds, weights, short)
         return over or cut
-
-    def _to_the_end(self, course: LearningCourse) -> Stopped:
-        try:
-            while True:
-                course.question.watch.check()
-                if not course.advance():
-                    return ""
-        except OutOfTimeError:
-            return "time limit"
-        except KeyboardInterrupt:
-            return "interrupted"
-
-    def _told(self, run: Run) -> dict[str, Any]:
-        return {
-            "class": run.question.label,
-            "n_units": self.plan.n_units,
-            "unit": 0,
-            "questions": self.plan.questions,
-            "folds": 0 if self.plan.folds is None else self.plan.folds.n_folds,
-        }
-
-    def _tell_fold(self, run: Run, number: int) -> Stopped:
-        try:
-            step = {**(run.last or self._told(run)), "fold": number}
-            cancels = self.plan.callback is not None and self.plan.callback(step)
-        except KeyboardInterrupt:
-            return "interrupted"
-        return "cancelled" if cancels else ""
 
     def _held_out(self, course: LearningCourse, held: Problem, places: int, asked: Sequence[int] | None) -> Fold | None:
         """What the rows of a fold say of the candidates, of all variants or those asked for; None: none was reached.
@@ -361,6 +336,10 @@ class _QuestionGroup:
             with suppress(OutOfTimeError):
                 return variants.final(variant)
         return variants.paths[variant]()
+
+
+def _why(error: BaseException) -> Stopped:
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else "time limit"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What `fit` warns of: the notes of the command, word for word."""
+"""What `fit` warns of: the notes of the command, word for word; and special codes, of which one note tells."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rulekit import AdaBoostStumpClassifier
+from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
 from rulekit.errors import DataWarning, InputError
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.options import ReadingOptions
@@ -82,3 +82,13 @@ def test_an_estimator_reads_the_forms_that_it_was_told(tmp_path: Path) -> None:
     assert np.array_equal(model.predict(frame), model.rule_graph_.predict({"weight": np.round(VALUES)}))
     with pytest.raises(InputError, match="is not a number"):
         model.rule_graph_.predict(frame)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_score_card_tells_special_codes_apart() -> None:
+    """Each code has another label than its neighbours; the codes stay numbers, as they are not declared missing."""
+    rng = np.random.default_rng(0)
+    v = np.concatenate([np.full(30, -9999.0), np.full(30, -8888.0), np.full(30, np.nan), rng.integers(0, 100, 150)])
+    y = np.where(np.isnan(v), 0, (v == -9999.0) | ((v >= 0.0) & (v < 50.0)))
+    model = AdditiveRulesClassifier().fit({"v": v}, y)
+    assert model.predict({"v": [-9999.0, -8888.0, np.nan, 20.0, 80.0]}).tolist() == [1, 0, 0, 1, 0]

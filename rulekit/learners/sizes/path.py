@@ -27,7 +27,7 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run
 from rulekit.learners.models.assembly import decision_of, default_of, graph_of, prefixes
 from rulekit.learners.promises.kept import clauses_of, unproved
-from rulekit.learners.sizes.choice import Curve, Fold
+from rulekit.learners.sizes.choice import Curve
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import label_text
 from rulekit.shown.path_points import PathPoint
@@ -143,7 +143,8 @@ class ModelPath:
         """The same decisions with fewer literals; as learned where these would break a limit of size or a promise."""
         simpler = simplify(learned, self.keep, deadline=deadline)
         # Fewer literals may need more rules. A model that breaks the limits as learned may break them here too.
-        kept = self.keeps_limits(simpler) or not self.keeps_limits(learned)
+        holds = self.frame.limits.hold_for
+        kept = holds(simpler) or not holds(learned)
         return _counted(simpler if kept and len(unproved(simpler)) <= len(unproved(learned)) else learned)
 
     def graph(self, places: Sequence[int]) -> RuleGraph:
@@ -157,13 +158,10 @@ class ModelPath:
         found: dict[tuple[int, ...], int] = {}
         for size in sorted(sizes):
             places = self.within_limits([min(size, path.longest) for path in self.paths])
-            if any(self._has_rules(path, place) for path, place in zip(self.paths, places, strict=True)):
+            made = [path.at(place) for path, place in zip(self.paths, places, strict=True) if place]
+            if any(each.size > 0 or each.start for each in made):
                 found.setdefault(places, size)
         return {size: places for places, size in found.items()}
-
-    @staticmethod
-    def _has_rules(path: QuestionPath, place: int) -> bool:
-        return place > 0 and (path.at(place).size > 0 or path.at(place).start)
 
     @property
     def size(self) -> int:
@@ -202,17 +200,14 @@ class ModelPath:
         its last unit longest, without which all rows would be the default.
         """
         places, costs = list(wanted), [path.objectives for path in self.paths]
-        while self.frame.limits != NO_LIMITS and any(places) and not self.keeps_limits(self.graph(places)):
+        limits = self.frame.limits
+        while limits != NO_LIMITS and any(places) and not limits.hold_for(self.graph(places)):
             rise = [cost[n - 1] - cost[n] if n else np.inf for n, cost in zip(places, costs, strict=True)]
             least = int(np.argmin(rise))
             if self.frame.kind == "several" and places[default := default_of(self.frame)]:
                 least = default if sum(places) - places[default] == 1 else least
             places[least] -= 1
         return tuple(places)
-
-    def keeps_limits(self, graph: RuleGraph) -> bool:
-        """Whether a model keeps to the limits of size that were asked for."""
-        return self.frame.limits.hold_for(graph)
 
 
 def _counted(graph: RuleGraph) -> RuleGraph:
@@ -360,10 +355,13 @@ def joint_curve(
     n_folds = min(len(run.folds) for run in runs)
     if not n_folds or not rows:
         return None
-    decisions = [_decisions(frame, runs, k, rows) for k in range(n_folds)]
-    wrong, weights = np.zeros((n_folds, len(rows) + 1)), np.zeros(n_folds)
+    made = [
+        [[_candidate(run, k, place) for run, place in zip(runs, row, strict=True)] for row in rows]
+        for k in range(n_folds)
+    ]
+    decisions = [_decisions(frame, [[run.folds[k].nothing for run in runs], *made[k]]) for k in range(n_folds)]
     n_classes = len(frame.classes)
-    confusion = np.zeros((len(rows) + 1, n_classes, n_classes))  # true, decided
+    confusion = np.zeros((n_folds, len(rows) + 1, n_classes, n_classes))  # true, decided
     used = tuple(sorted(readers([root for each in decisions for decision in each for root in decision.roots])))
     default = default_of(frame) if frame.kind == "several" else 0
     start = 0
@@ -374,17 +372,17 @@ def joint_curve(
         for k in range(n_folds):
             held = within == k
             decided = decide_each(decisions[k], default, block.take(held))
-            errors = (decided != labels[held]) @ weight[held].astype(np.float64)
-            wrong[k] += errors * problem.weight_unit
-            weights[k] += float(weight[held].sum()) * problem.weight_unit
             for row, pairs in enumerate(n_classes * labels[held].astype(np.int64) + decided):
-                counted = np.bincount(pairs, weight[held], n_classes * n_classes)
-                confusion[row] += counted.reshape(n_classes, n_classes)
-    right = confusion[1:, np.arange(n_classes), np.arange(n_classes)]
-    f1 = macro_f1(right, confusion[1:].sum(axis=1), confusion[1:].sum(axis=2))
+                pairs_of = np.bincount(pairs, weight[held], n_classes * n_classes)
+                confusion[k, row] += pairs_of.reshape(n_classes, n_classes)
+    right = confusion.diagonal(axis1=2, axis2=3)
+    wrong = (confusion.sum(axis=(2, 3)) - right.sum(axis=2)) * problem.weight_unit
+    weights = confusion[:, 0].sum(axis=(1, 2)) * problem.weight_unit
+    of_all = confusion[:, 1:].sum(axis=0)
+    f1 = macro_f1(right[:, 1:].sum(axis=0), of_all.sum(axis=1), of_all.sum(axis=2))
     rare = any(run.curve is not None and run.curve.rare for run in runs)
     by_error = any(run.curve is not None and run.curve.by_error for run in runs)
-    cost = np.mean([[_cost(runs, k, row) for row in rows] for k in range(n_folds)], axis=0)
+    cost = np.mean([[sum(each.cost for each in row) for row in fold] for fold in made], axis=0)
     lost = None
     for run, places in zip(runs, np.array(rows).T, strict=True):  # each class against the rest
         if run.all_stay and run.curve is not None and (own := run.curve.lost) is not None:
@@ -394,27 +392,18 @@ def joint_curve(
     return Curve(wrong[:, 1:], weights, **known, rare=rare, classes=n_classes, by_error=by_error)
 
 
-def _cost(runs: Sequence[Run], k: int, row: Sequence[int]) -> float:
-    return sum(_candidate(run, run.folds[k], place).cost for run, place in zip(runs, row, strict=True))
+def _decisions(frame: Frame, rows: Sequence[Sequence[Candidate]]) -> list[Decision]:
+    frame, found = replace(frame, unreported=True), []
+    for candidates in rows:
+        models = [candidate.model for candidate in candidates]
+        scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
+        found.append(decision_of(frame, models, scores))
+    return found
 
 
-def _decisions(frame: Frame, runs: Sequence[Run], k: int, rows: Sequence[Sequence[int]]) -> list[Decision]:
-    frame = replace(frame, unreported=True)
-    nothing = [run.folds[k].nothing for run in runs]
-    return [_decision(frame, nothing)] + [
-        _decision(frame, [_candidate(run, run.folds[k], place) for run, place in zip(runs, row, strict=True)])
-        for row in rows
-    ]
-
-
-def _decision(frame: Frame, candidates: Sequence[Candidate]) -> Decision:
-    models = [candidate.model for candidate in candidates]
-    scores = [model.score(frame, prefix) for model, prefix in zip(models, prefixes(len(models)), strict=True)]
-    return decision_of(frame, models, scores)
-
-
-def _candidate(run: Run, fold: Fold, place: int) -> Candidate:
-    """What a fold has learned in the place of a candidate, by the variant that was taken; a short path goes on."""
+def _candidate(run: Run, k: int, place: int) -> Candidate:
+    """What fold k has learned in the place of a candidate, by the variant that was taken; a short path goes on."""
+    fold = run.folds[k]
     path = fold.paths[0 if run.curve is None or len(fold.paths) == 1 else run.curve.variant]
     begins = bool(path) and path[0].start
     return path[min(max(place, 1), len(path)) - 1] if path and (place or begins) else fold.nothing

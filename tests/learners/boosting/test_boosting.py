@@ -17,6 +17,7 @@ from rulekit.learners.boosting.stumps import Stump, best_stump, cuts_of, known_c
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.papers.early_boosting import PaperAdaBoostClassifier, purest_stump
+from rulekit.learners.sums_of_rows.histograms import lead_by_code
 from rulekit.schema import Feature
 from rulekit.tables.table import Table
 
@@ -63,6 +64,20 @@ def test_no_stump_has_a_smaller_error(data: st.DataObject) -> None:
     assert found.right + found.wrong == weights.sum()
     votes = np.broadcast_to(found.votes, n) if found.column is None else found.votes[codes[found.column]]
     assert int(weights[(votes > 0) != (labels == 1)].sum()) == found.wrong
+
+
+@pytest.mark.parametrize("numba_off", ["0", "1"])
+@pytest.mark.parametrize("k", [1, 3, 4, 6])
+def test_leads_are_the_weights_for_less_those_against(k: int, numba_off: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEKIT_NO_NUMBA", numba_off)
+    rng = np.random.default_rng(2)
+    matrix, labels = rng.integers(0, 5, (3000, k)).astype(np.uint8), rng.integers(0, 2, 3000)
+    weights, leads = rng.integers(0, 1 << 30, 3000), np.zeros(5 * k, dtype=np.int64)
+
+    lead_by_code(matrix, np.arange(k + 1) * 5, labels, weights, leads)
+
+    signed = np.where(labels == 1, weights, -weights)
+    assert leads.tolist() == [int(signed[matrix[:, j] == code].sum()) for j in range(k) for code in range(5)]
 
 
 @given(st.data())

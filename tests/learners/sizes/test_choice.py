@@ -1,7 +1,8 @@
-"""Inner folds: identical rows and groups together, whatever the order of the rows."""
+"""Inner folds, the sizes that held-out rows choose, and the contest of two models on them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from rulekit import CNLLClassifier
 from rulekit.learners import learning
 from rulekit.learners.cnll.formula_on_cells import GrowthSettings
 from rulekit.learners.data.folds import fold_of_rows
-from rulekit.learners.sizes.choice import Curve, cheapest, held_out_errors, settled, smoothed
+from rulekit.learners.sizes.choice import Contest, Curve, cheapest, held_out_errors, of_rate, settled, smoothed
 
 
 def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -21,35 +22,28 @@ def rows(seed: int, n: int = 200, values: int = 5) -> tuple[np.ndarray, np.ndarr
     return X, ((X[:, 0] > 2) ^ (rng.random(n) < 0.2)).astype(np.int64)
 
 
-def test_identical_rows_share_a_fold() -> None:
-    X, y = rows(0)
-    fold = fold_of_rows(problem_of(X, y), 5, None, 0)
+@pytest.mark.parametrize("seed", range(3))
+def test_folds_depend_on_the_distinct_rows_alone(seed: int) -> None:
+    """Rows that are equal or of one group share a fold, in any order; a row of weight 2 is two rows."""
+    X, y = rows(seed)
+    rng = np.random.default_rng(seed)
+    order, repeats, groups = rng.permutation(len(y)), rng.integers(1, 4, len(y)), rng.integers(0, 30, len(y))
+    fold = fold_of_rows(problem_of(X, y, repeats), 5, None, 7)
+    grouped = fold_of_rows(problem_of(X, y), 5, groups, 7)
     for row in np.unique(X, axis=0):
-        assert len(set(fold[(row == X).all(axis=1)])) == 1
+        equal = (row == X).all(axis=1)
+        assert len(set(fold[equal])) == len(set(grouped[equal])) == 1
+    assert all(len(set(grouped[groups == g])) == 1 for g in range(30))
     assert set(fold) == {0, 1, 2, 3, 4}
-
-
-def test_groups_and_identical_rows_share_a_fold() -> None:
-    X, y = rows(1, values=40)
-    groups = np.random.default_rng(2).integers(0, 30, len(y))
-    fold = fold_of_rows(problem_of(X, y), 5, groups, 0)
-    assert all(len(set(fold[groups == g])) == 1 for g in range(30))
-    assert all(len(set(fold[(row == X).all(axis=1)])) == 1 for row in np.unique(X, axis=0))
-
-
-def test_the_order_of_the_rows_does_not_matter() -> None:
-    X, y = rows(3)
-    order = np.random.default_rng(4).permutation(len(y))
-    fold = fold_of_rows(problem_of(X, y), 5, None, 7)
-    assert np.array_equal(fold_of_rows(problem_of(X[order], y[order]), 5, None, 7), fold[order])
-
-
-def test_a_row_of_weight_two_is_two_rows() -> None:
-    X, y = rows(5, n=60)
-    repeats = np.random.default_rng(6).integers(1, 4, len(y))
-    fold = fold_of_rows(problem_of(X, y, repeats), 5, None, 0)
-    twice = fold_of_rows(problem_of(np.repeat(X, repeats, axis=0), np.repeat(y, repeats)), 5, None, 0)
+    assert np.array_equal(fold_of_rows(problem_of(X[order], y[order], repeats[order]), 5, None, 7), fold[order])
+    twice = fold_of_rows(problem_of(np.repeat(X, repeats, axis=0), np.repeat(y, repeats)), 5, None, 7)
     assert np.array_equal(np.repeat(fold, repeats), twice)
+
+
+def test_classes_are_spread_evenly() -> None:
+    X, y = np.random.default_rng(0).random((400, 2)), (np.arange(400) % 10 == 0).astype(np.int64)
+    fold = fold_of_rows(problem_of(X, y), 5, None, 0)
+    assert (np.bincount(fold[y == 1]).tolist(), np.bincount(fold).tolist()) == ([8] * 5, [80] * 5)
 
 
 def test_of_a_rare_class_most_is_found_where_errors_are_nearly_alike() -> None:
@@ -77,14 +71,6 @@ def test_three_folds_are_enough_where_rows_are_plenty(monkeypatch: pytest.Monkey
     assert found == [(3, "3 of 5 folds"), (5, "5-fold cross-validation")]
 
 
-def test_classes_are_spread_evenly() -> None:
-    rng = np.random.default_rng(0)
-    X, y = rng.random((400, 2)), (np.arange(400) % 10 == 0).astype(np.int64)
-    fold = fold_of_rows(problem_of(X, y), 5, None, 0)
-    assert np.bincount(fold[y == 1]).tolist() == [8] * 5
-    assert np.bincount(fold).tolist() == [80] * 5
-
-
 def test_smoothing_looks_ahead() -> None:
     assert smoothed(np.array([0.4, 0.0, 0.2, 0.0])).tolist() == pytest.approx([0.25, 0.05, 0.1, 0.0])
     assert Curve(np.array([[30.0, 10.0, 0.0, 0.0, 0.0]]), np.array([100.0])).best() == 3
@@ -94,6 +80,7 @@ def test_parsimony_is_in_standard_errors_of_the_difference() -> None:
     """A fold that is hard for all sizes says nothing about which is better."""
     wrong = np.array([[30.0, 13, 11, 11, 11], [70, 52, 51, 50, 50], [50, 31, 32, 30, 30]])
     curve = Curve(wrong, np.full(3, 100.0))
+    assert curve.error.tolist() == pytest.approx((wrong.sum(axis=0) / 300.0).tolist())  # that of all held-out rows
     difference = smoothed(wrong / 100)[:, :3] - smoothed(wrong / 100)[:, [3]]
     ratio = difference.mean(axis=0) / (difference.std(axis=0, ddof=1) / np.sqrt(3))
     assert ratio.tolist() == pytest.approx([42.0, 13.0, np.sqrt(3)])
@@ -109,12 +96,6 @@ def test_sizes_may_be_taken_by_their_loss() -> None:
     curve = Curve(wrong, weights, lost=lost)
     assert (curve.best(), curve.taken(3, 0.0, all_stay=True), curve.best(9.0)) == (2, 2, 1)
     assert Curve(wrong, weights, lost=lost[:, [2, 1, 0, 3]]).taken(3, 0.0, all_stay=True) == 0
-
-
-def test_the_error_is_that_of_all_held_out_rows() -> None:
-    curve = Curve(np.array([[1.0, 0.0], [3.0, 1.0]]), np.array([10.0, 30.0]))
-    assert curve.error.tolist() == [0.1, 0.025]
-    assert curve.by_fold.tolist() == [[0.1, 0.0], [0.1, 1.0 / 30.0]]
 
 
 def test_a_rare_class_gets_its_units() -> None:
@@ -222,3 +203,37 @@ def test_folds_may_find_longer_paths_than_all_rows() -> None:
     training = np.array([[9.0, 8.0, 7.0], [0.1, 0.04, 0.03]])
     assert curve.taken(2, 0.0, all_stay=True, training=training) <= 2
     assert curve.taken(1, 0.0, all_stay=True) <= 1
+
+
+# The contest of two models ---------------------------------------------------------------------------------------
+
+
+def test_all_ways_to_count_agree_where_they_say_the_same() -> None:
+    rng = np.random.default_rng(0)
+    one, other, times = rng.random(40) < 0.3, rng.random(40) < 0.2, rng.integers(1, 4, 40)
+    more = one.astype(np.float64) - other
+    rows = Contest.over_rows(more, times.astype(np.float64))
+    repeated = np.repeat(more, times)
+
+    assert (rows.more, rows.error) == pytest.approx((repeated.mean(), repeated.std() / math.sqrt(len(repeated))))
+    alone = Contest.over_distinct(repeated, np.ones(len(repeated)), np.arange(len(repeated)))
+    assert (alone.more, alone.error) == pytest.approx((rows.more, rows.error))
+    decided = Contest.of_decisions(rows.more, float(times @ (one != other)) / times.sum(), float(times.sum()))
+    assert (decided.more, decided.error) == pytest.approx((rows.more, rows.error))
+    folds = Contest.over_folds(repeated, np.ones(len(repeated)))
+    assert folds.error == pytest.approx(repeated.std(ddof=1) / math.sqrt(len(repeated)))
+
+
+def test_equal_rows_are_one_exception() -> None:
+    more, unit = np.array([1.0] * 9 + [0.0] * 9), np.array([0] * 9 + [*range(1, 10)])
+    assert not Contest.over_rows(more, np.ones(18)).within(3.0)
+    assert Contest.over_distinct(more, np.ones(18), unit).within(3.0)
+
+
+def test_a_difference_is_within_so_many_standard_errors() -> None:
+    assert [Contest(0.2, 0.1).within(margin) for margin in (1.9, 2.0, 2.1)] == [False, True, True]
+    assert Contest(0.0, 0.0).within(0.0)
+    assert not Contest(1e-6, 0.0).within(9.0)
+    assert Contest(-1.0, 0.0).within(0.0)
+    assert Contest.of_counts(100.0, 70.0).within(3.0)
+    assert of_rate(0.5, 100.0) == pytest.approx(0.05)
