@@ -114,7 +114,7 @@ def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) ->
     if formula.bits:
         noise = formula.measure(0.0)[0] / total
     else:
-        share = float(formula.counts[:, 1].sum()) * formula.problem.weight_unit / total
+        share = float(formula.cells.counts[:, 1].sum()) * formula.problem.weight_unit / total
         noise = share * (1.0 - share)
     return replace(now, ridge=min(now.ridge, 2.0 * math.sqrt(noise) * settings.ridge))
 

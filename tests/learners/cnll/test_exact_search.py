@@ -38,7 +38,7 @@ def conditions(formula: Formula, column: int) -> list[np.ndarray]:
 def probability(formula: Formula) -> np.ndarray:
     """P(1) [n] of the rows."""
     nodes = formula.node_probabilities()
-    return np.asarray(nodes[formula.tree.root][formula.cell])
+    return np.asarray(nodes[formula.tree.root][formula.cells.cell])
 
 
 def brute_force(formula: Formula, moves: list[Move], ridge: float) -> float:

@@ -59,9 +59,9 @@ def test_cells_are_the_patterns_of_the_rows() -> None:
     problem = random_problem(np.random.default_rng(8), n=120, values=6)
     formula = grow(problem, GrowthSettings(0.0, 7, 1, 2)).formula
     expected = np.stack([bit.condition[problem.codes[bit.column]] for bit in formula.bits], axis=1)
-    assert np.array_equal(formula.pattern[formula.cell], expected)
-    assert len(np.unique(formula.pattern, axis=0)) == len(formula.pattern)
-    assert formula.counts.sum() == problem.weights.sum()
+    assert np.array_equal(formula.cells.holds[formula.cells.cell], expected)
+    assert len(np.unique(formula.cells.holds, axis=0)) == len(formula.cells.holds)
+    assert formula.cells.counts.sum() == problem.weights.sum()
 
 
 def test_stops_where_nothing_is_left_to_gain() -> None:
