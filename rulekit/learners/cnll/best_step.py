@@ -27,17 +27,15 @@ _MOST_KEPT = 32
 class GrownStep:
     """A move with the bit that it adds or changes, and the objective that it claims.
 
-    replaced: the place of the bit that has another condition (None: the bit was added). applied: the objective once the
-    step is made; `after` and `error`: that and the weighted training error once the strengths are refitted.
+    replaced: the place of the bit that has another condition (None: the bit was added). after: the objective once the
+    step is made and the strengths are refitted.
     """
 
     move: Move
     bit: NoisyBit
     claimed: float
     replaced: int | None = None
-    applied: float = 0.0
     after: float = 0.0
-    error: float = 0.0
 
 
 ColumnSums = tuple[Ints, Floats, Floats]

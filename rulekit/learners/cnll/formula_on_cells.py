@@ -286,8 +286,8 @@ class Formula:
         holds = bit.holds(self.problem.codes).view(np.uint8)
         self.cells, before = self.cells.with_condition(holds, np.array([False, True]), at)
         self._nodes = None
-        if self._kept is not None and not self._kept.split(before):
-            self._kept = None
+        if self._kept is not None:
+            self._kept.split(self.cells, before)
 
     def measure(self, ridge: float) -> tuple[float, float]:
         """The objective J, and the weighted training error, of the formula as it stands."""

@@ -152,11 +152,8 @@ def _lower(objective: float) -> float:
 
 
 def _note(grown: GrownFormula, step: GrownStep, settings: GrowthSettings) -> None:
-    formula, ridge = grown.formula, settings.ridge
-    applied, _ = formula.measure(ridge)
-    sweeps(formula, ridge, settings.refit)
-    after, error = formula.measure(ridge)
-    grown.steps.append(replace(step, applied=applied, after=after, error=error))
+    sweeps(grown.formula, settings.ridge, settings.refit)
+    grown.steps.append(replace(step, after=grown.formula.measure(settings.ridge)[0]))
 
 
 def _columns(formula: Formula, settings: GrowthSettings, without: int = -1) -> Ints:

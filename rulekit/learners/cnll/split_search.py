@@ -44,8 +44,7 @@ _NEAR_ROWS = 256
 class CellCounts:
     """counts [slots, 2, total]; slot [C] of each cell, -1 where it has fewer than `least` rows.
 
-    offsets [d + 1]: where the codes of each column begin; before: the cell [C] of which each was a half, where the
-    cells were split and the halves are not counted yet.
+    offsets [d + 1]: where the codes of each column begin.
     """
 
     matrix: npt.NDArray[np.uint8]
@@ -54,7 +53,6 @@ class CellCounts:
     threads: int
     slot: Ints
     counts: npt.NDArray[np.uint32]
-    before: Ints | None = None
 
     @classmethod
     def of(cls, codes: Codes, n_codes: list[int], rows: RowCells, threads: int) -> CellCounts | None:
@@ -74,18 +72,8 @@ class CellCounts:
         found._count(rows, kept, found.slot[kept], 1)
         return found
 
-    def split(self, before: Ints) -> bool:
-        """Note that the cells are halves of these; says whether that can be followed."""
-        if self.before is not None:
-            return False
-        self.before = before
-        return True
-
-    def settle(self, rows: RowCells) -> None:
-        """Count the halves of cells that were split."""
-        if self.before is None:
-            return
-        before, self.before = self.before, None
+    def split(self, rows: RowCells, before: Ints) -> None:
+        """Count the halves of cells that were split; before: the cell [C] of which each was a half."""
         sizes, held = rows.sizes(), self.slot[before]
         first = np.flatnonzero((before[1:] == before[:-1]) & (held[1:] >= 0))
         left_smaller = sizes[first] <= sizes[first + 1]
@@ -138,7 +126,6 @@ class CellCounts:
 
     def add_sums(self, rows: RowCells, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
         """Add what `FixedPoint.add_sums` adds, sums [k, n_codes, W], for the cells from `first` on of the table."""
-        self.settle(rows)
         cells = np.arange(first, first + len(table) // 2)
         kept = self.slot[cells] >= 0
         order, starts = rows.grouped

@@ -173,22 +173,18 @@ class RowCells:
         return RowCells(self.labels, self.weights, cell, kept[first], counts), merged
 
 
-def lead_by_code(matrix: npt.NDArray[Any], starts: Ints, labels: npt.NDArray[Any], weights: Ints, leads: Ints) -> None:
+@compiled
+def lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
     """Add to leads, from starts[j] on, the weights [n] of the rows by their codes in column j of a matrix [n, k].
 
     Those of the rows without label 1 are taken off. The weights of all rows together are below 2^53, and there are
     fewer than 2^32 leads.
     """
-    # An index that may be negative would be looked at for that, which takes as long as the sum.
-    _lead_by_code(matrix, starts.astype(np.uint32), labels, weights, leads)
-
-
-@compiled
-def _lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
     for i in range(len(weights)):
         value = weights[i] if labels[i] == 1 else -weights[i]
         for j in range(matrix.shape[1]):
-            leads[starts[j] + np.uint32(matrix[i, j])] += value
+            # An index that may be negative would be looked at for that, which takes as long as the sum.
+            leads[np.uint32(starts[j]) + np.uint32(matrix[i, j])] += value
 
 
 # Information ---------------------------------------------------------------------------------------------------------

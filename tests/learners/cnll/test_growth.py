@@ -20,14 +20,14 @@ from rulekit.learners.cnll.split_search import LEAST_STRENGTH
 from rulekit.learners.contract import Candidate, OutOfTimeError, Question, Watch
 
 
-@pytest.mark.parametrize(("ridge", "refit", "backfit"), [(0.0, 0, 0), (8.0, 1, 3), (2.0, 2, 1)])
+@pytest.mark.parametrize(("ridge", "refit", "backfit"), [(0.0, 0, 0), (2.0, 0, 2), (8.0, 1, 3), (2.0, 2, 1)])
 def test_every_step_does_what_it_claims(ridge: float, refit: int, backfit: int) -> None:
     problem = random_problem(np.random.default_rng(5), n=200, d=4, values=8)
     grown = grow(problem, GrowthSettings(ridge, 9, refit, backfit))
     assert len(grown.path) >= 3
     for step in grown.steps:
-        assert step.applied == pytest.approx(step.claimed, abs=1e-9)
-        assert step.after <= step.applied + 1e-9
+        assert step.after <= step.claimed + 1e-9
+        assert refit or step.after == pytest.approx(step.claimed, abs=1e-9)
     assert grown.formula.measure(ridge) == pytest.approx(row_objective(grown.formula, ridge))
     falling = [step.after for step in grown.steps]
     assert all(b <= a + 1e-9 for a, b in itertools.pairwise(falling))

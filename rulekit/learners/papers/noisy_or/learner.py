@@ -62,7 +62,7 @@ class SummedRows:
         self.least = least_side(problem.total)
         self.positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
         self.own = problem.take(self.positive)
-        self.weights = np.asarray(self.own.weights * self.own.weight_unit, dtype=np.float64)
+        self.weights = self.own.in_rows
         # The weight of the rows of class 0 and 1 by code; how often a known cell of a column has each code.
         self.by_code = list[Floats]()
         for each in causes:
@@ -142,7 +142,7 @@ class SummedRows:
             place = int(np.argmax(worth))
             if worth[place] > best:
                 cause = causes.cause(place)
-                if not any(cause.same(other) for other in fit.causes):
+                if cause.key not in {other.key for other in fit.causes}:
                     best, found = float(worth[place]), cause
         return found
 
@@ -216,8 +216,7 @@ def tuned_bound(model: Any, problem: Problem, goal: Goal) -> float:
         s[rows] = model.activations(codes, rows.stop - rows.start)
     # Where causes speak against the class, a row is above the cut that is below it.
     top = float(s.max())
-    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
-    cut = best_cut(top - s if model.flipped else s, problem.labels, goal, weights)
+    cut = best_cut(top - s if model.flipped else s, problem.labels, goal, problem.in_rows)
     cut = top - cut if model.flipped else cut
     return _short(cut, float(s[s <= cut].max(initial=0.0)), float(s[s > cut].min(initial=np.inf)))
 
@@ -321,7 +320,7 @@ class PaperNoisyOrs(TunedNoisyOrs):
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
         settings: PaperNoisyOrSettings = question.settings
-        if not HeldRows(problem).of_both_classes:
+        if not 0.0 < problem.positive < problem.total:
             return iter(())
         general, level = settings.variant == "general", settings.missing_values == "level"
         causes = self.conditions(question, problem, family, missing=level, general=general)
