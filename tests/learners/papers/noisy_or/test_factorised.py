@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -116,15 +115,6 @@ def test_a_noisy_or_is_lemma_2() -> None:
     assert model.posteriors(codes, labels)[0][:, :, 1] == pytest.approx(
         np.where(labels[:, None] == 1, own / (1.0 - q), 0.0), abs=1e-12
     )
-
-
-def test_all_combinations_have_one_class() -> None:
-    for name, (make, f, classes) in FAMILIES.items():
-        k, values = 3, 2 if name == "parity" else 3
-        family = make(k, values)
-        for state in itertools.product(range(values), repeat=k):
-            shown = np.prod([family.psi[j, a] for j, a in enumerate(state)], axis=0) @ family.phi
-            assert np.real(shown) == pytest.approx(np.eye(classes(k, values))[f(state)], abs=1e-12)
 
 
 # What the learner fits is that --------------------------------------------------------------------------------------
