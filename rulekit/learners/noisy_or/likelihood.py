@@ -58,10 +58,6 @@ class Strengths:
         """The sum s [n] of each row: P(C = 0 | row) = exp(-s)."""
         return np.asarray(self.leak + rows @ self.cells)
 
-    @property
-    def probabilities(self) -> Floats:
-        return np.asarray(-np.expm1(-self.cells))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Incidence:

@@ -12,6 +12,7 @@ import pytest
 from cnll_cases import TREE, loan_rows
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.utils.estimator_checks import check_estimator
 from table_rows import split_labels
 
 from rulekit import CNLLClassifier, RuleGraph
@@ -19,6 +20,7 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
+from rulekit.learners import rule_learner
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import NoisyFormula
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
@@ -158,7 +160,7 @@ def test_lists_of_mixed_cells_are_read() -> None:
 
 def test_three_classes() -> None:
     X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(n_folds=2).fit(X, y)
+    model = CNLLClassifier(6, n_folds=2).fit(X, y)
     graph = model.rule_graph_
     check(graph)
     assert isinstance(graph.decision, ArgMax)
@@ -582,3 +584,31 @@ def test_noise_features_are_left_alone() -> None:
     model = CNLLClassifier(n_folds=2).fit(X, y)
     expected = {frozenset([IsTrue("x0"), IsTrue("x1")]), frozenset([IsTrue("x2"), IsTrue("x3")])}
     assert clauses(model.rule_graph_) == expected
+
+
+# Scikit-learn's own checks, none of which is expected to fail ---------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("estimator", "first"),
+    [
+        (CNLLClassifier(), False),
+        (CNLLClassifier(2, n_folds=2), True),
+        (CNLLPaperClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
+    ],
+    ids=["default", "small", "paper"],
+)
+def test_check_estimator(estimator: Any, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """first: of two classes the first in sorted order is the positive one, whatever they are called."""
+    if first:
+        monkeypatch.setattr(rule_learner, "class_order", _first_is_positive)
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    failed = [(r["check_name"], repr(r["exception"])) for r in results if r["status"] not in ("passed", "skipped")]
+    assert failed == []
+    assert len(results) > 50
+
+
+def _first_is_positive(learner: str, classes: tuple[Any, ...], *others: Any) -> list[int]:
+    return list(range(len(classes)))[::-1] if len(classes) == 2 else list(range(len(classes)))

@@ -13,12 +13,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from cnll_cases import with_numba
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rulekit.learners.cnll.best_step import _slope_of_bit, sweep_squares
 from rulekit.learners.sums_of_rows import kernels
-from rulekit.learners.sums_of_rows.kernels import _compile, _parts, _watch_compiler, cache_folder, compiled_unless
+from rulekit.learners.sums_of_rows.kernels import (
+    _compile,
+    _parts,
+    _watch_compiler,
+    cache_folder,
+    compiled_unless,
+    one_blas_thread,
+)
 
 
 def names(functions: list[Any]) -> list[str]:
@@ -220,3 +229,20 @@ def test_an_interrupt_comes_when_numba_is_ready_for_it(meanwhile: str) -> None:
         [sys.executable, "-c", meanwhile + INTERRUPTED], capture_output=True, text=True, env=environment
     )
     assert (done.returncode, done.stdout) == (0, "interrupted, 2\n"), done.stderr
+
+
+# Products of matrices on one thread -----------------------------------------------------------------------------------
+
+
+def threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_both_libraries_take_one_thread_and_then_as_many_as_before() -> None:
+    with one_blas_thread():
+        assert np.isfinite(np.ones((2, 2)) @ np.ones((2, 2))).all()
+    with threadpool_limits(2):
+        before = threads()
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == before

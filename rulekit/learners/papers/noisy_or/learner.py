@@ -28,7 +28,7 @@ from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinat
 from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
 from rulekit.learners.papers.noisy_or.em import Unknown, expectation_maximisation, start_of
 from rulekit.learners.parameters import number, one_of, setting, whole
-from rulekit.learners.sums_of_rows.histograms import information_gain
+from rulekit.learners.sums_of_rows.histograms import count_cells, information_gain
 from rulekit.numbers import strength_of, threshold_between
 from rulekit.schema import MISSING_CODE
 
@@ -64,11 +64,9 @@ class SummedRows:
         self.own = problem.take(self.positive)
         self.weights = self.own.in_rows
         # The weight of the rows of class 0 and 1 by code; how often a known cell of a column has each code.
-        self.by_code = list[Floats]()
-        for each in causes:
-            keys = 2 * problem.codes[each.column].astype(np.int64) + problem.labels
-            counts = np.bincount(keys, problem.weights, 2 * each.n_codes).reshape(-1, 2)
-            self.by_code.append(np.asarray(counts * problem.weight_unit, dtype=np.float64))
+        rows = problem.labels, problem.weights
+        by_code = (count_cells(problem.codes[each.column], *rows, each.n_codes) for each in causes)
+        self.by_code: list[Floats] = [np.multiply(each, problem.weight_unit, dtype=np.float64) for each in by_code]
         self.shares: dict[int, Floats] = {}
         for column in np.flatnonzero(summed).tolist():
             counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)

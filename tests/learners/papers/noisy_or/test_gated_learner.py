@@ -45,7 +45,7 @@ def causes_and_inhibitors(node: Node) -> tuple[set[str], set[str]]:
 
 
 def test_planted_rules_and_inhibitors_are_found() -> None:
-    data, y = table(4_000)
+    data, y = table(2_500)
     graph = GatedNoisyOrClassifier(rule_length=4, size=3, **CLEAR).fit(data, y).rule_graph_
     causes, inhibitors = causes_and_inhibitors(graph.probability[0])
     assert causes == {"a and b", "x > 3 and k in {u}"}
@@ -93,10 +93,10 @@ def test_what_has_no_meaning_is_refused_by_name() -> None:
 
 def test_a_gated_model_is_read_as_two_lists_and_proved_on_every_target() -> None:
     rng = np.random.default_rng(0)
-    a, b, c = rng.random((3, 1_500)) < 0.5
-    data = {"a": a, "b": b, "c": c, "x": rng.normal(size=1_500)}
+    a, b, c = rng.random((3, 900)) < 0.5
+    data = {"a": a, "b": b, "c": c, "x": rng.normal(size=900)}
     p = (1.0 - 0.98 * np.where(a, 0.3, 1.0) * np.where(b, 0.4, 1.0)) * np.where(c, 0.05, 1.0)
-    causes = rng.random(1_500) < p
+    causes = rng.random(900) < p
     for more in ({"family": "or"}, {"family": "and", "threshold": "accuracy"}):
         y = np.where(causes == (more["family"] == "or"), "yes", "no")
         model = GatedNoisyOrClassifier(**{**CLEAR, **more}, max_causes=4).fit(data, y)

@@ -76,10 +76,10 @@ def test_missing_cells_are_summed_out_or_are_a_level() -> None:
 
 def test_held_out_rows_say_whether_missing_cells_are_summed_out() -> None:
     """Cells that are deleted at random are any value; where only the class's are, being missing is what says it."""
-    data, y = rows(3_000, (0.9, 0.5, 0.4), 0.05)
+    data, y = rows(1_500, (0.9, 0.5, 0.4), 0.05)
     rng = np.random.default_rng(1)
     for informative in (False, True):
-        gaps = (y == "yes") & (rng.random(3_000) < 0.7) if informative else rng.random(3_000) < 0.3
+        gaps = (y == "yes") & (rng.random(1_500) < 0.7) if informative else rng.random(1_500) < 0.3
         a0 = np.where(gaps, None, np.where(data["a0"], "on", "off")).tolist()
         own = {"positive": "yes", "n_folds": 2, "family": "or"}
         auto, level = (

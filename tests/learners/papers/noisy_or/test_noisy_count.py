@@ -105,7 +105,7 @@ def test_ranks_are_counts_from_0() -> None:
     ],
 )
 def test_the_switches_are_found(columns: int, chances: dict[int, float]) -> None:
-    data, y = drawn(2_000, [chances.get(j, 0.0) for j in range(columns)])
+    data, y = drawn(1_200, [chances.get(j, 0.0) for j in range(columns)])
     graph = NoisyCountClassifier(positive=1, stopping="none").fit(data, y % 2).rule_graph_
     (reported,) = graph.probability
     assert isinstance(reported.formula, Odd)  # type: ignore[attr-defined]
