@@ -16,20 +16,18 @@ import numpy as np
 
 from rulekit.arrays import Floats, Ints
 from rulekit.errors import BudgetError
-from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuits import Algebra, build_circuit, fold_circuit
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.best_step import rest_strengths
 from rulekit.learners.cnll.formula_on_cells import Formula
+from rulekit.learners.cnll.learner import said_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
-from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
 from rulekit.learners.papers.cnll_search import ExhaustiveSearch, SearchRule, Weak, best_prefix, move_lines
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.schema import Schema
 
 _FALL = 1e-9
 _MOST_CLAUSES, _MOST_LISTED = 10_000, 64
@@ -144,7 +142,7 @@ class CNLLPaperClassifier(RuleClassifier):
                     break
             before, error = formula.measured(rule)
             model = NoisyFormula(formula.tree.copy(), tuple(formula.bits))
-            said = _said(problem, moves[found.move], found.bit, clause)
+            said = said_of(found.bit, moves[found.move], problem.columns, clause=clause)
             yield Candidate(len(formula.bits), before, error, model, said=said)
         return None
 
@@ -160,18 +158,6 @@ def _worth(objective: float, before: float, plain: bool) -> bool:
     """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
     slack = _FALL * (1.0 + before) if math.isfinite(before) else 0.0
     return objective <= before + slack and before > slack if plain else objective < before - slack
-
-
-def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:
-    features = {column.feature.name: column.feature for column in problem.columns}
-    return {
-        "feature": problem.columns[bit.column].feature.name,
-        "condition": print_node(bit.node(problem.columns), Schema(tuple(features.values()))),
-        "move": move.operator,
-        "clause": clause,
-        "alpha": bit.alpha,
-        "beta": bit.beta,
-    }
 
 
 def dnf(tree: ReadOnceTree) -> list[tuple[int, ...]]:
