@@ -145,14 +145,10 @@ class _Growth:
 
 
 def learned(
-    problem: Problem,
-    settings: GrowthSettings,
-    n_folds: int = 0,
-    callback: Callable[[Any], object] | None = None,
-    deadline: float = np.inf,
+    problem: Problem, settings: GrowthSettings, n_folds: int = 0, callback: Callable[[Any], object] | None = None
 ) -> tuple[Run, Stopped]:
     """The formulas of 1, 2, ... bits, learned in the loop that every learner is in, and what stopped it."""
     question = Question("yes", 0, problem, None, 0, 1, NO_WATCH, settings)
     folds = Folds(problem, n_folds, None, 0) if n_folds else None
-    (run,), stopped = learn_all(_Growth(), [question], LearningPlan(folds, 0.0, settings.n_units, callback, deadline))
+    (run,), stopped = learn_all(_Growth(), [question], LearningPlan(folds, 0.0, settings.n_units, callback, np.inf))
     return run, stopped

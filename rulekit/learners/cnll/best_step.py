@@ -27,17 +27,15 @@ _MOST_KEPT = 32
 class GrownStep:
     """A move with the bit that it adds or changes, and the objective that it claims.
 
-    replaced: the place of the bit that has another condition (None: the bit was added). applied: the objective once the
-    step is made; `after` and `error`: that and the weighted training error once the strengths are refitted.
+    replaced: the place of the bit that has another condition (None: the bit was added). after: the objective once the
+    step is made and the strengths are refitted.
     """
 
     move: Move
     bit: NoisyBit
     claimed: float
     replaced: int | None = None
-    applied: float = 0.0
     after: float = 0.0
-    error: float = 0.0
 
 
 ColumnSums = tuple[Ints, Floats, Floats]
@@ -152,23 +150,22 @@ def _sums(
         for group in groups
     ]
     constant = np.zeros(n_moves)
-    rows = formula.rows()
     # So many cells at a time that their lines stay small.
     block = max(1024, _BLOCK // (8 * (n_moves + 1)))
-    for first in range(0, len(formula.pattern), block):
+    for first in range(0, len(formula.cells.holds), block):
         cells = slice(first, first + block)
         u, v = formula.lines(moves, cells)
-        weights = formula.counts[cells] * problem.weight_unit
+        weights = formula.cells.counts[cells] * problem.weight_unit
         constant += np.add.reduce(weights[:, :1] * (u * u) + weights[:, 1:] * (1.0 - u) ** 2, axis=0)  # cell by cell
         table = fixed.lines(u, v)
         if kept is not None:
-            kept.add_sums(rows, columns, table, first, parts[0])
+            kept.add_sums(formula.cells, columns, table, first, parts[0])
             continue
 
         def add(k: int, table: Ints = table, first: int = first) -> None:
             settings.watch.check()
             matrix, places = matrix_of(problem.codes, columns[groups[k]])
-            fixed.add_sums(parts[k], matrix, places, rows, table, first)
+            fixed.add_sums(parts[k], matrix, places, formula.cells, table, first)
 
         run_threads(add, range(len(groups)), threads)
     found = []
@@ -181,7 +178,7 @@ def _sums(
 
 def rest_strengths(formula: Formula, moves: list[Move]) -> Floats:
     """a0 [M]: the strength with which a bit does nothing where the move puts it."""
-    totals = formula.counts.sum(axis=0)
+    totals = formula.cells.counts.sum(axis=0)
     mean = float(totals[1]) / float(max(1, totals.sum()))
 
     def rest(move: Move) -> float:
@@ -201,10 +198,10 @@ def sweep(formula: Formula, ridge: float) -> bool:
     if fixed.all():
         return False
     alpha, beta = formula.strengths()
-    p, holds = formula.node_probabilities(), np.ascontiguousarray(formula.pattern.T)
+    p, holds = formula.node_probabilities(), np.ascontiguousarray(formula.cells.holds.T)
     slack = _FALL * (1.0 + formula.measure(ridge)[0])
     rest = np.array([bit.rest for bit in formula.bits])
-    cells, how = (holds, formula.counts), (formula.problem.weight_unit, ridge, slack)
+    cells, how = (holds, formula.cells.counts), (formula.problem.weight_unit, ridge, slack)
     changed = bool(sweep_squares(formula.flat, (alpha, beta), (rest, fixed), cells, how, p))
     if changed:
         formula.set_strengths(alpha, beta, p)

@@ -18,14 +18,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints, distinct_rows
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.cnll.split_search import CellCounts, CodeOrders, FixedPoint
 from rulekit.learners.contract import NO_LIMITS, NO_WATCH, SizeLimits, Watch
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, Operator, ReadOnceTree
-from rulekit.learners.sums_of_rows.histograms import Rows, count_cells, split_cells
+from rulekit.learners.sums_of_rows.histograms import RowCells, count_cells
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 _OPERATORS = {"bit": 0, "and": 1, "or": 2}
@@ -193,7 +192,7 @@ def _cell_lines(
 
 @dataclass(eq=False)
 class Formula:
-    """tree over bits; pattern [C, T]: which conditions hold in a cell; cell [n] of each row; counts [C, 2] by label.
+    """A tree over bits, and the cells of the rows on which the same of their conditions hold.
 
     orders: of the codes of columns, as they are looked for.
     """
@@ -201,19 +200,14 @@ class Formula:
     problem: Problem
     tree: ReadOnceTree
     bits: list[NoisyBit] = field(default_factory=list)
-    pattern: Bools = field(default_factory=lambda: np.zeros((1, 0), dtype=bool))
     orders: dict[tuple[int, bytes], tuple[CodeOrders, Ints]] = field(default_factory=dict)
     _flat: FlatTree | None = None
-    _rows: Rows | None = None
     _nodes: Floats | None = None
     _weights: dict[int, Ints] = field(default_factory=dict)
     _kept: CellCounts | None = None
-    _keeps: bool = True
 
     def __post_init__(self) -> None:
-        problem = self.problem
-        self.cell: npt.NDArray[np.int32] = np.zeros(len(problem.labels), dtype=np.int32)
-        self.counts: Ints = count_cells(self.cell, problem.labels, problem.weights, len(self.pattern))
+        self.cells = RowCells.of_all(self.problem.labels, self.problem.weights)
 
     @classmethod
     def of(cls, problem: Problem, tree: ReadOnceTree, bits: Iterable[NoisyBit]) -> Formula:
@@ -231,19 +225,11 @@ class Formula:
             self._flat = FlatTree.of(self.tree)
         return self._flat
 
-    def rows(self) -> Rows:
-        """The rows by cell and label; kept until the cells change."""
-        if self._rows is None:
-            problem = self.problem
-            self._rows = Rows(self.cell, problem.labels, problem.weights, len(self.pattern))
-        return self._rows
-
     def kept_counts(self, threads: int) -> CellCounts | None:
         """The rows by cell, label and code, counted from step to step; None where that does not pay."""
-        if self._kept is None and self._keeps:
+        if self._kept is None:
             n_codes = [column.n_codes for column in self.problem.columns]
-            self._kept = CellCounts.of(self.problem.codes, n_codes, self.rows(), threads)
-            self._keeps = self._kept is not None
+            self._kept = CellCounts.of(self.problem.codes, n_codes, self.cells, threads)
         return self._kept
 
     @cached_property
@@ -265,13 +251,13 @@ class Formula:
 
     def lines(self, moves: list[Move], cells: slice = slice(None)) -> tuple[Floats, Floats]:
         """U and V [cells, M] of the moves."""
-        return cell_lines(self.flat, self.strengths(), self.pattern[cells], moves)
+        return cell_lines(self.flat, self.strengths(), self.cells.holds[cells], moves)
 
     def node_probabilities(self) -> Floats:
         """The probability [nodes, C] of every node in each cell; kept until a bit or the cells change."""
         if self._nodes is None:
             alpha, beta = self.strengths()
-            self._nodes = self.tree.probabilities(np.where(self.pattern.T, alpha[:, None], beta[:, None]))
+            self._nodes = self.tree.probabilities(np.where(self.cells.holds.T, alpha[:, None], beta[:, None]))
         return self._nodes
 
     def set_strengths(self, alpha: Floats, beta: Floats, probabilities: Floats) -> None:
@@ -291,31 +277,23 @@ class Formula:
 
     def replace(self, which: int, bit: NoisyBit) -> None:
         """Put a bit with another condition in the place of bit `which`."""
-        others = np.delete(self.pattern, which, axis=1)
-        first, merged = distinct_rows(others)
         self._kept = None
-        self.pattern = others[first]
+        self.cells, _ = self.cells.without(which)
         self.bits[which] = bit
-        self._split(bit, which, merged)
+        self._split(bit, which)
 
-    def _split(self, bit: NoisyBit, at: int | None = None, merged: Ints | None = None) -> None:
-        """Split the cells by a condition; merged [old cells]: the cell that an old one has become before."""
-        merged = np.arange(len(self.pattern)) if merged is None else merged
-        problem, n_cells = self.problem, len(self.pattern)
-        kept, self.counts = split_cells(
-            self.cell, problem.codes[bit.column], bit.condition, merged, n_cells, problem.labels, problem.weights
-        )
-        self._rows = self._nodes = None
-        at = self.pattern.shape[1] if at is None else at
-        self.pattern = np.insert(self.pattern[kept // 2], at, kept % 2 == 1, axis=1)
-        if self._kept is not None and not self._kept.split(kept // 2):
-            self._kept = None
+    def _split(self, bit: NoisyBit, at: int | None = None) -> None:
+        holds = bit.holds(self.problem.codes).view(np.uint8)
+        self.cells, before = self.cells.with_condition(holds, np.array([False, True]), at)
+        self._nodes = None
+        if self._kept is not None:
+            self._kept.split(self.cells, before)
 
     def measure(self, ridge: float) -> tuple[float, float]:
         """The objective J, and the weighted training error, of the formula as it stands."""
         nodes = self.node_probabilities()
-        p = nodes[self.tree.root] if len(nodes) else np.zeros(len(self.pattern))
-        unit, negative, positive = self.problem.weight_unit, self.counts[:, 0], self.counts[:, 1]
+        p = nodes[self.tree.root] if len(nodes) else np.zeros(1)
+        unit, (negative, positive) = self.problem.weight_unit, self.cells.counts.T
         error = float(np.where(p > 0.5, negative, positive).sum()) * unit
         squares = float((positive * (1.0 - p) ** 2 + negative * p**2).sum()) * unit
         return squares + ridge * self.pull(), error

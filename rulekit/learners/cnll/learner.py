@@ -27,7 +27,7 @@ from rulekit.learners.data.binning import BinnedColumn, least_side
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, KNOWN, FixedColumn, Problem
 from rulekit.learners.models.assembly import Prior
-from rulekit.learners.models.noisy_formulas import NoisyBit, NoisyFormula, ReadOnceTree
+from rulekit.learners.models.noisy_formulas import Move, NoisyBit, NoisyFormula, ReadOnceTree
 from rulekit.learners.models.plain import Clause, truths_on_cells
 from rulekit.learners.parameters import StartSettings, bins, number, or_automatic, setting, whole
 from rulekit.learners.promises.kept import WHERE, rules_of_start
@@ -114,7 +114,7 @@ def at_noise(settings: GrowthSettings, now: GrowthSettings, formula: Formula) ->
     if formula.bits:
         noise = formula.measure(0.0)[0] / total
     else:
-        share = float(formula.counts[:, 1].sum()) * formula.problem.weight_unit / total
+        share = float(formula.cells.counts[:, 1].sum()) * formula.problem.weight_unit / total
         noise = share * (1.0 - share)
     return replace(now, ridge=min(now.ridge, 2.0 * math.sqrt(noise) * settings.ridge))
 
@@ -152,11 +152,8 @@ def _lower(objective: float) -> float:
 
 
 def _note(grown: GrownFormula, step: GrownStep, settings: GrowthSettings) -> None:
-    formula, ridge = grown.formula, settings.ridge
-    applied, _ = formula.measure(ridge)
-    sweeps(formula, ridge, settings.refit)
-    after, error = formula.measure(ridge)
-    grown.steps.append(replace(step, applied=applied, after=after, error=error))
+    sweeps(grown.formula, settings.ridge, settings.refit)
+    grown.steps.append(replace(step, after=grown.formula.measure(settings.ridge)[0]))
 
 
 def _columns(formula: Formula, settings: GrowthSettings, without: int = -1) -> Ints:
@@ -369,14 +366,14 @@ def _candidate(grown: GrownFormula, place: int, *, start: bool = False) -> Candi
     """A state of the path; `history_` says of it which bit was added last."""
     model = ContinuedFormula(*grown.path[place])
     added = [step for step in grown.steps if step.replaced is None][: len(model.bits)]
-    said = _said(added[-1], grown.formula.problem.columns) if added else {}
+    said = said_of(added[-1].bit, added[-1].move, grown.formula.problem.columns) if added else {}
     size = sum(not bit.frozen for bit in model.bits)
     return Candidate(size, *grown.measured[place], model, start, said=said)
 
 
-def _said(step: GrownStep, columns: Sequence[BinnedColumn]) -> Mapping[str, Any]:
-    bit = step.bit
-    feature = columns[bit.column].feature
-    condition = print_node(bit.node(columns), Schema((feature,)))
+def said_of(bit: NoisyBit, move: Move, columns: Sequence[BinnedColumn], **further: Any) -> Mapping[str, Any]:
+    """What `history_` says of a bit that joined."""
+    name, known = columns[bit.column].feature.name, {column.feature.name: column.feature for column in columns}
+    condition = print_node(bit.node(columns), Schema(tuple(known.values())))
     strengths = {"alpha": bit.alpha, "beta": bit.beta}
-    return {"feature": feature.name, "condition": condition, "move": step.move.operator, **strengths}
+    return {"feature": name, "condition": condition, "move": move.operator, **further, **strengths}

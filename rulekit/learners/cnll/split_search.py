@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn, Codes, MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Rows
+from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.learners.sums_of_rows.kernels import compiled, numba_runs, run_threads
 
 _ROWS_FOR_A_COUNT = 4
@@ -44,8 +44,7 @@ _NEAR_ROWS = 256
 class CellCounts:
     """counts [slots, 2, total]; slot [C] of each cell, -1 where it has fewer than `least` rows.
 
-    offsets [d + 1]: where the codes of each column begin; before: the cell [C] of which each was a half, where the
-    cells were split and the halves are not counted yet.
+    offsets [d + 1]: where the codes of each column begin.
     """
 
     matrix: npt.NDArray[np.uint8]
@@ -54,10 +53,9 @@ class CellCounts:
     threads: int
     slot: Ints
     counts: npt.NDArray[np.uint32]
-    before: Ints | None = None
 
     @classmethod
-    def of(cls, codes: Codes, n_codes: list[int], rows: Rows, threads: int) -> CellCounts | None:
+    def of(cls, codes: Codes, n_codes: list[int], rows: RowCells, threads: int) -> CellCounts | None:
         """The counts of all cells; None where the columns are no matrix, weights differ or rows are few."""
         matrix = codes.matrix if isinstance(codes, MemoryCodes) else None
         if matrix is None or matrix.shape[1] < len(n_codes) or not len(n_codes) or matrix.size < _WORTH_KEEPING:
@@ -67,25 +65,15 @@ class CellCounts:
         offsets = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
         least = max(1, _ROWS_FOR_A_COUNT * int(offsets[-1]) // len(n_codes))
         nothing = np.zeros((0, 2, int(offsets[-1])), dtype=np.uint32)
-        none = np.full(rows.n_cells, -1, dtype=np.int64)
+        none = np.full(len(rows.counts), -1, dtype=np.int64)
         found = cls(matrix, offsets, least, threads, none, nothing)
         kept = np.flatnonzero(rows.sizes() >= least)
         found.slot[kept] = found._new_slots(len(kept))
         found._count(rows, kept, found.slot[kept], 1)
         return found
 
-    def split(self, before: Ints) -> bool:
-        """Note that the cells are halves of these; says whether that can be followed."""
-        if self.before is not None:
-            return False
-        self.before = before
-        return True
-
-    def settle(self, rows: Rows) -> None:
-        """Count the halves of cells that were split."""
-        if self.before is None:
-            return
-        before, self.before = self.before, None
+    def split(self, rows: RowCells, before: Ints) -> None:
+        """Count the halves of cells that were split; before: the cell [C] of which each was a half."""
         sizes, held = rows.sizes(), self.slot[before]
         first = np.flatnonzero((before[1:] == before[:-1]) & (held[1:] >= 0))
         left_smaller = sizes[first] <= sizes[first + 1]
@@ -113,12 +101,12 @@ class CellCounts:
         self.counts = np.concatenate([self.counts, np.zeros((more, *self.counts.shape[1:]), dtype=np.uint32)])
         return np.concatenate([free, np.arange(held, held + more)])
 
-    def _count(self, rows: Rows, cells: Ints, slots: Ints, step: int) -> None:
+    def _count(self, rows: RowCells, cells: Ints, slots: Ints, step: int) -> None:
         """Add the rows of some cells to slots, or (step -1) take them away."""
         if not len(cells):
             return
-        grouped = rows.grouped()
-        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        order, starts = rows.grouped
+        rows_by_key = (self.matrix, order, starts, self.offsets)
         amount = np.array([step], dtype=np.int64).astype(np.uint32)
 
         def count(part: tuple[slice, int, int]) -> None:
@@ -136,13 +124,12 @@ class CellCounts:
         cuts = np.searchsorted(reached, np.linspace(0, reached[-1], self.threads + 1)[1:-1]).tolist()
         return [(slice(start, end), 0, d) for start, end in itertools.pairwise([0, *cuts, len(sizes)])]
 
-    def add_sums(self, rows: Rows, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
+    def add_sums(self, rows: RowCells, columns: Ints, table: Ints, first: int, sums: Ints) -> None:
         """Add what `FixedPoint.add_sums` adds, sums [k, n_codes, W], for the cells from `first` on of the table."""
-        self.settle(rows)
         cells = np.arange(first, first + len(table) // 2)
         kept = self.slot[cells] >= 0
-        grouped = rows.grouped()
-        rows_by_key = (self.matrix, grouped.rows, grouped.starts, self.offsets)
+        order, starts = rows.grouped
+        rows_by_key = (self.matrix, order, starts, self.offsets)
         ends = np.linspace(0, len(columns), max(1, min(self.threads, len(columns))) + 1).astype(int).tolist()
 
         def task(part: tuple[int, int]) -> None:
@@ -242,7 +229,7 @@ class FixedPoint:
             table[:, x.shape[1] :] = np.rint((x - coarse) * 2.0**self.bits)
         return table
 
-    def add_sums(self, sums: Ints, matrix: Array, columns: Ints, rows: Rows, table: Ints, first: int) -> None:
+    def add_sums(self, sums: Ints, matrix: Array, columns: Ints, rows: RowCells, table: Ints, first: int) -> None:
         """Add the rows of some cells, from `first` on, to the sums of some columns of a matrix of codes.
 
         sums [k, n_codes, parts * 2M]; columns [k]; table: the lines of the cells.

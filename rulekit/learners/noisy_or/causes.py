@@ -49,10 +49,10 @@ class Cause:
         """What holds where a known cell does not meet the condition; first: the first code of a known value."""
         return Cause(self.column, ~self.condition & (np.arange(len(self.condition)) >= first))
 
-    def same(self, other: AnyCause) -> bool:
-        if not isinstance(other, Cause) or self.column != other.column:
-            return False
-        return np.array_equal(self.condition, other.condition)
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What equal causes share."""
+        return self.column, self.condition.tobytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +144,9 @@ class JointCause:
         nodes = [condition_node(columns[part.column], part.condition) for part in self.parts]
         return nodes[0] if len(nodes) == 1 else And(nodes)
 
-    def same(self, other: AnyCause) -> bool:
-        if not isinstance(other, JointCause) or len(self.parts) != len(other.parts):
-            return False
-        return all(a.same(b) for a, b in zip(self.parts, other.parts, strict=True))
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return tuple(part.key for part in self.parts)
 
     def narrowed(self, cause: Cause) -> JointCause:
         """The conjunction with one more condition, which narrows the one on the same column."""
@@ -157,7 +156,7 @@ class JointCause:
         return JointCause(tuple(own[column] for column in sorted(own)))
 
     def without(self, part: Cause) -> JointCause:
-        return JointCause(tuple(own for own in self.parts if not own.same(part)))
+        return JointCause(tuple(own for own in self.parts if own.key != part.key))
 
 
 AnyCause = Cause | JointCause

@@ -94,15 +94,6 @@ class HeldRows:
             self.holding[id(cause)] = cause, cause.holds(self.problem.codes)
         return self.holding[id(cause)][1]
 
-    @property
-    def of_both_classes(self) -> bool:
-        problem = self.problem
-        return bool(np.any((problem.labels == 1) & (problem.weights > 0))) and problem.positive < problem.total
-
-    @property
-    def weights(self) -> Floats:
-        return np.asarray(self.problem.weights * self.problem.weight_unit, dtype=np.float64)
-
     def activations(self, fit: FittedCauses, least: float = 0.0) -> Floats:
         """The sums of strengths [n]; least: of the leak."""
         total = np.full(len(self.problem.labels), max(fit.leak, least))
@@ -124,7 +115,7 @@ class HeldRows:
         """
         labels = self.problem.labels
         cells = cells_held([*(self.holds(cause) for cause in causes), *further], len(labels))
-        incidence = Incidence.of(cells, labels, self.weights)
+        incidence = Incidence.of(cells, labels, self.problem.in_rows)
         found = descent(incidence, (start or FittedCauses((), (), 0.1)).begin(causes))
         own = found.cells[: len(causes)]
         kept = np.flatnonzero(own > NO_STRENGTH).tolist()
@@ -143,7 +134,7 @@ def descent_of(search: JointSearch) -> Descent:
 def grown(problem: Problem, search: JointSearch) -> Iterator[FittedCauses]:
     """The best causes, one more each time."""
     rows, descent, positive = HeldRows(problem), descent_of(search), problem.labels == 1
-    if not rows.of_both_classes:
+    if not 0.0 < problem.positive < problem.total:
         return
 
     def longer(fit: FittedCauses) -> FittedCauses | None:
@@ -152,8 +143,8 @@ def grown(problem: Problem, search: JointSearch) -> Iterator[FittedCauses]:
         def reached(strength: float) -> Floats:
             return np.where(positive, log_positive(s + strength), -(s + strength))
 
-        found = search.best(problem, reached, rows.weights)
-        if found is None or found[0] <= LEAST_GAIN or any(found[1].same(other) for other in fit.causes):
+        found = search.best(problem, reached, problem.in_rows)
+        if found is None or found[0] <= LEAST_GAIN or found[1].key in {cause.key for cause in fit.causes}:
             return None
         return rows.fitted((*fit.causes, found[1]), search.prior, descent, fit)
 
@@ -347,10 +338,9 @@ class NoisyOrs(RuleLearner):
             total = 0.0
             for question in questions:
                 own, other = of(question, training), of(question, held)
-                weights = np.asarray(other.weights * other.weight_unit, dtype=np.float64)
                 path = self.path(replace(question, problem=own, groups=None, fold=True), family)
                 every = (Candidate(0, 0.0, 0.0, Prior(own.share)), *path)
-                total += min(exact_sum(weights * held_out_losses(each, other)) for each in every)
+                total += min(exact_sum(other.in_rows * held_out_losses(each, other)) for each in every)
             return total
 
         try:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
+from rulekit.learners.data.folds import equal_rows
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import compiled
 
@@ -56,10 +57,6 @@ class Strengths:
     def activations(self, rows: csr_array) -> Floats:
         """The sum s [n] of each row: P(C = 0 | row) = exp(-s)."""
         return np.asarray(self.leak + rows @ self.cells)
-
-    @property
-    def probabilities(self) -> Floats:
-        return np.asarray(-np.expm1(-self.cells))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,26 +113,12 @@ def exact_gains(each: Floats, weights: Floats) -> Floats:
 
 
 def merged(rows: csr_array, weights: Floats) -> tuple[csr_array, Floats]:
-    """The rows in an order of their own, equal ones as one row of the sum of their weights."""
-    first, second = _fingerprints(rows)
-    order = np.lexsort((weights, second, first))
-    same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
-    ahead = np.concatenate([[False], same])
-    if np.any(same) and (rows[order[1:][same]] != rows[order[:-1][same]]).nnz:
-        ahead[:] = False
-    starts = np.flatnonzero(~ahead)
-    return rows[order[starts]], np.add.reduceat(weights[order], starts)
-
-
-def _fingerprints(rows: csr_array) -> list[npt.NDArray[np.uint64]]:
-    """Two numbers [n] of what each row holds: sums of mixed cell numbers, modulo 2^64."""
+    """The rows in an order of their own, that of their hashes, equal ones as one row of the sum of their weights."""
     mixed = _mix(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))
-    found = []
-    for values in (mixed, _mix(mixed)):
-        up_to = np.zeros(rows.nnz + 1, dtype=np.uint64)
-        np.cumsum(values[rows.indices], out=up_to[1:])
-        found.append(np.diff(up_to[rows.indptr]))
-    return found
+    up_to = np.zeros(rows.nnz + 1, dtype=np.uint64)
+    np.cumsum(mixed[rows.indices], out=up_to[1:])
+    kind = equal_rows(np.diff(up_to[rows.indptr]))
+    return rows[np.unique(kind, return_index=True)[1]], np.asarray(np.bincount(kind, weights), dtype=np.float64)
 
 
 def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

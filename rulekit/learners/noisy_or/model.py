@@ -18,6 +18,7 @@ from rulekit.graph.nodes import TRUE, Above, Hidden, Linear, Node, Not, Or, Prob
 from rulekit.graph.probability.deciding import none_fires_decision, none_fires_logarithm
 from rulekit.learners.contract import Candidate, Frame, Kind, Question, Score
 from rulekit.learners.data.binning import Codes
+from rulekit.learners.data.folds import row_hashes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.noisy_or.causes import Cause, JointCause
 from rulekit.learners.noisy_or.likelihood import log_positive
@@ -164,8 +165,5 @@ def candidate(question: Question, learned: Learned) -> Candidate:
 
 
 def fingerprint(problem: Problem, cut: int) -> bytes:
-    digest = hashlib.blake2b(str(cut).encode(), digest_size=16)
-    for k in range(len(problem.columns)):
-        digest.update(np.ascontiguousarray(problem.codes[k]).tobytes())
-    digest.update(np.ascontiguousarray(problem.weights).tobytes())
-    return digest.digest()
+    """What the rows of a cut are known by."""
+    return hashlib.blake2b(row_hashes(problem, cut, problem.weights).tobytes(), digest_size=16).digest()

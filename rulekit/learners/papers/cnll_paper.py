@@ -16,21 +16,18 @@ import numpy as np
 
 from rulekit.arrays import Floats, Ints
 from rulekit.errors import BudgetError
-from rulekit.graph.language.text import print_node
 from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Or
 from rulekit.graph.probability.circuits import Algebra, build_circuit, fold_circuit
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.cnll.best_step import rest_strengths
 from rulekit.learners.cnll.formula_on_cells import Formula
+from rulekit.learners.cnll.learner import said_of
 from rulekit.learners.contract import Ability, Candidate, Learning, Question
-from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import FIRST, Move, NoisyBit, NoisyFormula, Operator, ReadOnceTree
 from rulekit.learners.papers.cnll_search import ExhaustiveSearch, SearchRule, Weak, best_prefix, move_lines
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.learners.sizes.path import ModelPath
-from rulekit.learners.sums_of_rows.histograms import split_cells
-from rulekit.schema import Schema
 
 _FALL = 1e-9
 _MOST_CLAUSES, _MOST_LISTED = 10_000, 64
@@ -59,14 +56,6 @@ class ClauseFormula(Formula):
     outer: Operator = "or"
     clauses: list[int] = field(default_factory=list)
 
-    def _split(self, bit: NoisyBit, at: int | None = None, merged: Ints | None = None) -> None:
-        """Part the rows by the condition of a bit, which may be one on two columns."""
-        problem, every = self.problem, np.arange(len(self.pattern))
-        holds, split = bit.holds(problem.codes).view(np.uint8), np.array([False, True])
-        kept, self.counts = split_cells(self.cell, holds, split, every, len(every), problem.labels, problem.weights)
-        self._nodes = None
-        self.pattern = np.column_stack([self.pattern[kept // 2], kept % 2 == 1])
-
     def moves(self, algorithm: str) -> list[Move]:
         """Where the algorithm may join the next bit, in the order in which ties are broken."""
         root = self.tree.root
@@ -94,7 +83,7 @@ class ClauseFormula(Formula):
         """What each move does to the cells."""
         u, v = (np.ascontiguousarray(own.T) for own in self.lines(moves))
         rest = rest_strengths(self, moves).tolist()
-        return [move_lines(u[m], v[m], self.counts, rest[m], rule) for m in range(len(moves))]
+        return [move_lines(u[m], v[m], self.cells.counts, rest[m], rule) for m in range(len(moves))]
 
     def measured(self, rule: SearchRule) -> tuple[float, float]:
         """The objective, and the weighted training error, as the formula stands."""
@@ -107,8 +96,9 @@ class ClauseFormula(Formula):
         for t, bit in enumerate(self.bits):
             before, _ = self.measured(rule)
             (lines,) = self.steps([Move("bit", self.tree.node_of_bit(t))], rule)
-            halves = np.stack([self.counts * side[:, None] for side in (self.pattern[:, t], ~self.pattern[:, t])])
-            value, _, _, left, right = best_prefix(halves, self.counts, np.zeros_like(self.counts), lines, rule)
+            holds, counts = self.cells.holds[:, t, None], self.cells.counts
+            halves = np.stack([counts * holds, counts * ~holds])
+            value, _, _, left, right = best_prefix(halves, counts, np.zeros_like(counts), lines, rule)
             if value < before - _FALL * (1.0 + before):
                 self.bits[t], changed = bit.with_strengths(left, right), True
                 self._nodes = None
@@ -143,8 +133,7 @@ class CNLLPaperClassifier(RuleClassifier):
         while len(formula.bits) < settings.n_units:
             question.watch.check()
             moves = formula.moves(settings.algorithm)
-            cells = (formula.cell, formula.counts, formula.steps(moves, rule))
-            found = ExhaustiveSearch(problem, *cells, rule, settings.weak).best()
+            found = ExhaustiveSearch(problem, formula.cells, formula.steps(moves, rule), rule, settings.weak).best()
             if found is None or not _worth(found.objective, before, settings.brier == 0.0):
                 return None
             clause = formula.join(found.bit, moves[found.move])
@@ -153,7 +142,7 @@ class CNLLPaperClassifier(RuleClassifier):
                     break
             before, error = formula.measured(rule)
             model = NoisyFormula(formula.tree.copy(), tuple(formula.bits))
-            said = _said(problem, moves[found.move], found.bit, clause)
+            said = said_of(found.bit, moves[found.move], problem.columns, clause=clause)
             yield Candidate(len(formula.bits), before, error, model, said=said)
         return None
 
@@ -169,18 +158,6 @@ def _worth(objective: float, before: float, plain: bool) -> bool:
     """Whether a step goes down; plain errors may also stay level, as in the paper, unless there are none left."""
     slack = _FALL * (1.0 + before) if math.isfinite(before) else 0.0
     return objective <= before + slack and before > slack if plain else objective < before - slack
-
-
-def _said(problem: Problem, move: Move, bit: NoisyBit, clause: int) -> dict[str, Any]:
-    features = {column.feature.name: column.feature for column in problem.columns}
-    return {
-        "feature": problem.columns[bit.column].feature.name,
-        "condition": print_node(bit.node(problem.columns), Schema(tuple(features.values()))),
-        "move": move.operator,
-        "clause": clause,
-        "alpha": bit.alpha,
-        "beta": bit.beta,
-    }
 
 
 def dnf(tree: ReadOnceTree) -> list[tuple[int, ...]]:
@@ -232,12 +209,10 @@ def clause_rates(tree: ReadOnceTree, fires: Floats, counts: Ints) -> list[dict[s
 def _clause_records(run: Run, model: Any, prefix: str) -> list[dict[str, Any]]:
     """The rates of the clauses of a learned formula; empty where they are too many."""
     problem = run.question.problem
-    truths = np.stack([bit.holds(problem.codes) for bit in model.bits], axis=1)
-    pattern, cell = np.unique(truths, axis=0, return_inverse=True)
-    counts = np.bincount(2 * cell.reshape(-1) + problem.labels, problem.weights, 2 * len(pattern)).reshape(-1, 2)
-    fires = np.stack([np.where(pattern[:, t], bit.alpha, bit.beta) for t, bit in enumerate(model.bits)])
+    cells = Formula.of(problem, model.tree, model.bits).cells
+    fires = np.stack([np.where(cells.holds[:, t], bit.alpha, bit.beta) for t, bit in enumerate(model.bits)])
     try:
-        found = clause_rates(model.tree, fires, counts)
+        found = clause_rates(model.tree, fires, cells.counts)
     except BudgetError:
         return []
     names = [[f"{prefix}{bit + 1}" for bit in each["bits"]] for each in found]

@@ -20,11 +20,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints
 from rulekit.graph.nodes import And, Node, Or
+from rulekit.learners.cnll.split_search import code_orders
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.noisy_formulas import NoisyBit, completed
+from rulekit.learners.sums_of_rows.histograms import RowCells, count_cells
 from rulekit.learners.sums_of_rows.kernels import compiled
 
 Weak = Literal["threshold", "llr", "pairs"]
@@ -189,11 +191,10 @@ class FoundBit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExhaustiveSearch:
-    """Over all columns of a problem; cell [n]: of each row; counts [C, 2] by label; moves: what each does."""
+    """Over all columns of a problem, by the cells of its rows; moves: what each does."""
 
     problem: Problem
-    cell: Array
-    counts: Ints
+    cells: RowCells
     moves: Sequence[MoveLines]
     rule: SearchRule
     weak: Weak
@@ -214,11 +215,10 @@ class ExhaustiveSearch:
 
     def _parts(self, j: int, rows: Bools | None = None) -> Ints:
         """The weights [n_codes, C, 2] by code, cell and label, of some rows."""
-        problem, n_cells = self.problem, len(self.counts)
-        key = (problem.codes[j].astype(np.int64) * n_cells + self.cell) * 2 + problem.labels
-        size, weights = problem.columns[j].n_codes * n_cells * 2, problem.weights
-        chosen = slice(None) if rows is None else rows
-        return np.bincount(key[chosen], weights[chosen], size).astype(np.int64).reshape(-1, n_cells, 2)
+        problem, n_cells, chosen = self.problem, len(self.cells.counts), slice(None) if rows is None else rows
+        place = problem.codes[j].astype(np.int64) * n_cells + self.cells.cell
+        own = place[chosen], problem.labels[chosen], problem.weights[chosen]
+        return count_cells(*own, problem.columns[j].n_codes * n_cells).reshape(-1, n_cells, 2)
 
     def _orders(self, j: int, parts: Ints, lines: MoveLines) -> list[Ints]:
         """The orders of the codes that occur: of cuts two where missing cells may be on either side."""
@@ -234,20 +234,17 @@ class ExhaustiveSearch:
             prior = 0.005 * max(1.0, float(by_code.sum()) / len(by_code))
             ratio = np.log((by_code[:, 1] + prior) / (by_code[:, 0] + prior))
             return [present[np.argsort(-ratio[present], kind="stable")]]
-        if len(present) > 2 and present[0] == 0:
-            return [present, np.append(present[1:], 0)]
-        return [present]
+        return code_orders(column, present)
 
     def _of_column(self, j: int) -> Iterator[FoundBit]:
         """The best condition on a column with each move that allows one, the best move first."""
         parts = self._parts(j)
         present = np.asarray(parts.any(axis=(1, 2)))
-        nothing, found = np.zeros_like(self.counts), []
-        if np.count_nonzero(present) < 2:
-            return
+        total, found = self.cells.counts, []
         for m, lines in enumerate(self.moves):
             for number, order in enumerate(self._orders(j, parts, lines)):
-                value, length, side, *strengths = best_prefix(parts[order], self.counts, nothing, lines, self.rule)
+                own = (parts[order], total, np.zeros_like(total), lines, self.rule)
+                value, length, side, *strengths = best_prefix(*own)
                 if np.isfinite(value):
                     found.append(((value, number, length, side, m), order[:length], strengths))
         for key, chosen, (left, right) in sorted(found, key=lambda item: item[0]):
@@ -288,7 +285,7 @@ class ExhaustiveSearch:
         """Second conditions on a column, for each way to join them and each move: each better than the one before."""
         holds = first.holds(self.problem.codes)
         inside, outside = self._parts(j, holds), self._parts(j, ~holds)
-        nothing = np.zeros_like(self.counts)
+        nothing = np.zeros_like(self.cells.counts)
         for m, lines in enumerate(self.moves):
             joins: tuple[tuple[NoisyBit, Junction, Ints, Ints], ...] = (
                 (first, "and", inside, nothing),
@@ -299,7 +296,7 @@ class ExhaustiveSearch:
                 seen = parts if junction == "and" else inside + outside
                 orders = self._orders(j, seen, lines)
                 for order in orders if junction == "xor" else [each[::way] for each in orders for way in (1, -1)]:
-                    value, length, _, left, right = best_prefix(parts[order], self.counts, base, lines, self.rule)
+                    value, length, _, left, right = best_prefix(parts[order], self.cells.counts, base, lines, self.rule)
                     if value < least:
                         least = value
                         present = np.asarray(seen.any(axis=(1, 2)))

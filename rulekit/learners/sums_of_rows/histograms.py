@@ -4,7 +4,7 @@ Every statistic of a learner is an integer sum over rows (row weights are quanti
 a power of two), so it is additive over blocks of rows and the same for any number of threads and without numba.
 Whatever is computed from the sums in floating point is computed one operation at a time in one fixed order.
 
-Shapes: n rows; `codes` [n] of one binned column (0 is missing); `keys` [n] = 2 * cell + label.
+Shapes: n rows; `codes` [n] of one binned column (0 is missing).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -88,43 +89,10 @@ def _unit_of(total: float) -> float:
 # The cells of the training rows ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grouped:
-    """rows [n] by key, and within a key as they came; the rows of key k are rows[starts[k] : starts[k + 1]]."""
-
-    rows: npt.NDArray[np.uint32]
-    starts: Ints
-
-
-@dataclass(slots=True, eq=False)
-class Rows:
-    """cell, label (0 or 1) and weight [n] of each row; grouped when that is first asked for."""
-
-    cell: npt.NDArray[np.int32]
-    labels: npt.NDArray[Any]
-    weights: Ints
-    n_cells: int
-    _grouped: Grouped | None = None
-
-    def sizes(self) -> Ints:
-        """How many rows [n_cells] each cell has."""
-        return np.diff(self.grouped().starts[::2])
-
-    def grouped(self) -> Grouped:
-        if self._grouped is None:
-            self._grouped = group_rows(self.cell, self.labels, self.n_cells)
-        return self._grouped
-
-
-def group_rows(cell: npt.NDArray[Any], labels: npt.NDArray[Any], n_cells: int) -> Grouped:
-    """Rows grouped by key = 2 * cell + label; fewer than 2^31 rows."""
-    rows = np.empty(len(cell), dtype=np.uint32)
-    return Grouped(rows, _group(cell, labels, n_cells, rows))
-
-
 @compiled
-def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
-    starts = np.zeros(2 * n_cells + 1, dtype=np.int64)
+def group_rows(cell: Any, labels: Any, n_cells: int) -> Any:
+    """The rows [n] by key = 2 * cell + label, within a key as they came; key k has rows[starts[k] : starts[k + 1]]."""
+    rows, starts = np.empty(len(cell), dtype=np.uint32), np.zeros(2 * n_cells + 1, dtype=np.int64)
     for i in range(len(cell)):
         starts[2 * np.int64(cell[i]) + labels[i] + 1] += 1
     for k in range(2 * n_cells):
@@ -134,7 +102,7 @@ def _group(cell: Any, labels: Any, n_cells: int, rows: Any) -> Any:
         k = 2 * np.int64(cell[i]) + labels[i]
         rows[place[k]] = i
         place[k] += 1
-    return starts
+    return rows, starts
 
 
 def count_cells(cell: npt.NDArray[Any], labels: npt.NDArray[Any], weights: Ints, n_cells: int) -> Ints:
@@ -153,31 +121,7 @@ def _parts(n: int, least: int = 0) -> Iterator[slice]:
     return (slice(start, start + part) for start in range(0, n, part))
 
 
-def split_cells(
-    cell: npt.NDArray[np.int32],
-    codes: npt.NDArray[Any],
-    condition: Bools,
-    merged: Ints,
-    n_cells: int,
-    labels: npt.NDArray[Any],
-    weights: Ints,
-) -> tuple[Ints, Ints]:
-    """Split cells, in place, by a condition on codes; which of the 2 n_cells halves occur, and weights by label [:, 2].
-
-    merged [old cells]: the one of n_cells that an old cell has become; half 2c + 1 of cell c holds the condition.
-    """
-    occurs = np.zeros(2 * n_cells, dtype=bool)
-    for rows in _parts(len(cell)):
-        cell[rows] = 2 * merged[cell[rows]] + condition[codes[rows]]
-        occurs[cell[rows]] = True
-    number = np.cumsum(occurs) - 1
-    for rows in _parts(len(cell)):
-        cell[rows] = number[cell[rows]]
-    occurring = np.flatnonzero(occurs)
-    return occurring, count_cells(cell, labels, weights, len(occurring))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RowCells:
     """Rows on which the same conditions hold as one cell: cell [n] of each row, of which labels and weights [n] are.
 
@@ -196,11 +140,27 @@ class RowCells:
         cell = np.zeros(len(labels), dtype=np.int32)
         return cls(labels, weights, cell, np.zeros((1, 0), dtype=bool), count_cells(cell, labels, weights, 1))
 
+    @cached_property
+    def grouped(self) -> tuple[npt.NDArray[np.uint32], Ints]:
+        """The rows by cell and label; see `group_rows`."""
+        found: tuple[npt.NDArray[np.uint32], Ints] = group_rows(self.cell, self.labels, len(self.counts))
+        return found
+
+    def sizes(self) -> Ints:
+        """How many rows [C] each cell has."""
+        return np.diff(self.grouped[1][::2])
+
     def with_condition(self, codes: npt.NDArray[Any], condition: Bools, at: int | None = None) -> tuple[RowCells, Ints]:
         """The cells with one condition more on codes [n], the last one or in a place; and what cell each was before."""
-        cell, n = self.cell.copy(), len(self.holds)
-        own, counts = split_cells(cell, codes, condition, np.arange(n), n, self.labels, self.weights)
+        cell, occurs = self.cell.copy(), np.zeros(2 * len(self.holds), dtype=bool)
+        for rows in _parts(len(cell)):
+            cell[rows] = 2 * cell[rows] + condition[codes[rows]]
+            occurs[cell[rows]] = True
+        number, own = np.cumsum(occurs) - 1, np.flatnonzero(occurs)
+        for rows in _parts(len(cell)):
+            cell[rows] = number[cell[rows]]
         holds = np.insert(self.holds[own // 2], self.holds.shape[1] if at is None else at, own % 2 == 1, axis=1)
+        counts = count_cells(cell, self.labels, self.weights, len(own))
         return RowCells(self.labels, self.weights, cell, holds, counts), own // 2
 
     def without(self, condition: int) -> tuple[RowCells, Ints]:
@@ -213,22 +173,18 @@ class RowCells:
         return RowCells(self.labels, self.weights, cell, kept[first], counts), merged
 
 
-def lead_by_code(matrix: npt.NDArray[Any], starts: Ints, labels: npt.NDArray[Any], weights: Ints, leads: Ints) -> None:
+@compiled
+def lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
     """Add to leads, from starts[j] on, the weights [n] of the rows by their codes in column j of a matrix [n, k].
 
     Those of the rows without label 1 are taken off. The weights of all rows together are below 2^53, and there are
     fewer than 2^32 leads.
     """
-    # An index that may be negative would be looked at for that, which takes as long as the sum.
-    _lead_by_code(matrix, starts.astype(np.uint32), labels, weights, leads)
-
-
-@compiled
-def _lead_by_code(matrix: Any, starts: Any, labels: Any, weights: Any, leads: Any) -> None:
     for i in range(len(weights)):
         value = weights[i] if labels[i] == 1 else -weights[i]
         for j in range(matrix.shape[1]):
-            leads[starts[j] + np.uint32(matrix[i, j])] += value
+            # An index that may be negative would be looked at for that, which takes as long as the sum.
+            leads[np.uint32(starts[j]) + np.uint32(matrix[i, j])] += value
 
 
 # Information ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rulekit.learners.cnll import split_search
 from rulekit.learners.cnll.estimator import CNLLClassifier
 from rulekit.learners.cnll.split_search import CellCounts, FixedPoint
 from rulekit.learners.data.binning import MemoryCodes
-from rulekit.learners.sums_of_rows.histograms import Rows
+from rulekit.learners.sums_of_rows.histograms import RowCells, count_cells
 
 N_CODES = [3, 5, 2]
 
@@ -24,8 +24,10 @@ def _small_tables_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(split_search, "_WORTH_KEEPING", 0)
 
 
-def rows_of(cell: np.ndarray, labels: np.ndarray, n_cells: int) -> Rows:
-    return Rows(cell.astype(np.int32), labels, np.broadcast_to(np.int64(3), cell.shape), n_cells)
+def rows_of(cell: np.ndarray, labels: np.ndarray, n_cells: int) -> RowCells:
+    weights, holds = np.broadcast_to(np.int64(3), cell.shape), np.zeros((n_cells, 0), dtype=bool)
+    cell = cell.astype(np.int32)
+    return RowCells(labels, weights, cell, holds, count_cells(cell, labels, weights, n_cells))
 
 
 def table_of(rng: np.random.Generator, n: int) -> tuple[MemoryCodes, np.ndarray]:
@@ -33,11 +35,11 @@ def table_of(rng: np.random.Generator, n: int) -> tuple[MemoryCodes, np.ndarray]
     return MemoryCodes.of_matrix(matrix), rng.integers(0, 2, n)
 
 
-def check_sums(kept: CellCounts, codes: MemoryCodes, rows: Rows, rng: np.random.Generator) -> None:
+def check_sums(kept: CellCounts, codes: MemoryCodes, rows: RowCells, rng: np.random.Generator) -> None:
     """Sums of random lines from the counts equal those row by row."""
     fixed = FixedPoint.of(rows.weights, 1.0)
     assert codes.matrix is not None
-    u, v = rng.random((2, rows.n_cells, 2))
+    u, v = rng.random((2, len(rows.counts), 2))
     columns, table = np.array([0, 2]), fixed.lines(u, v)
     expected, actual = np.zeros((2, 2, max(N_CODES), table.shape[1]), dtype=np.int64)
     fixed.add_sums(expected, codes.matrix, columns, rows, table, 0)
@@ -57,23 +59,14 @@ def test_splits_keep_the_sums(seed: int, threads: int, times: int) -> None:
         halves = 2 * cell + (rng.random(300) < rng.random())
         occur, cell = np.unique(halves, return_inverse=True)
         rows = rows_of(cell, labels, len(occur))
-        assert kept.split(occur // 2)
+        kept.split(rows, occur // 2)
         check_sums(kept, codes, rows, rng)
         assert np.array_equal(kept.slot >= 0, rows.sizes() >= kept.least)
 
 
-def test_two_splits_without_a_count_between_are_not_followed() -> None:
-    rng = np.random.default_rng(0)
-    codes, labels = table_of(rng, 100)
-    kept = CellCounts.of(codes, N_CODES, rows_of(np.zeros(100), labels, 1), 1)
-    assert kept is not None
-    assert kept.split(np.zeros(2, dtype=np.int64))
-    assert not kept.split(np.zeros(2, dtype=np.int64))
-
-
 def test_unequal_weights_are_not_kept() -> None:
     codes, labels = table_of(np.random.default_rng(2), 50)
-    rows = Rows(np.zeros(50, dtype=np.int32), labels, np.arange(1, 51), 1)
+    rows = RowCells.of_all(labels, np.arange(1, 51))
     assert CellCounts.of(codes, N_CODES, rows, 1) is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from cnll_cases import TREE, loan_rows
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_wine
+from sklearn.utils.estimator_checks import check_estimator
 from table_rows import split_labels
 
 from rulekit import CNLLClassifier, RuleGraph
@@ -19,6 +20,7 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Among, And, Compare, IsTrue, Node, Not, Or
+from rulekit.learners import rule_learner
 from rulekit.learners.learning import Run
 from rulekit.learners.models.noisy_formulas import NoisyFormula
 from rulekit.learners.papers.cnll_paper import CNLLPaperClassifier
@@ -64,9 +66,6 @@ def test_the_graph_gives_the_probabilities_that_were_learned(learner: Any) -> No
     codes = rng.integers(0, 200, 600)
     X["code"] = [f"c{code if code > 20 else code % 4}" for code in codes]
     y[(codes > 180) | (codes == 2)] = "yes"
-    model = learner(9, stopping="none", max_bins=None).fit(X, y)
-    check(model.rule_graph_)
-    assert "code" in model.rule_graph_.used_features
     learned: list[Run] = []
 
     class Keeping(learner):  # type: ignore[misc, valid-type]
@@ -74,7 +73,9 @@ def test_the_graph_gives_the_probabilities_that_were_learned(learner: Any) -> No
             learned.extend(runs)
             super().conclude(runs, path)
 
-    Keeping(**model.get_params()).fit(X, y)
+    model = Keeping(9, stopping="none", max_bins=None).fit(X, y)
+    check(model.rule_graph_)
+    assert "code" in model.rule_graph_.used_features
     (run,) = learned
     last = run.path[run.chosen - 1].model
     assert isinstance(last, NoisyFormula)
@@ -118,21 +119,17 @@ def test_missing_values_in_training_and_in_prediction() -> None:
     assert model.predict(one).tolist() == [1, 1, 0]
 
 
-def test_missing_that_training_never_saw_satisfies_no_condition() -> None:
+def test_what_training_never_saw_satisfies_no_condition() -> None:
+    frame = pd.DataFrame({"colour": ["red", "green", "blue", "red"] * 20})
+    model = CNLLClassifier(positive=True).fit(frame, frame["colour"].isin(["red", "blue"]))
+    asked = pd.DataFrame({"colour": ["red", "green", "mauve", None]})
+    assert model.predict(asked).tolist() == [True, False, False, False]
     X = np.arange(40.0)[:, None]
     model = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] > 20).astype(int))
     assert clauses(model.rule_graph_) == {frozenset([Compare("x0", ">", 20)])}
     assert model.predict([[None]]).tolist() == [0]
     turned = CNLLClassifier(1, stopping="none", positive=1).fit(X, (X[:, 0] <= 20).astype(int))
     assert turned.predict([[None]]).tolist() == [0]
-
-
-def test_unseen_levels_satisfy_no_condition() -> None:
-    frame = pd.DataFrame({"colour": ["red", "green", "blue", "red"] * 20})
-    y = frame["colour"].isin(["red", "blue"])
-    model = CNLLClassifier(positive=True).fit(frame, y)
-    asked = pd.DataFrame({"colour": ["red", "green", "mauve", None]})
-    assert model.predict(asked).tolist() == [True, False, False, False]
 
 
 def test_ordered_categories_are_cut_by_rank() -> None:
@@ -163,7 +160,7 @@ def test_lists_of_mixed_cells_are_read() -> None:
 
 def test_three_classes() -> None:
     X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(n_folds=2).fit(X, y)
+    model = CNLLClassifier(6, n_folds=2).fit(X, y)
     graph = model.rule_graph_
     check(graph)
     assert isinstance(graph.decision, ArgMax)
@@ -213,16 +210,6 @@ def test_ordered_classes_are_decided_by_the_median() -> None:
     assert np.array_equal(model.classes_[model.predict_proba(X).argmax(axis=1)], model.predict(X))
 
 
-def test_weight_zero_is_left_out_and_weight_two_is_two_rows() -> None:
-    X, y = exclusive_or(3)
-    X, y = X[::10], y[::10]
-    rng = np.random.default_rng(0)
-    weight = rng.integers(0, 4, len(y))
-    weighted = CNLLClassifier(5, n_folds=2).fit(X, y, sample_weight=weight)
-    repeated = CNLLClassifier(5, n_folds=2).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.rule_graph_ == repeated.rule_graph_
-
-
 @pytest.mark.parametrize("class_weight", ["balanced", {"yes": 0.7, "no": 0.3}, {"yes": 1 / 3}, {"no": 1e-3}])
 def test_class_weights_count_rows_alike(class_weight: Any) -> None:
     """A row of weight 2 is two rows of it, to the last bit; and no sum depends on the order of the rows."""
@@ -261,25 +248,12 @@ def test_weights_that_sum_to_one_are_weights() -> None:
     assert scaled.predict_proba(X) == pytest.approx(plain.predict_proba(X), abs=1e-9)
 
 
-def test_rows_in_another_order_give_the_same_model() -> None:
-    X, y = loan_rows(300)
-    frame, order = pd.DataFrame(X), np.random.default_rng(0).permutation(300)
-    one = CNLLClassifier(positive="yes", n_folds=2).fit(frame, y)
-    two = CNLLClassifier(positive="yes", n_folds=2).fit(frame.iloc[order], y[order])
-    assert one.rule_graph_ == two.rule_graph_
-
-
-def test_the_same_model_without_numba_and_from_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
+def test_several_threads_may_fit_at_once() -> None:
     X, y = loan_rows(500)
-    settings = {**TREE, "backfit": 3, "positive": "yes"}
-    expected = CNLLClassifier(6, **settings).fit(X, y).rule_graph_.digest
+    model = CNLLClassifier(6, **TREE, positive="yes", stopping="none")
+    expected = model.fit(X, y).rule_graph_
     with ThreadPoolExecutor(2) as pool:
-        fits = [pool.submit(CNLLClassifier(6, **settings).fit, X, y) for _ in range(2)]
-        assert {fit.result().rule_graph_.digest for fit in fits} == {expected}
-    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
-    assert CNLLClassifier(6, **settings).fit(X, y).rule_graph_.digest == expected
+        assert all(fitted.rule_graph_ == expected for fitted in pool.map(lambda _: clone(model).fit(X, y), range(2)))
 
 
 def test_class_weights_move_the_errors() -> None:
@@ -306,17 +280,12 @@ def test_groups_reach_the_inner_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given[0].tolist() == (np.arange(60) // 2)[weight > 0].tolist()
 
 
-@pytest.mark.parametrize(
-    "groups", [[None] * 60, [1.0, np.nan] * 30, [1, "a", None] * 20, pd.Series(["a", None] * 30, dtype="string")]
-)
-def test_a_missing_group_is_named(groups: Any) -> None:
+def test_groups_may_have_any_type_and_none_may_be_missing() -> None:
     X, y = loan_rows(60)
-    with pytest.raises(InputError, match=r"the group of row [012] is missing"):
-        CNLLClassifier().fit(X, y, groups=groups)
-
-
-def test_groups_may_have_any_type() -> None:
-    X, y = loan_rows(60)
+    texts = pd.Series(["a", None] * 30, dtype="string")
+    for groups in ([None] * 60, [1.0, np.nan] * 30, [1, "a", None] * 20, texts):
+        with pytest.raises(InputError, match=r"the group of row [012] is missing"):
+            CNLLClassifier().fit(X, y, groups=groups)
     expected = CNLLClassifier(4, n_folds=2).fit(X, y, groups=np.arange(60) % 20).rule_graph_
     for names in ([str(i % 20) for i in range(60)], [(i if i % 20 < 9 else f"g{i}") for i in np.arange(60) % 20]):
         assert CNLLClassifier(4, n_folds=2).fit(X, y, groups=names).rule_graph_ == expected
@@ -337,9 +306,8 @@ def test_callback_cancels_and_the_model_says_so() -> None:
         seen.append(dict(event))
         return event["unit"] == 2
 
-    model = CNLLClassifier(callback=cancel).fit(X, y)
-    assert model.rule_graph_.provenance["stopped"] == "cancelled"
-    assert model.rule_graph_.provenance["units"] == [2]
+    provenance = CNLLClassifier(callback=cancel).fit(X, y).rule_graph_.provenance
+    assert (provenance["stopped"], provenance["units"]) == ("cancelled", [2])
     assert [event["unit"] for event in seen] == [1, 2]
     assert seen[0].keys() == {"class", "unit", "n_units", "objective", "error", "questions", "folds"}
 
@@ -347,23 +315,20 @@ def test_callback_cancels_and_the_model_says_so() -> None:
 def test_ctrl_c_keeps_the_best_so_far() -> None:
     X, y = exclusive_or(0)
 
-    def interrupt(event: Any) -> bool:
-        if event["unit"] == 3:
-            raise KeyboardInterrupt
-        return False
+    def interrupted(name: str, value: int, most: int) -> CNLLClassifier:
+        def interrupt(event: Any) -> bool:
+            if event.get(name) == value:
+                raise KeyboardInterrupt
+            return False
 
-    model = CNLLClassifier(callback=interrupt).fit(X, y)
-    assert model.rule_graph_.provenance["stopped"] == "interrupted"
+        model = CNLLClassifier(most, callback=interrupt).fit(X, y)
+        assert model.rule_graph_.provenance["stopped"] == "interrupted"
+        return model
+
+    model = interrupted("unit", 3, 20)
     assert model.curve_[0].wrong.shape == (1, 3)
     assert model.rule_graph_.provenance["units"] == [model.curve_[0].best()]
-
-    def interrupt_folds(event: Any) -> bool:
-        if event.get("fold") == 2:
-            raise KeyboardInterrupt
-        return False
-
-    model = CNLLClassifier(6, callback=interrupt_folds).fit(X, y)
-    assert model.rule_graph_.provenance["stopped"] == "interrupted"
+    model = interrupted("fold", 2, 6)
     assert model.curve_[0].folds == 2
     assert model.score(X, y) > 0.99
 
@@ -429,15 +394,7 @@ def test_an_interrupted_step_is_not_in_the_history(monkeypatch: pytest.MonkeyPat
     assert model.history_[-1]["error"] == pytest.approx(1 - model.score(X, y))
 
 
-def test_time_limit_keeps_the_best_so_far() -> None:
-    X, y = load_wine(return_X_y=True)
-    model = CNLLClassifier(time_limit=0.0).fit(X, y)
-    check(model.rule_graph_)
-    assert model.rule_graph_.provenance["stopped"] == "time limit"
-    assert set(model.predict(X)) == {1}
-
-
-def test_provenance_has_no_clock_and_no_host() -> None:
+def test_provenance_has_no_clock_and_no_host_and_names_the_data_as_the_tables_do() -> None:
     X, y = exclusive_or(0)
     one, two = (
         CNLLClassifier(2, stopping="none", callback=lambda event: False).fit(X, y).rule_graph_.provenance
@@ -447,23 +404,9 @@ def test_provenance_has_no_clock_and_no_host() -> None:
     assert one["learner"] == "CNLLClassifier"
     assert one["rows"] == 3000
     assert "callback" not in one["parameters"]
-    assert CNLLClassifier(2, stopping="none").fit(X + 1, y).rule_graph_.provenance["data"] != one["data"]
-
-
-def test_provenance_names_the_data_as_the_tables_do() -> None:
-    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
-    model = CNLLClassifier(target="y").fit(frame[["x"]], frame["y"])
-    assert model.rule_graph_.provenance["data"] == data_hash(
-        split_labels(pl.from_pandas(frame), ReadingOptions("y", positive="b"))
-    )
-
-
-def test_pickle_and_clone() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    model = CNLLClassifier(3, stopping="none").fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert again.rule_graph_ == model.rule_graph_
-    assert not hasattr(clone(model), "rule_graph_")
+    frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]})
+    named = CNLLClassifier(target="y").fit(frame[["x"]], frame["y"]).rule_graph_.provenance["data"]
+    assert named == data_hash(split_labels(frame, ReadingOptions("y", positive="b"))) != one["data"]
 
 
 @pytest.mark.parametrize(
@@ -641,3 +584,31 @@ def test_noise_features_are_left_alone() -> None:
     model = CNLLClassifier(n_folds=2).fit(X, y)
     expected = {frozenset([IsTrue("x0"), IsTrue("x1")]), frozenset([IsTrue("x2"), IsTrue("x3")])}
     assert clauses(model.rule_graph_) == expected
+
+
+# Scikit-learn's own checks, none of which is expected to fail ---------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("estimator", "first"),
+    [
+        (CNLLClassifier(), False),
+        (CNLLClassifier(2, n_folds=2), True),
+        (CNLLPaperClassifier(4, algorithm="I", weak="llr", stopping="none"), False),
+    ],
+    ids=["default", "small", "paper"],
+)
+def test_check_estimator(estimator: Any, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """first: of two classes the first in sorted order is the positive one, whatever they are called."""
+    if first:
+        monkeypatch.setattr(rule_learner, "class_order", _first_is_positive)
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    failed = [(r["check_name"], repr(r["exception"])) for r in results if r["status"] not in ("passed", "skipped")]
+    assert failed == []
+    assert len(results) > 50
+
+
+def _first_is_positive(learner: str, classes: tuple[Any, ...], *others: Any) -> list[int]:
+    return list(range(len(classes)))[::-1] if len(classes) == 2 else list(range(len(classes)))

@@ -205,7 +205,12 @@ def test_whatever_the_rules_decided_is_decided_so(start: RuleGraph, seed: int) -
 LEVELS = '{gambling, "space flight"}'
 RETYPED = RULES.replace(f"categorical {LEVELS}", "numeric").replace(f"purpose in {LEVELS}", "purpose > 3")
 RENAMED = RULES.replace("late_payments", "late_payment")
-CASES = {
+INCOME = RULES.replace("column amount", "column income: numeric, integer, increasing\ncolumn amount")
+GRAPH = parse_graph(RULES)
+GROUPED = GRAPH.with_(schema=Schema(GRAPH.schema.features, "default", constraints=Constraints((("amount",),))))
+SCORE = Linear(((1.0, Compare("amount", ">", 30.0)),), -0.5)
+SUMMED = GRAPH.with_(decision=ArgMax((SCORE, SCORE), (0.0, 0.0), (0, 1)), probability=(), statistics={})
+CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "missing column": (RENAMED, {}, "no column 'late_payment', which the start reads"),
     "other kind": (RETYPED, {}, "categorical here and numeric"),
     "other classes": (RULES.replace("{no, yes}", "{good, yes}").replace("default no", "default good"), {}, "between"),
@@ -215,42 +220,26 @@ CASES = {
     "order": (RULES, {"ordered": ("no", "yes"), "positive": None}, "it has no order"),
     "word": (RULES, {"freeze": "some"}, "freeze is 'some'"),
     "size": (RULES, {"max_literals": 2}, "beyond the limits of size"),
+    "sums": (SUMMED, {}, "compares the scores of two classes"),
+    "file": (GRAPH, {"start": "rules.txt"}, "a RuleGraph"),
+    "increasing": (INCOME, {}, "cannot promise a monotone column"),
+    "together": (GROUPED, {}, "cannot promise which columns"),
 }
 
 
-@pytest.mark.parametrize(("text", "parameters", "said"), CASES.values(), ids=CASES)
-def test_what_does_not_fit_is_refused_in_one_line(text: str, parameters: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("start", "parameters", "said"), CASES.values(), ids=CASES)
+def test_what_does_not_fit_is_refused_in_one_line(start: Any, parameters: dict[str, Any], said: str) -> None:
+    start = parse_graph(start) if isinstance(start, str) else start
     with pytest.raises(InputError, match=said) as caught:
-        CNLLClassifier(**{**BEST, "start": parse_graph(text), **parameters}).fit(*data(2, 100))
+        CNLLClassifier(**{**BEST, "start": start, **parameters}).fit(*data(2, 100))
     assert "\n" not in str(caught.value)
 
 
-def test_models_that_are_no_such_formula_are_refused() -> None:
-    start = learned()
-    score = Linear(((1.0, Compare("age", ">", 30.0)),), -0.5)
-    summed = start.with_(decision=ArgMax((score, score), (0.0, 0.0), (0, 1)), probability=(), statistics={})
-    with pytest.raises(InputError, match="compares the scores of two classes"):
-        CNLLClassifier(start=summed, **BEST).fit(*data(2, 100))
-    with pytest.raises(InputError, match="a RuleGraph"):
-        CNLLClassifier(start="rules.txt", **BEST).fit(*data(2, 100))
-
-
-def test_what_the_start_declares_of_a_column_is_not_lost() -> None:
-    """A role and the groups of columns once vanished without a word."""
-    X, y = data(1)
-    forbidden = RULES.replace("column amount", "column income: numeric, integer, forbidden\ncolumn amount")
-    model = CNLLClassifier(8, start=parse_graph(forbidden), **SMALL).fit(X, y)
-    assert model.rule_graph_.schema["income"].role == "forbidden"
-    assert "income" not in model.rule_graph_.used_features
-    rising = RULES.replace("column amount", "column income: numeric, integer, increasing\ncolumn amount")
-    with pytest.raises(InputError, match="cannot promise a monotone column"):
-        CNLLClassifier(start=parse_graph(rising), **SMALL).fit(X, y)
-    start = parse_graph(RULES)
-    grouped = start.with_(
-        schema=Schema(start.schema.features, "default", constraints=Constraints(together=(("amount",),)))
-    )
-    with pytest.raises(InputError, match="cannot promise which columns"):
-        CNLLClassifier(start=grouped, **SMALL).fit(X, y)
+def test_the_role_that_the_start_gives_a_column_is_not_lost() -> None:
+    start = parse_graph(INCOME.replace("increasing", "forbidden"))
+    graph = CNLLClassifier(8, start=start, **SMALL).fit(*data(1)).rule_graph_
+    assert graph.schema["income"].role == "forbidden"
+    assert "income" not in graph.used_features
 
 
 def test_a_start_may_have_more_rules_than_a_table_of_patterns() -> None:

@@ -63,7 +63,7 @@ def test_no_pair_of_conditions_gains_more(seed: int, gated: bool, missing: bool)
         return
     assert turned is not None
     assert found[0] == turned[0]
-    assert found[1].same(turned[1])
+    assert found[1].key == turned[1].key
     assert abs(found[0] - max(alone, together)) < 1e-9  # gains are added on a grid
 
 

@@ -80,35 +80,26 @@ def test_monotone_columns_have_causes_of_their_direction() -> None:
         assert ops <= {op}
 
 
-@given(
-    st.lists(st.sampled_from([np.nan, 0.0, 1.0, 2.0, 5.0]), min_size=1, max_size=30),
-    st.booleans(),
-    st.sampled_from([-1, 0, 1]),
-    st.booleans(),
-)
-@settings(max_examples=60, deadline=None)
+NUMBERS = st.lists(st.sampled_from([np.nan, 0.0, 1.0, 2.0, 5.0]), min_size=1, max_size=30)
+LEVELS = st.lists(st.integers(0, 4), min_size=1, max_size=30)
+
+
+@given(NUMBERS | LEVELS, st.booleans(), st.sampled_from([-1, 0, 1]), st.booleans())
+@settings(max_examples=90, deadline=None)
 def test_sums_by_code_are_those_of_the_rows_of_each_cause(
     values: list[float], general: bool, direction: int, missing: bool
 ) -> None:
-    array = np.array(values, dtype=np.float32)
-    column, codes = bin_column(Feature("x", monotone=direction), 0, array, np.ones(len(array)), None)
+    """Of cuts, or of levels, the rarest of which share a code, and their contraries."""
+    feature, array = Feature("x", monotone=direction), np.array(values, dtype=np.float32)
+    if isinstance(values[0], int):
+        feature, array = Feature("x", "categorical", ("a", "b", "c")), np.array(values, dtype=np.int32)
+    column, codes = bin_column(feature, 0, array, np.ones(len(array)), None)
     (causes,) = causes_of([column], general=general, missing=np.array([missing]), flipped=False)
     by_code = np.bincount(codes, minlength=column.n_codes).astype(float)[:, None]
     sums = causes.sums(by_code)
+    assert column.ordered or len(sums) == (column.n_codes - 1) * (1 + general) + missing
     for place in range(len(sums)):
         assert causes.cause(place).condition[codes].sum() == sums[place, 0]
-
-
-def test_levels_and_contraries_are_causes() -> None:
-    feature = Feature("town", "categorical", ("a", "b", "c"))
-    array = np.array([0, 2, 3, 4, 2, 1], dtype=np.int32)
-    column, codes = bin_column(feature, 0, array, np.ones(len(array)), None)
-    for general in (True, False):
-        (causes,) = causes_of([column], general=general, missing=np.array([True]), flipped=False)
-        by_code = np.bincount(codes, minlength=column.n_codes).astype(float)[:, None]
-        sums = causes.sums(by_code)
-        assert len(sums) == (8 if general else 4) + 1
-        assert [causes.cause(k).condition[codes].sum() for k in range(len(sums))] == sums[:, 0].tolist()
 
 
 def test_several_classes_are_spoken_for_or_against_as_held_out_rows_say() -> None:

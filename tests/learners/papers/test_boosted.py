@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from rulekit import AdditiveRulesClassifier, CNLLClassifier, simplify
 from rulekit.audit.checks.checking import check_model
-from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.language.parsing import parse_graph
@@ -90,16 +89,6 @@ def test_promises_are_kept_by_each_model_and_so_by_their_votes() -> None:
     for base in BASES[1:3]:
         graph = BoostedClassifier(**SMALL, base=base, **promises).fit(*data()).rule_graph_
         assert {verdict.outcome for verdict in check_model(graph).verdicts} == {"proved"}
-
-
-CHECKS = learner_checks(BoostedClassifier, {"base": BASES[0], "n_estimators": 2, "n_folds": 2}, sklearn=False)
-ASKED = ("a legal model", "weights 0 and 2", "memory and blocks", "a time limit")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("one", [each for each in CHECKS if any(word in each.name for word in ASKED)], ids=str)
-def test_it_keeps_what_a_learner_promises(one: Any) -> None:
-    one.run()
 
 
 CASES: dict[str, tuple[dict[str, Any], str]] = {

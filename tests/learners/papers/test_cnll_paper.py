@@ -34,7 +34,7 @@ def grown(problem: Problem, rule: SearchRule, weak: Weak, algorithm: str, most: 
     for _ in range(most):
         moves = formula.moves(algorithm)
         lines = formula.steps(moves, rule)
-        found = ExhaustiveSearch(problem, formula.cell, formula.counts, lines, rule, weak).best()
+        found = ExhaustiveSearch(problem, formula.cells, lines, rule, weak).best()
         assert found is not None
         formula.join(found.bit, moves[found.move])
         steps.append((found.objective, formula.measured(rule)[0]))

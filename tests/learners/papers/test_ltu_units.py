@@ -1,4 +1,4 @@
-"""Ways to fit one unit: what each can and cannot, weights as repeated rows, the same without numba."""
+"""The paper's units, one by one, and the trees that grow of them."""
 
 import os
 
@@ -31,20 +31,11 @@ def fitted(kind, inputs, labels, weights=None, seed=0):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_learns_a_majority_of_three(kind):
-    rows = rows_of(400, 8)
-    labels = rows[:, :3].sum(axis=1) >= 2
-    unit, bias = fitted(kind, rows, labels)
-    assert np.mean((rows @ unit + bias >= 0.0) == labels) > 0.97
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_takes_numbers_beside_conditions(kind):
-    rows = rows_of(600, 3, numbers=3)
-    labels = rows[:, 0] + rows[:, 3] - rows[:, 4] >= 0.5
-    unit, bias = fitted(kind, rows, labels)
-    assert unit.shape == (6,)
-    assert np.mean((rows @ unit + bias >= 0.0) == labels) > 0.9
+def test_every_kind_learns_a_majority_of_three_and_numbers_beside_conditions(kind):
+    for rows, signs, least in ((rows_of(400, 8), [1, 1, 1], 2.0), (rows_of(600, 3, numbers=3), [1, 0, 0, 1, -1], 0.5)):
+        labels = rows[:, : len(signs)] @ signs >= least
+        unit, bias = fitted(kind, rows, labels)
+        assert np.mean((rows @ unit + bias >= 0.0) == labels) > (0.97 if least == 2.0 else 0.9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,3 +135,40 @@ def test_the_papers_tree_learns_what_no_single_unit_can():
     tree = grow_tree(rows, labels, np.ones(1500), fit_of("backprop", 25), np.random.default_rng(0))
     assert np.mean(tree.decides(rows) == labels) > 0.97
     assert 2 <= tree.size <= 5
+
+
+# Growing a tree -------------------------------------------------------------------------------------------------------
+
+
+RNG = np.random.default_rng(0)
+
+
+def first_input(inputs, labels, weights, rng):
+    """Fires where the first input that is not the same on all rows is 1."""
+    varying = np.flatnonzero(inputs.min(axis=0) < inputs.max(axis=0))
+    unit = np.zeros(inputs.shape[1])
+    unit[varying[:1]] = 1.0
+    return unit, -0.5
+
+
+def both_of(n):
+    rows = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)] * n)
+    return rows, np.ones(len(rows))
+
+
+def test_a_side_with_errors_has_a_child_and_the_tree_is_right():
+    rows, weights = both_of(50)
+    labels = (rows[:, 0] == 1.0) & (rows[:, 1] == 1.0)
+    tree = grow_tree(rows, labels, weights, first_input, RNG)
+    assert (tree.shape.left.tolist(), tree.shape.right.tolist()) == ([-1, -1], [1, -1])
+    assert tree.decides(rows).tolist() == labels.tolist()
+
+
+def never(inputs, labels, weights, rng):
+    return np.zeros(inputs.shape[1]), -1.0
+
+
+@pytest.mark.parametrize(("most", "size"), [(None, 10), (4, 4)])
+def test_a_unit_that_parts_nothing_is_tried_again_down_to_the_depth_or_the_limit(most, size):
+    rows, weights = both_of(10)
+    assert grow_tree(rows, rows[:, 0] == 1.0, weights, never, RNG, most_units=most).size == size

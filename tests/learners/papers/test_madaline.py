@@ -1,18 +1,19 @@
 """Madaline and Mada-winnow: the paper's updates, what they learn, and what is the same however rows are given."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ltu_cases import shape_of
+from ltu_cases import matrix_of, shape_of
 
 from rulekit import MadalineClassifier, MadaWinnowClassifier
 from rulekit.conformance.learners import learner_checks
 from rulekit.errors import InputError
+from rulekit.learners.data.binning import bin_table
+from rulekit.learners.data.problem import Problem
+from rulekit.learners.ltu.inputs import Inputs
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
-from rulekit.learners.papers.ltu_trees import random_orders
+from rulekit.learners.papers.ltu_trees import PaperLTUTreeClassifier, fit_of, grow_tree, random_orders
 from rulekit.learners.papers.madaline import SHAPES, shape_named
 from rulekit.learners.papers.madaline_networks import (
     FixedIncrement,
@@ -27,6 +28,7 @@ from rulekit.learners.papers.madaline_networks import (
 )
 from rulekit.learners.papers.madaline_steps import train_whole
 from rulekit.synthetic import five_bits
+from rulekit.tables.kinds.inference import infer
 
 RULES = {"fixed": FixedIncrement(), "winnow": Winnow(), "paper": Winnow(2.0, 0.5, 4.0), "uneven": Winnow(1.5, 0.6)}
 
@@ -94,31 +96,12 @@ def test_the_kernel_does_what_the_pseudo_code_says(rule, choice, shape):
     assert np.allclose(own, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("rule", ["fixed", "winnow"])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_five_passes_learn_the_papers_function(rule, shape):
-    found, rows, labels = trained(RULES[rule], shape, n=1500, d=12, passes=5)
-    assert np.mean(found.tree.decides(rows) != labels) < 0.02
-    assert [one["pass"] for one in found.passes] == [1, 2, 3, 4, 5]
-    assert found.passes[-1]["error"] < 0.02
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_the_tree_decides_as_the_network(rule):
     found, rows, _ = trained(RULES[rule], "large", prune="never", passes=1)
     network = found.network
     of_network = network.shape.decides(network.fires(network.seen(rows)))
     assert found.tree.decides(rows).tolist() == of_network.tolist()
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_the_interpreter_trains_the_same_network(rule, monkeypatch):
-    compiled = trained(RULES[rule], "large", n=80, d=5, passes=2)[0]
-    monkeypatch.setitem(os.environ, "RULEKIT_NO_NUMBA", "1")
-    interpreted = trained(RULES[rule], "large", n=80, d=5, passes=2)[0]
-    assert interpreted.tree.weights.tolist() == compiled.tree.weights.tolist()
-    assert interpreted.tree.biases.tolist() == compiled.tree.biases.tolist()
-    assert interpreted.passes == compiled.passes
 
 
 @pytest.mark.parametrize("rule", ["fixed", "winnow"])
@@ -134,16 +117,6 @@ def test_training_in_two_parts_is_training_at_once(rule):
     assert np.array_equal(then.tree.weights, at_once.tree.weights)
     again = train(network, rows, labels, weights, orders[:2], options).network  # what was trained first is as it was
     assert first.network.state.weights.tolist() == again.state.weights.tolist()
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_row_of_weight_two_counts_as_two_rows(rule):
-    rows, labels, _ = bits_of(120, 5)
-    times = np.random.default_rng(2).integers(1, 4, 120)
-    network = Network.new(RULES[rule], SHAPES["small"], np.ones(5, dtype=bool))
-    weighed = shown(network, rows, labels, times.astype(float))
-    repeated = shown(network, np.repeat(rows, times, axis=0), labels.repeat(times), np.ones(times.sum()))
-    assert weighed.tree.weights.tolist() == repeated.tree.weights.tolist()
 
 
 @st.composite
@@ -219,16 +192,6 @@ def test_the_best_of_several_is_chosen_by_rows_not_shown(by_turns):
     assert np.mean(found.tree.decides(rows) != labels) < 0.2
 
 
-def test_fixed_increments_take_numbers():
-    rng = np.random.default_rng(0)
-    rows = np.hstack([(rng.random((800, 2)) < 0.5).astype(float), rng.normal(size=(800, 2))])
-    labels = (rows[:, 2] + rows[:, 0] > 1.0) | (rows[:, 3] - rows[:, 1] > 1.0)
-    conditions = np.array([True, True, False, False])
-    network = Network.new(FixedIncrement(), SHAPES["small"], conditions)
-    found = shown(network, rows, labels, np.ones(800), passes=20)
-    assert np.mean(found.tree.decides(rows) != labels) < 0.05
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_back_propagation_through_the_whole_network_learns_five_bits(shape):
     rows, labels, weights = bits_of(800, 5)
@@ -268,7 +231,7 @@ def test_shapes_have_names():
     assert shape_named("and-2").right.tolist() == [1, NONE]
     assert shape_named("large").gates.tolist() == [[-1, 1, 0, 0], [1, 0, 1, 0], [-1, -1, 0, 1]]
     with pytest.raises(InputError, match="no network of the shape 'xor-2'"):
-        shape_named("xor-2")
+        MadalineClassifier(shape="xor-2").fit([[0], [1]], [0, 1])
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 1.0}, {"beta": 1.5}, {"threshold": 0.0}, {"alpha": float("nan")}])
@@ -284,16 +247,80 @@ def test_scikit_learns_own_checks_pass(learner):
 
 
 @pytest.mark.parametrize("learner", [MadalineClassifier, MadaWinnowClassifier])
-def test_networks_learn_the_five_bits_and_name_what_is_unused(learner):
+@pytest.mark.parametrize("shape", SHAPES)
+def test_networks_learn_the_five_bits_and_name_what_is_unused(learner, shape):
     X, y = five_bits(1500, 8, seed=5)
-    model = learner(shape="large", random_state=0).fit(X, y)
+    model = learner(shape=shape, random_state=0).fit(X, y)
     test, truth = five_bits(2000, 8, seed=6)
     assert (model.predict(test) != truth).mean() < 0.03
     (record,) = model.history_
-    assert record["unit"] + len(record["unused"]) == 4
+    assert record["unit"] + len(record["unused"]) == SHAPES[shape].size
     assert [one["pass"] for one in record["passes"]] == [1, 2, 3, 4, 5]
+    assert record["passes"][-1]["error"] < 0.03
 
 
-def test_a_shape_that_there_is_not_is_refused():
-    with pytest.raises(InputError, match="no network of the shape"):
-        MadalineClassifier(shape="round").fit([[0], [1]], [0, 1])
+# From binned columns to a network or a tree, and back to weights of the columns as they are ---------------------------
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    n = 600
+    columns = {
+        "size": rng.normal(100.0, 20.0, n).round(1),
+        "flag": rng.integers(0, 2, n).astype(float),
+        "colour": rng.choice(["red", "green", "blue"], n),
+    }
+    labels = (columns["size"] + 20.0 * columns["flag"] > 125.0) | (columns["colour"] == "red")
+    table = infer(columns)
+    weights = np.ones(n, dtype=np.int64)
+    binned, codes = bin_table(table, weights, None)
+    return Problem(binned, codes, labels.astype(np.int64), weights, 1.0)
+
+
+def test_plain_conditions_are_0_and_1_and_numbers_standardised(problem):
+    inputs = Inputs.of(problem, only_numbers=True)
+    rows = inputs.standardised(problem.codes, len(problem.labels))
+    numbers = inputs.are_numbers
+    assert numbers.any()
+    assert not numbers.all()
+    assert set(np.unique(rows[:, ~numbers])) == {0.0, 1.0}
+    assert np.allclose(rows[:, numbers].mean(axis=0), 0.0)
+    assert np.allclose(rows[:, numbers].std(axis=0), 1.0)
+
+
+@pytest.mark.parametrize("way", ["network", "tree"])
+def test_weights_are_read_in_the_units_of_the_columns(problem, way):
+    inputs = Inputs.of(problem, only_numbers=True)
+    n = len(problem.labels)
+    rows, labels, rng = inputs.standardised(problem.codes, n), problem.labels == 1, np.random.default_rng(1)
+    if way == "network":
+        began = Network.new(FixedIncrement(), SHAPES["small"], ~inputs.are_numbers)
+        tree = train(began, rows, labels, np.ones(n), random_orders(np.ones(n), 20, rng), NetworkTraining()).tree
+    else:
+        tree = grow_tree(rows, labels, np.ones(n), fit_of("backprop", 20), rng)
+    assert np.mean(tree.decides(rows) != labels) < 0.03
+    weights, biases = inputs.unscaled(tree.weights, tree.biases)
+    as_they_are = matrix_of(inputs, problem.codes, n)
+    assert np.allclose(as_they_are @ weights.T + biases, tree.margins(rows))
+
+
+def test_rows_that_weigh_a_fraction_are_shown_as_often_as_they_weigh(monkeypatch):
+    """Their weights are whole multiples of a tiny unit, which once were taken as that many rows each."""
+    from rulekit.learners.papers import ltu_trees
+
+    shown = []
+
+    def shown_times(weights):
+        shown.append(weights.sum())
+        return found(weights)
+
+    found = ltu_trees.shown_times
+    monkeypatch.setattr(ltu_trees, "shown_times", shown_times)
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (80, 4)).astype(float)
+    weights = rng.random(80) + 0.5
+    for learner in (MadalineClassifier(), PaperLTUTreeClassifier()):
+        learner.fit(rows, rows[:, 0] + rows[:, 1] > 0, sample_weight=weights)
+    assert shown
+    assert max(shown) <= weights.sum() + 1e-6

@@ -16,12 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 from cnll_cases import with_numba
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rulekit.learners.cnll.best_step import _slope_of_bit, sweep_squares
-from rulekit.learners.cnll.formula_on_cells import FlatTree
-from rulekit.learners.models.noisy_formulas import Move, ReadOnceTree
 from rulekit.learners.sums_of_rows import kernels
-from rulekit.learners.sums_of_rows.kernels import _compile, _parts, _watch_compiler, cache_folder, compiled_unless
+from rulekit.learners.sums_of_rows.kernels import (
+    _compile,
+    _parts,
+    _watch_compiler,
+    cache_folder,
+    compiled_unless,
+    one_blas_thread,
+)
 
 
 def names(functions: list[Any]) -> list[str]:
@@ -47,38 +53,6 @@ def _inner(x: Any) -> Any:
 
 def test_parts_of_parts_are_parts_and_a_part_that_calls_itself_is_one() -> None:
     assert names(_parts(_through)) == ["_outer", "_inner", "names"]
-
-
-def tree() -> ReadOnceTree:
-    """(b0 or b2) and (b1 or b3 and b4)."""
-    made = ReadOnceTree()
-    moves = [Move("bit", -1), Move("and", 0), Move("or", 0), Move("or", 1), Move("and", 5)]
-    for bit, move in enumerate(moves):
-        made.join(move, bit)
-    return made
-
-
-def results(seed: int) -> list[Any]:
-    """What the kernels of the refits return and write, on a tree and cells of that seed."""
-    rng = np.random.default_rng(seed)
-    flat, cells, bits = FlatTree.of(tree()), 40, 5
-    holds = rng.random((bits, cells)) < 0.5
-    counts = rng.integers(0, 9, (cells, 2))
-    alpha, beta = rng.uniform(0.3, 1.0, bits), rng.uniform(0.0, 0.3, bits)
-    p = tree().probabilities(np.where(holds, alpha[:, None], beta[:, None]))
-    fixed = np.arange(bits) == 3
-    changed = sweep_squares(flat, (alpha, beta), (np.zeros(bits), fixed), (holds, counts), (1.0, 0.5, 1e-9), p)
-    return [bool(changed), alpha, beta, p]
-
-
-@with_numba
-@pytest.mark.parametrize("seed", range(3))
-def test_kernels_with_parts_do_what_they_do_as_plain_functions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RULEKIT_NO_NUMBA", "0")
-    as_compiled = results(seed)
-    monkeypatch.setenv("RULEKIT_NO_NUMBA", "1")
-    for one, other in zip(as_compiled, results(seed), strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 @with_numba
@@ -255,3 +229,20 @@ def test_an_interrupt_comes_when_numba_is_ready_for_it(meanwhile: str) -> None:
         [sys.executable, "-c", meanwhile + INTERRUPTED], capture_output=True, text=True, env=environment
     )
     assert (done.returncode, done.stdout) == (0, "interrupted, 2\n"), done.stderr
+
+
+# Products of matrices on one thread -----------------------------------------------------------------------------------
+
+
+def threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_both_libraries_take_one_thread_and_then_as_many_as_before() -> None:
+    with one_blas_thread():
+        assert np.isfinite(np.ones((2, 2)) @ np.ones((2, 2))).all()
+    with threadpool_limits(2):
+        before = threads()
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == before

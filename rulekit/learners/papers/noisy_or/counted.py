@@ -186,7 +186,7 @@ class CountedSearch:
         that hold on enough rows.
         """
         problem, prior = self.rows.problem, self.question.settings.lam * np.log1p(-tried)
-        each, best, found = exact_gains(gains, self.rows.weights), LEAST_GAIN, None
+        each, best, found = exact_gains(gains, problem.in_rows), LEAST_GAIN, None
         for causes in self.causes:
             worth = sums_of_causes(problem, causes, each) + prior
             worth[self.held(causes) < self.least] = 0.0

@@ -11,6 +11,7 @@ s nor h, so that what is found depends on the start: the strengths that it had b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -159,7 +160,7 @@ class GatedFit:
 def grown_gated(problem: Problem, search: JointSearch, conditions: Sequence[Causes]) -> Iterator[GatedFit]:
     """The best causes and inhibitors, one more each time; conditions: those that may inhibit."""
     rows = HeldRows(problem)
-    if not rows.of_both_classes:
+    if not 0.0 < problem.positive < problem.total:
         return
 
     def reached(fit: GatedFit) -> float:
@@ -177,35 +178,32 @@ def _next(
     rows: HeldRows, fit: GatedFit, search: JointSearch, conditions: Sequence[Causes]
 ) -> Iterator[tuple[JointCauses, JointCauses]]:
     """The causes and inhibitors with one more of either."""
-    problem, positive, weights = rows.problem, rows.problem.labels == 1, rows.weights
+    problem, positive, weights = rows.problem, rows.problem.labels == 1, rows.problem.in_rows
     s, h = rows.activations(fit.causes), rows.activations(fit.inhibitors)
     own, others = fit.causes.causes, fit.inhibitors.causes
+    inhibiting = {cause.key for cause in others}
     best = search.best(problem, lambda strength: log_likelihoods(s + strength, h, positive), weights)
-    if best and not _is_among(best[1], own):
+    if best and best[1].key not in {cause.key for cause in own}:
         yield (*own, best[1]), others
     if not own:
         return
     single = replace(search, causes=conditions, prior=PRIOR_OF_INHIBITORS * search.prior, literals=1, width=1)
     best = single.best(problem, lambda strength: log_likelihoods(s, h + strength, positive), weights)
-    if best and not _is_among(best[1], others):
+    if best and best[1].key not in inhibiting:
         yield own, (*others, best[1])
     # A condition that several causes need leaves them, and its contrary inhibits all of them instead.
     usable = {each.column for each in conditions}
     parts = [part for cause in own if len(cause.parts) > 1 for part in cause.parts if part.column in usable]
-    for k, part in enumerate(parts):
-        same = [part.same(other) for other in parts]
-        if any(same[:k]) or sum(same) < 2:
-            continue
+    times = Counter(part.key for part in parts)
+    for part in {part.key: part for part in parts if times[part.key] > 1}.values():
         kind = problem.columns[part.column].feature.kind
         inhibitor = JointCause((part.contrary(FIRST_LEVEL_CODE if kind == "categorical" else 1),))
-        shorter = [cause.without(part) if len(cause.parts) > 1 else cause for cause in own]
-        distinct = [cause for k, cause in enumerate(shorter) if not _is_among(cause, shorter[:k])]
-        if not _is_among(inhibitor, others):
-            yield distinct, (*others, inhibitor)
-
-
-def _is_among(cause: JointCause, known: JointCauses) -> bool:
-    return any(cause.same(other) for other in known)
+        distinct = dict[Any, JointCause]()
+        for cause in own:
+            shorter = cause.without(part) if len(cause.parts) > 1 else cause
+            distinct.setdefault(shorter.key, shorter)
+        if inhibitor.key not in inhibiting:
+            yield tuple(distinct.values()), (*others, inhibitor)
 
 
 def _fitted(
@@ -215,17 +213,17 @@ def _fitted(
     descent, prior, other = descent_of(search), search.prior, PRIOR_OF_INHIBITORS * search.prior
     if not inhibitors:
         return GatedFit(rows.fitted(causes, prior, descent, start.causes), _NOTHING)
-    labels = rows.problem.labels
+    labels, weights = rows.problem.labels, rows.problem.in_rows
     own_cells, cells = (cells_held([*map(rows.holds, of)], len(labels)) for of in (causes, inhibitors))
     begun = [fit.begin(of) for fit, of in ((start.causes, causes), (start.inhibitors, inhibitors))]
     first, second = (replace(each, leak=max(each.leak, _FIRST)) for each in begun)
-    more: Any = {"prior": prior, "prior_of_inhibitors": other, "weights": rows.weights, "check": search.watch.check}
+    more: Any = {"prior": prior, "prior_of_inhibitors": other, "weights": weights, "check": search.watch.check}
     found = fit_gated(own_cells, cells, labels, first, second, **more)
     own, gate = _kept(causes, found.causes), _kept(inhibitors, found.inhibitors)
     if not gate.causes:
         return GatedFit(rows.fitted(own.causes, prior, descent, own), _NOTHING)
     s, h = rows.activations(own), rows.activations(gate)
-    likelihood = float(rows.weights @ log_likelihoods(s, h, labels == 1))
+    likelihood = float(weights @ log_likelihoods(s, h, labels == 1))
     penalty = prior * sum(own.strengths) + other * sum(gate.strengths)
     return GatedFit(replace(own, likelihood=likelihood, objective=likelihood - penalty), gate)
 

@@ -28,7 +28,7 @@ from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinat
 from rulekit.learners.noisy_or.model import CausePart, NoisyOr, shortened
 from rulekit.learners.papers.noisy_or.em import Unknown, expectation_maximisation, start_of
 from rulekit.learners.parameters import number, one_of, setting, whole
-from rulekit.learners.sums_of_rows.histograms import information_gain
+from rulekit.learners.sums_of_rows.histograms import count_cells, information_gain
 from rulekit.numbers import strength_of, threshold_between
 from rulekit.schema import MISSING_CODE
 
@@ -62,13 +62,11 @@ class SummedRows:
         self.least = least_side(problem.total)
         self.positive = np.flatnonzero((problem.labels == 1) & (problem.weights > 0))
         self.own = problem.take(self.positive)
-        self.weights = np.asarray(self.own.weights * self.own.weight_unit, dtype=np.float64)
+        self.weights = self.own.in_rows
         # The weight of the rows of class 0 and 1 by code; how often a known cell of a column has each code.
-        self.by_code = list[Floats]()
-        for each in causes:
-            keys = 2 * problem.codes[each.column].astype(np.int64) + problem.labels
-            counts = np.bincount(keys, problem.weights, 2 * each.n_codes).reshape(-1, 2)
-            self.by_code.append(np.asarray(counts * problem.weight_unit, dtype=np.float64))
+        rows = problem.labels, problem.weights
+        by_code = (count_cells(problem.codes[each.column], *rows, each.n_codes) for each in causes)
+        self.by_code: list[Floats] = [np.multiply(each, problem.weight_unit, dtype=np.float64) for each in by_code]
         self.shares: dict[int, Floats] = {}
         for column in np.flatnonzero(summed).tolist():
             counts = np.bincount(problem.codes[column], problem.weights, problem.columns[column].n_codes)
@@ -142,7 +140,7 @@ class SummedRows:
             place = int(np.argmax(worth))
             if worth[place] > best:
                 cause = causes.cause(place)
-                if not any(cause.same(other) for other in fit.causes):
+                if cause.key not in {other.key for other in fit.causes}:
                     best, found = float(worth[place]), cause
         return found
 
@@ -216,8 +214,7 @@ def tuned_bound(model: Any, problem: Problem, goal: Goal) -> float:
         s[rows] = model.activations(codes, rows.stop - rows.start)
     # Where causes speak against the class, a row is above the cut that is below it.
     top = float(s.max())
-    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
-    cut = best_cut(top - s if model.flipped else s, problem.labels, goal, weights)
+    cut = best_cut(top - s if model.flipped else s, problem.labels, goal, problem.in_rows)
     cut = top - cut if model.flipped else cut
     return _short(cut, float(s[s <= cut].max(initial=0.0)), float(s[s > cut].min(initial=np.inf)))
 
@@ -321,7 +318,7 @@ class PaperNoisyOrs(TunedNoisyOrs):
 
     def grow(self, question: Question, problem: Problem, family: str) -> Iterator[FittedCauses]:
         settings: PaperNoisyOrSettings = question.settings
-        if not HeldRows(problem).of_both_classes:
+        if not 0.0 < problem.positive < problem.total:
             return iter(())
         general, level = settings.variant == "general", settings.missing_values == "level"
         causes = self.conditions(question, problem, family, missing=level, general=general)

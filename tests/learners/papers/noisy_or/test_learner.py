@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from noisy_or_rows import bits, rows
 
 from rulekit.errors import InputError
 from rulekit.graph.nodes import TRUE, Among, IsTrue, Missing
+from rulekit.learners.noisy_or.causes import Cause
+from rulekit.learners.noisy_or.likelihood import log_positive
+from rulekit.learners.papers.noisy_or.em import Unknown
 from rulekit.learners.papers.noisy_or.estimators import PaperNoisyOrClassifier
+from rulekit.learners.papers.noisy_or.learner import best_cut, gains_of_missing
 
 
 @pytest.mark.parametrize("method", ["coordinate", "em"])
@@ -68,10 +76,10 @@ def test_missing_cells_are_summed_out_or_are_a_level() -> None:
 
 def test_held_out_rows_say_whether_missing_cells_are_summed_out() -> None:
     """Cells that are deleted at random are any value; where only the class's are, being missing is what says it."""
-    data, y = rows(3_000, (0.9, 0.5, 0.4), 0.05)
+    data, y = rows(1_500, (0.9, 0.5, 0.4), 0.05)
     rng = np.random.default_rng(1)
     for informative in (False, True):
-        gaps = (y == "yes") & (rng.random(3_000) < 0.7) if informative else rng.random(3_000) < 0.3
+        gaps = (y == "yes") & (rng.random(1_500) < 0.7) if informative else rng.random(1_500) < 0.3
         a0 = np.where(gaps, None, np.where(data["a0"], "on", "off")).tolist()
         own = {"positive": "yes", "n_folds": 2, "family": "or"}
         auto, level = (
@@ -115,3 +123,94 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     three = np.array(list("abc"))[np.arange(200) % 3]
     with pytest.raises(InputError, match="precision and recall are of two classes"):
         PaperNoisyOrClassifier(threshold="break-even").fit(data, three)
+
+
+# What a further cause gains -------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_gains_of_rows_with_a_missing_cell_are_those_of_the_likelihood(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    s, often, negative = rng.uniform(0.01, 3.0, 20), rng.random((4, 1)), float(rng.integers(0, 30))
+    strengths = np.array([0.01, 0.3, 2.5])
+    found = gains_of_missing(s, np.ones(20), negative, often, strengths)
+    for k, share in enumerate(often[:, 0]):
+        for j, strength in enumerate(strengths):
+            rise = -np.log(share * np.exp(-strength) + 1.0 - share)
+            gained = float((log_positive(s + rise) - log_positive(s)).sum())
+            assert found[k, j] + negative * rise == pytest.approx(gained, rel=0.05)
+
+
+def test_a_column_that_is_missing_with_the_class_hides_no_cause() -> None:
+    """Where it is known does not matter to a model that sums it out, however often it is known among the class."""
+    rng = np.random.default_rng(0)
+    n = 2_000
+    a = rng.random(n) < 0.5
+    yes = rng.random(n) < np.where(a, 0.4, 0.2)
+    cabin = np.where(rng.random(n) < np.where(yes, 0.6, 0.1), "known", None)
+    model = PaperNoisyOrClassifier(family="or", stopping="none", missing_values="sum")
+    found = bits(model.fit({"cabin": cabin.tolist(), "a": a}, yes))
+    assert found[IsTrue("a")] == pytest.approx(0.25, abs=0.06)
+    assert not any(isinstance(cause, Among) for cause in found)
+
+
+def test_causes_of_a_rare_class_act_seldom() -> None:
+    """A probability of 1 % matters where the class is as rare."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    a = rng.random(n) < 0.5
+    yes = rng.random(n) < np.where(a, 0.008, 0.002)
+    found = bits(PaperNoisyOrClassifier(family="or", stopping="none", positive=True).fit({"a": a}, yes))
+    assert found[IsTrue("a")] == pytest.approx(0.006, abs=0.002)
+
+
+def test_what_is_missing_has_no_strength_below_0() -> None:
+    """Shares that add up to a little more than 1 gave one."""
+    unknown = Unknown.of([Cause(0, np.array([True, False]))], {0: np.array([0.0, 1.0 + 2.0**-52])})
+    assert unknown.strengths(np.array([0.3]))[0] >= 0.0
+
+
+# Thresholds -----------------------------------------------------------------------------------------------------------
+
+
+Array = npt.NDArray[Any]
+
+
+def quality(goal: str, predicted: Array, labels: Array, weights: Array) -> float:
+    both = float(weights[predicted & (labels == 1)].sum())
+    yes, true = float(weights[predicted].sum()), float(weights[labels == 1].sum())
+    if goal == "accuracy":
+        return float(weights[predicted == (labels == 1)].sum())
+    if goal == "f1":
+        return 2.0 * both / (yes + true) if yes + true else 0.0
+    return -abs(yes - true)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["accuracy", "f1", "break-even"]), st.integers(1, 12))
+def test_no_other_cut_is_better(seed: int, goal: Any, values: int) -> None:
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, values, 20) / 4.0
+    labels, weights = rng.integers(0, 2, 20), rng.integers(1, 4, 20)
+    cut = best_cut(s, labels, goal, weights)
+    assert cut >= 0.0
+    found = quality(goal, s > cut, labels, weights)
+    assert found >= max(quality(goal, s > other, labels, weights) for other in [0.0, *s]) - 1e-12
+    repeated = np.repeat(np.arange(20), weights)
+    assert best_cut(s[repeated], labels[repeated], goal) == cut
+    order = rng.permutation(20)
+    assert best_cut(s[order], labels[order], goal, weights[order]) == cut
+
+
+def test_large_activations_do_not_tie() -> None:
+    """Their exp(-s) is 0 for all of them."""
+    s = np.array([800.0, 900.0, 1000.0])
+    assert best_cut(s, np.array([0, 1, 1])) == 850.0
+
+
+def test_a_cut_parts_neighbouring_doubles() -> None:
+    below = 1.0
+    above = math.nextafter(below, 2.0)
+    cut = best_cut(np.array([below, above]), np.array([0, 1]))
+    assert below <= cut < above
