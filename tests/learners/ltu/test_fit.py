@@ -8,7 +8,7 @@ import pytest
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Watch
-from rulekit.learners.ltu.fit import FitOptions, FitResult, fit_tree
+from rulekit.learners.ltu.fit import FitResult, fit_tree
 
 
 def held_out(n: int, seed: int = 0) -> Bools:
@@ -96,7 +96,7 @@ def test_little_is_enough(inputs: Floats, labels: Ints) -> None:
 def test_without_time_there_is_still_a_tree() -> None:
     bits, labels, _ = paper_bits(500, 10)
     inputs = 2.0 * bits - 1.0
-    result = fit_tree(inputs, labels.astype(np.int64), np.ones(500), held_out(500), FitOptions(), 0, Watch(until=0.0))
+    result = fit_tree(inputs, labels.astype(np.int64), np.ones(500), held_out(500), watch=Watch(until=0.0))
     assert not result.complete
     assert result.tree.size == 1
 

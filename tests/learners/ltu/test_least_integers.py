@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.learners.ltu.exact_units import combinations, least_integer_unit, least_integers
-from rulekit.learners.ltu.inputs import Seen, Unit, UnitTerm
+from rulekit.learners.ltu.inputs import Unit, UnitTerm
 
-NONE_MISSING = Seen(frozenset(), frozenset(range(20)))
+NONE_MISSING = np.tile([False, True], (20, 1))
 
 
 def unit_of(weights, bias):
@@ -72,10 +72,10 @@ def test_levels_of_one_column_exclude_one_another():
     nested = (levels[1] | levels[2], levels[2])
     held = ((0, nested[0]), (0, nested[1]), (1, np.array([False, False, True])))
     conditions = [UnitTerm(1.0, column, holds.astype(float)) for column, holds in held]
-    points, free = combinations(conditions, Seen(frozenset(), frozenset({1})))
+    points, free = combinations(conditions, np.array([[False, False], [False, True]]))
     assert len(points) == 3 * 2  # none, the first, both; with the other column or without
     assert free.tolist() == [False, False, True]
-    points, _ = combinations(conditions, Seen(frozenset({1}), frozenset({1})))
+    points, _ = combinations(conditions, np.array([[False, False], [True, True]]))
     assert len(points) == 3 * 2  # a missing cell of the other column is as a false one
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.fit import FitOptions
 from rulekit.learners.ltu.growing import (
+    LTUTreeSettings,
     best_cuts,
     best_unit,
     directions,
@@ -70,7 +70,7 @@ def test_a_unit_parts_what_no_convex_loss_sees() -> None:
 
 def test_a_grown_tree_decides_all_rows() -> None:
     rows = paper_rows(2000, 10)
-    tree = grown(rows, rows, FitOptions(), TreeTraining(1e-4), lambda: None)
+    tree = grown(rows, rows, LTUTreeSettings(), TreeTraining(1e-4), lambda: None)
     assert tree is not None
     assert rows.wrong(tree.decides(rows.inputs)) == 0.0
     assert tree.size == 2
@@ -79,7 +79,7 @@ def test_a_grown_tree_decides_all_rows() -> None:
 def test_rows_that_are_all_the_same_have_no_unit() -> None:
     same = FitRows(np.zeros((4, 2)), np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     assert best_unit(same, TreeTraining(1e-4), lambda: None) is None
-    assert grown(same, same, FitOptions(), TreeTraining(1e-4), lambda: None) is None
+    assert grown(same, same, LTUTreeSettings(), TreeTraining(1e-4), lambda: None) is None
 
 
 @pytest.mark.parametrize(
