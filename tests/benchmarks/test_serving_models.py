@@ -92,26 +92,23 @@ def dnf(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return _compile("dnf.c", dnf_header(), tmp_path_factory.mktemp("dnf"))
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_the_c_loop_of_literals_decides_as_the_graph(dnf: Any, n: int):
-    X = _rows_at_thresholds(n)
-    expected = clauses().predict(X)
-    columns = [np.ascontiguousarray(X[:, j]) for j in used_columns()]
-    by_row, by_column = Answers.of(n), Answers.of(n)
-    dnf.decide_rows(*row_call(X, by_row, 0, n))
-    prepared = column_call(columns, by_column, 0, n)
-    dnf.decide_columns(*prepared.call)
-    for found in (by_row, by_column):
-        np.testing.assert_array_equal(found.label, expected)
-        np.testing.assert_array_equal(found.probability, np.stack([1 - expected, expected], axis=1))
-
-
-def test_a_c_loop_of_other_rules_is_found_out(tmp_path: Path):
-    X = _rows_at_thresholds(400)
+def test_the_c_loop_of_literals_decides_as_the_graph(dnf: Any, tmp_path: Path):
+    """By rows and by columns; a loop of other rules is found out."""
+    for n in SIZES:
+        X = _rows_at_thresholds(n)
+        expected = clauses().predict(X)
+        columns = [np.ascontiguousarray(X[:, j]) for j in used_columns()]
+        by_row, by_column = Answers.of(n), Answers.of(n)
+        dnf.decide_rows(*row_call(X, by_row, 0, n))
+        prepared = column_call(columns, by_column, 0, n)
+        dnf.decide_columns(*prepared.call)
+        for found in (by_row, by_column):
+            np.testing.assert_array_equal(found.label, expected)
+            np.testing.assert_array_equal(found.probability, np.stack([1 - expected, expected], axis=1))
     other = _compile("dnf.c", dnf_header().replace("(X(1) > ", "(X(1) >= "), tmp_path)
-    answers = Answers.of(len(X))
-    other.decide_rows(*row_call(X, answers, 0, len(X)))
-    assert (answers.label != clauses().predict(X)).any()
+    answers = Answers.of(n)
+    other.decide_rows(*row_call(X, answers, 0, n))
+    assert (answers.label != expected).any()
 
 
 def test_a_range_of_rows_leaves_the_other_answers_alone(dnf: Any):
@@ -193,9 +190,7 @@ def test_the_weights_of_stumps_are_exact_in_float32():
     unit = 2.0 ** np.floor(np.log2(largest)) * 2.0**-23
     np.testing.assert_array_equal(values / unit, np.rint(values / unit))
     assert largest == pytest.approx(weight.sum(), abs=1e-4)
-
-
-def test_a_stump_whose_sides_vote_alike_is_a_constant():
+    # A stump whose sides vote alike is a constant.
     stumps = {"feature": [0, 1], "threshold": [0.0, 0.0], "below": [1, -1], "above": [1, 1], "weight": [1.0, 0.5]}
     graph = stumps_graph({name: np.array(values) for name, values in stumps.items()})
     assert graph.predict(np.array([[-1.0, -1.0] + [0.0] * 28], dtype=np.float32)).tolist() == [1]
@@ -208,15 +203,12 @@ def test_noisy_formulas_decide_both_ways(literals: int, columns: int, clause: in
     assert 0.1 < graph.predict(rows(2000)).mean() < 0.9
 
 
-def test_without_a_compiler_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_not_compiled_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(NoCompilerError, match=r"does not compile dnf\.c|no C compiler"):
+        build("dnf.c", "#define USED nothing\n", tmp_path)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCompilerError, match="no C compiler"):
         build("dnf.c", dnf_header(), tmp_path)
     monkeypatch.setenv("CC", str(tmp_path / "absent"))
     assert "absent" in compiled("dnf.c", dnf_header(), tmp_path).absent
-
-
-def test_what_does_not_compile_is_told(tmp_path: Path):
-    with pytest.raises(NoCompilerError, match=r"does not compile dnf\.c|no C compiler"):
-        build("dnf.c", "#define USED nothing\n", tmp_path)
