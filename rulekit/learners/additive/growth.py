@@ -24,7 +24,6 @@ from rulekit.learners.additive.literals import (
     RuleWeights,
     Values,
     clause_of,
-    mark,
     mask_of,
     newton,
     parted,
@@ -51,7 +50,7 @@ _LOSS = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRule:
-    """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any).
+    """A conjunction, its rows, what it was worth when found, and the sign of its weight (0: any).
 
     clause: the literals by column. bits: which of the n rows it has, eight in a byte, since it stays while others are
     looked for.
@@ -61,7 +60,6 @@ class WeightedRule:
     clause: Clause
     bits: npt.NDArray[np.uint8]
     n: int
-    mark: int
     value: float
     sign: int
     role: Role = "free"
@@ -72,6 +70,12 @@ class WeightedRule:
         return np.unpackbits(self.bits, count=self.n).view(bool)
 
     @property
+    def mark(self) -> bytes:
+        """What tells its rows from other rows, but not from all that it has not: the bias makes up for that."""
+        mask = self.mask
+        return np.packbits(mask ^ mask[:1]).tobytes()
+
+    @property
     def rows(self) -> RowNumbers:
         """Their numbers."""
         return np.flatnonzero(self.mask).astype(np.uint32)
@@ -80,7 +84,7 @@ class WeightedRule:
     def of(cls, base: Base, value: float, n: int, role: Role = "free") -> WeightedRule:
         """A rule of that value, of n rows."""
         bits, clause = np.packbits(mask_of(base.rows, n)), clause_of(base.literals)
-        return cls(base.literals, clause, bits, n, mark(base.rows, n), value, base.sign, role)
+        return cls(base.literals, clause, bits, n, value, base.sign, role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +274,7 @@ class SumSearch:
             found = self.fitted(found.with_rule(rule), _STEPS)
             yield found
 
-    def _best_rule(self, slopes: Slopes, known: Container[int]) -> WeightedRule | None:
+    def _best_rule(self, slopes: Slopes, known: Container[bytes]) -> WeightedRule | None:
         """The conjunction of the largest gain; one with more literals must be a hundredth better.
 
         known: the `mark` of rules that stand already; one on the same rows would only halve what its weight is

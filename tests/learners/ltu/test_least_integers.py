@@ -79,9 +79,8 @@ def test_levels_of_one_column_exclude_one_another():
     assert len(points) == 3 * 2  # a missing cell of the other column is as a false one
 
 
-def test_units_that_never_or_always_fire_have_no_terms():
-    assert [least_integer_unit(unit_of([1.0, 2.0], bias), NONE_MISSING).bias for bias in (0.5, -4.0)] == [1.0, -1.0]
-
-
-def test_many_conditions_are_left_to_rounding():
+def test_what_is_no_sum_of_few_conditions():
+    """Units that never or always fire have no terms, and many conditions are left to rounding."""
+    found = [least_integer_unit(unit_of([1.0, 2.0], bias), NONE_MISSING) for bias in (0.5, -4.0)]
+    assert [(unit.terms, unit.bias) for unit in found] == [((), 1.0), ((), -1.0)]
     assert least_integer_unit(unit_of([1.0] * 11, -3.0), NONE_MISSING) is None
