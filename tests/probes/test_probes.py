@@ -12,7 +12,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import NotFittedError
 
 from rulekit import RulesClassifier
 from rulekit.errors import InputError
@@ -114,20 +113,15 @@ def test_one_class_only():
     assert "\n" not in str(caught.value)
 
 
-def test_text_labels():
+def test_text_labels_and_three_classes():
     X, y = plain_data()
     new, _ = new_data()
     model = RulesClassifier().fit(X, np.where(y, "yes", "no"))
     assert model.classes_.tolist() == ["no", "yes"]
     assert np.array_equal(model.predict(new) == "yes", plain_model().predict(new) == 1)
-
-
-def test_three_classes():
-    X, _ = plain_data()
-    new, _ = new_data()
-    model = RulesClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
-    assert model.score(new, np.digitize(new[:, 0], [-0.5, 0.5])) >= 0.97
-    assert np.allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    three = RulesClassifier().fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    assert three.score(new, np.digitize(new[:, 0], [-0.5, 0.5])) >= 0.97
+    assert np.allclose(three.predict_proba(new).sum(axis=1), 1.0)
 
 
 def test_text_column():
@@ -163,10 +157,3 @@ def test_weights_of_zero_leave_rows_out():
     spoiled = np.where(keep, y, 1 - y)
     weighted = RulesClassifier().fit(X, spoiled, sample_weight=keep.astype(float))
     assert weighted.rule_graph_ == RulesClassifier().fit(X[keep], y[keep]).rule_graph_
-
-
-def test_predict_before_fit():
-    X, _ = plain_data()
-    for method in ("predict", "predict_proba"):
-        with pytest.raises(NotFittedError):
-            getattr(RulesClassifier(), method)(X)

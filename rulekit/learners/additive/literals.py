@@ -71,7 +71,6 @@ class Layout:
 
     @classmethod
     def of(cls, columns: tuple[BinnedColumn, ...], allowed: Allowed) -> Layout:
-        """Of binned columns."""
         offsets = np.append(0, np.cumsum([column.n_codes for column in columns], dtype=np.int64))
         usable = np.flatnonzero(allowed.usable).tolist()
         first = [column.first_known for column in columns]

@@ -183,31 +183,6 @@ def candidate_of(
     return Candidate(model.size, error, error, model, said=said or {}, held_out=held_out)
 
 
-def compare_units(runs: Sequence[Run]) -> None:
-    """Put trees that are compared in the place of those on the paths, where that errs clearly less on training rows."""
-    if len(runs) < 3 or runs[0].question.settings.ordered is not None:
-        return
-    models = [[made.model for made in run.path if isinstance(made.model, UnitTree)] for run in runs]
-    if not all(models):
-        return
-    problem = runs[0].question.problem
-    n, trees = len(problem.labels), [own[-1] for own in models]
-    true = np.argmax([run.question.problem.labels for run in runs], axis=0)
-    odds = np.array([_compared(tree, run).log_odds(problem.codes, n) for tree, run in zip(trees, runs, strict=True)])
-    totals = [run.question.problem.positive for run in runs]
-    by_rules = np.full(n, int(np.argmax(totals)))
-    for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
-        by_rules[trees[k].decides(problem.codes, n)] = k
-    better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
-    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
-    if Contest.over_rows(better, weights).within(1.0):
-        return
-    for run in runs:
-        run.path = tuple(
-            replace(made, model=_compared(made.model, run)) for made in run.path if isinstance(made.model, UnitTree)
-        )
-
-
 def _compared(tree: UnitTree, run: Run) -> UnitTree:
     one = tree.size == 1 and bool(tree.units[0].terms)
     return replace(tree, compared=scale_of(tree, run.question.problem) if one else (1.0, 0.0))
@@ -252,8 +227,30 @@ class UnitLearner(RuleLearner):
             return super().learn_rows(settings, begun, data)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
-        """Of several classes of a unit each the largest sum decides."""
-        compare_units(runs)
+        """Put trees whose largest sum decides in the place of those on the paths, where that errs clearly less."""
+        if len(runs) < 3 or runs[0].question.settings.ordered is not None:
+            return
+        models = [[made.model for made in run.path if isinstance(made.model, UnitTree)] for run in runs]
+        if not all(models):
+            return
+        problem = runs[0].question.problem
+        n, trees = len(problem.labels), [own[-1] for own in models]
+        true = np.argmax([run.question.problem.labels for run in runs], axis=0)
+        odds = np.array(
+            [_compared(tree, run).log_odds(problem.codes, n) for tree, run in zip(trees, runs, strict=True)]
+        )
+        totals = [run.question.problem.positive for run in runs]
+        by_rules = np.full(n, int(np.argmax(totals)))
+        for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
+            by_rules[trees[k].decides(problem.codes, n)] = k
+        better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
+        weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+        if Contest.over_rows(better, weights).within(1.0):
+            return
+        for run in runs:
+            run.path = tuple(
+                replace(made, model=_compared(made.model, run)) for made in run.path if isinstance(made.model, UnitTree)
+            )
 
 
 class LTUTrees(UnitLearner):
