@@ -86,9 +86,7 @@ def test_what_failed_or_was_not_installed_is_tried_again_and_a_limit_is_not(tmp_
     results = Results(tmp_path / "r.jsonl")
     for status, peer in outcomes.items():
         results.add({"table": "toy", "split": status, "peer": peer, "status": status})
-
     results.retry()
-
     assert [row["status"] for row in Results(results.path).rows.values()] == ["limit", "ok"]
 
 
@@ -187,12 +185,9 @@ def test_a_fit_reports_accuracy_area_size_and_time_or_why_not(
     assert found["n_test"] == 10
 
 
-def test_the_area_under_the_curve_counts_ties_half() -> None:
+def test_areas_count_ties_half_and_ranks_put_unfinished_and_large_models_last() -> None:
     assert area_under_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]) == 0.75
     assert area_under_curve([0, 1], [0.5, 0.5]) == 0.5
-
-
-def test_ranks_share_places_and_put_unfinished_and_large_models_last() -> None:
     found = {
         ("t", "a"): Cell(5, 0, accuracy=0.9, rules=20),
         ("t", "b"): Cell(5, 0, accuracy=0.9, rules=3),

@@ -61,14 +61,18 @@ def test_the_rules_of_an_expert_stand_word_for_word_in_every_size() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"points": True}])
 def test_a_sum_goes_on_as_a_sum_with_weights_of_the_new_rows(more: dict[str, Any]) -> None:
-    start = parse_graph(print_graph(learned(**more)))
+    """Out of core too."""
+    start, small = parse_graph(print_graph(learned(**more))), {**SMALL, "stopping": "none"}
     rows, y = data(2)
-    model = AdditiveRulesClassifier(**SMALL, start=start).fit(rows, y)
+    model, stored = (
+        AdditiveRulesClassifier(**small, start=start, memory=limit).fit(rows, y) for limit in (None, "2GB")
+    )
     first = model.path_.graph_at(1)
 
     assert nodes(start) == nodes(first)
     assert {rule.weight for rule in rules_of(start)} != {rule.weight for rule in rules_of(first)}
     assert model.path_.points[0].training_error <= np.mean(start.predict(rows) != y) + 0.01
+    assert stored.rule_graph_.decision == model.rule_graph_.decision
 
 
 def test_free_rules_come_first_and_may_be_exchanged() -> None:
@@ -143,15 +147,6 @@ def test_promises_give_a_rule_of_the_start_its_sign() -> None:
     both = {"amount": "decreasing", "late_payments": "increasing"}
     with pytest.raises(InputError, match=r"as amount grows.*broken by a rule that is required or stays"):
         AdditiveRulesClassifier(**SMALL, start=start, monotone=both).fit(*data(2))
-
-
-def test_out_of_core_the_same_sum_goes_on() -> None:
-    rows, y = data(2)
-    start, small = parse_graph(RULES), {**SMALL, "stopping": "none"}
-
-    models = [AdditiveRulesClassifier(**small, start=start, memory=memory).fit(rows, y) for memory in (None, "2GB")]
-
-    assert models[0].rule_graph_.decision == models[1].rule_graph_.decision
 
 
 def with_decision(made: Callable[[RuleGraph], Any]) -> Callable[[], RuleGraph]:

@@ -36,8 +36,7 @@ def of_the_source(seed: int, n: int = 3000) -> tuple[dict[str, Any], np.ndarray]
 
 def descended(seed: int, **parameters: Any) -> GramressionClassifier:
     parameters = {"solver": "descent", "positive": "yes", "random_state": seed, **parameters}
-    model = GramressionClassifier(**parameters)
-    return model.fit(*of_the_source(seed))
+    return GramressionClassifier(**parameters).fit(*of_the_source(seed))
 
 
 def error_of(model: GramressionClassifier) -> float:
@@ -156,8 +155,8 @@ def test_the_description_is_as_short_as_that_of_every_pair_of_features() -> None
     rng = np.random.default_rng(6)
     language = Language({f"c{k}": 0 for k in range(6)}, longest=2)
     drawn = random_structures(language.arities, (), 800, seed=6)
-    columns = np.column_stack([unpacked(drawn.atoms[f"c{k}"], 800) for k in range(6)])
-    labels = (rng.random(800) < np.where(columns[:, 1] & columns[:, 4], 0.9, 0.3)).astype(float)
+    both = unpacked(drawn.atoms["c1"], 800) & unpacked(drawn.atoms["c4"], 800)
+    labels = (rng.random(800) < np.where(both, 0.9, 0.3)).astype(float)
     words = Vocabulary(language, drawn, np.ones(800), Grammar(STRUCTURES.seeds, STRUCTURES.rules))
     for place in range(6):
         words.grow(place)
