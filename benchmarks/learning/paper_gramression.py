@@ -26,7 +26,7 @@ from rulekit import AdditiveRulesClassifier, GramressionClassifier, RulesClassif
 from rulekit.graph.evaluation.structures import Structures, random_structures, unpacked
 from rulekit.graph.language.sentences import Sentence, negation, sentence
 from rulekit.learners.gramression.grammar import CHAIN, Grammar, Language, Vocabulary
-from rulekit.learners.gramression.learner import Course, Descent, descend
+from rulekit.learners.gramression.learner import Course, GramressionSettings, descend
 from rulekit.learners.gramression.search import Counts, Search
 from rulekit.synthetic import structures
 
@@ -34,10 +34,10 @@ PROPERTIES = {f"P{i}": 1 for i in range(5)}
 CHAINED = {"P0(a)": 0.1, "P1(a)": 0.2, "P2(a)": 0.4, "P3(a)": 0.8, "P4(a)": 1.6}
 ALL_FIFTEEN = Grammar(lambda language: language.atoms())
 VARIANTS = {
-    "logistic regression, C = 16": (ALL_FIFTEEN, Descent(penalty=16.0)),
-    "gramression, C = 8": (CHAIN, Descent()),
-    "the same, own penalty clock": (CHAIN, Descent(own_clock=True)),
-    "the same, rules after every step": (CHAIN, Descent(at_once=True)),
+    "logistic regression, C = 16": (ALL_FIFTEEN, GramressionSettings(penalty=16.0)),
+    "gramression, C = 8": (CHAIN, GramressionSettings()),
+    "the same, own penalty clock": (CHAIN, GramressionSettings(solver="descent-own")),
+    "the same, rules after every step": (CHAIN, GramressionSettings(rules="step")),
 }
 TRUTHS: Mapping[str, Mapping[str, float]] = {
     "conj": {"P0(a) and P1(b)": 1.6, "P1(a) and R0(b, c)": -1.6, "P0(c)": 0.8},

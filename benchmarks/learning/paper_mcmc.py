@@ -19,8 +19,8 @@ from benchmarks.learning.peers.data import load
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, markdown, publish
 from rulekit import MCMCClassifier
-from rulekit.learners.mcmc.posterior import WalkedRules
-from rulekit.sampling import Mean, mean_of
+from rulekit.learners.mcmc.learner import WalkedRules
+from rulekit.sampling import Mean, along, mean_of
 
 CAUSES: Mapping[tuple[int, ...], float] = {(0,): 0.6, (1, 2): 0.8, (3, 4, 5): 0.9}
 
@@ -47,7 +47,7 @@ def noisy_figures(seed: int, n: int, steps: int) -> tuple[float, float, float]:
     least = min(rules.get(tuple((j, True) for j in cause), 0.0) for cause in CAUSES)
     every = sampled.parts(lambda state: {k for clause in state.clauses for k in clause}, 999)
     noise = max(np.mean(shares) for k, shares in every if literals[k] not in [(j, True) for j in range(6)])
-    r_hat = mean_of(sampled.along(lambda state: state.size)).r_hat
+    r_hat = mean_of(along(sampled.chains, lambda state: state.size)).r_hat
     print(n, seed, least, noise, r_hat, flush=True)
     return float(least), float(noise), r_hat
 
@@ -83,7 +83,7 @@ def adult_lines(folder: Path, seconds: float) -> list[str]:
         def has(state: WalkedRules, clause: tuple[int, ...] = clause) -> bool:
             return clause in state.clauses
 
-        means[f"rule of {len(clause)} conditions"] = mean_of(sampled.along(has))
+        means[f"rule of {len(clause)} conditions"] = mean_of(along(sampled.chains, has))
     rows = [(name, f"{mean.value:,.2f}", f"{mean.r_hat:.2f}", f"{mean.effective:,.0f}") for name, mean in means.items()]
     steps = min(len(chain.places) for chain in sampled.chains)
     said = (

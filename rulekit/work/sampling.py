@@ -24,13 +24,12 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, rules_of
-from rulekit.learners.mcmc.learner import MCMCClassifier, Sampled
-from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
+from rulekit.learners.mcmc.learner import Clauses, MCMCClassifier, Sampled, WalkedRules
 from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.plain import clause_node
 from rulekit.learners.sizes.path import ModelPath
 from rulekit.names import label_text
-from rulekit.sampling import mean_of
+from rulekit.sampling import along, mean_of
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
@@ -164,7 +163,7 @@ def _summed_up(
     conditions = sampled.parts(lambda state: {*chain(*state.clauses)}, MOST)
     own, trace = sampled.chains[0].start.clauses, sampled.trace()
     often = (clause for clause, shares in clauses if np.mean(shares) >= _OFTEN)
-    means = [mean_of(trace), *(mean_of(sampled.along(partial(_has, clause))) for clause in often)]
+    means = [mean_of(trace), *(mean_of(along(sampled.chains, partial(_has, clause))) for clause in often)]
     return Sampling(
         graph.classes[k],
         len(sampled.chains),
@@ -174,7 +173,7 @@ def _summed_up(
         tuple(probable((each,), shares) for each, shares in clauses),
         tuple(probable(((each,),), shares) for each, shares in conditions if np.mean(shares) >= _LEAST),
         tuple(probable(clauses, shares, model) for (clauses, shares), model in sets),
-        float(sampled.along(lambda state: state.clauses == own).mean()) if own else None,
+        float(along(sampled.chains, lambda state: state.clauses == own).mean()) if own else None,
     ), trace
 
 

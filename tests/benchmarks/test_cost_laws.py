@@ -38,12 +38,9 @@ def test_a_line_has_a_fixed_part_and_a_part_for_each():
     assert (line.fixed, line.each) == (pytest.approx(0.2), pytest.approx(3e-6))
     assert line.furthest == pytest.approx(0.0, abs=1e-9)
     assert line.without_fixed({100_000: 0.5, 10: 0.1}) == {100_000: pytest.approx(0.3)}
-
-
-def test_a_fixed_part_is_not_negative_and_the_furthest_size_is_told():
-    line = line_through({10: 1.0, 100: 40.0})
-    assert line.fixed == 0.0
-    assert line.furthest > 0.2
+    falling = line_through({10: 1.0, 100: 40.0})
+    assert falling.fixed == 0.0  # it is not negative
+    assert falling.furthest > 0.2
 
 
 def _law(name: str, power: float, fixed: float = 0.0) -> Law:
@@ -65,10 +62,7 @@ def _law(name: str, power: float, fixed: float = 0.0) -> Law:
 def test_linear_is_an_exponent_of_one_within_a_tenth(power: float, fixed: float, verdict: str):
     wall = next(line for line in verdict_table(_law("rows", power, fixed)) if line.startswith(f"| {E}, wall"))
     assert wall.endswith(f"| {verdict} |")
-
-
-def test_of_units_no_exponent_is_required():
-    assert "linear within" not in verdict_table(_law("units", 0.5))[0]
+    assert "linear within" not in verdict_table(_law("units", power, fixed))[0]  # none is required of units
 
 
 # What is kept --------------------------------------------------------------------------------------------------------
@@ -90,11 +84,15 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_run_goes_on_with_what_is_finished(tmp_path: Path, processes: list[str]):
+    """Other code, or a wish, starts anew; what is kept are lines of JSON."""
     path = tmp_path / "r.jsonl"
     first = Kept(path, code="1")
-    assert first.measure("a", "good", {}, limit=1.0) == Found({"asked": 1})
+    assert first.measure("a", "good", {"x": np.float64(1.0)}, limit=1.0) == Found({"asked": 1})
     assert first.measure("b", "late", {}, limit=1.0) == Found(stopped="late", late=True)
     assert first.measure("c", "broken", {}, limit=1.0).stopped == "broken"
+    head, row, *_ = map(json.loads, path.read_text().splitlines())
+    assert head["code"] == "1"
+    assert row == {"key": "a", "value": {"asked": 1}, "stopped": "", "late": False}
 
     again = Kept(path, code="1")
     assert ("a" in again, "b" in again, "c" in again) == (True, True, False)
@@ -102,10 +100,6 @@ def test_a_run_goes_on_with_what_is_finished(tmp_path: Path, processes: list[str
     assert again.measure("b", "late", {}, limit=1.0).stopped == "late"
     assert processes == ["good", "late", "broken"]
 
-
-def test_other_code_or_a_wish_starts_anew(tmp_path: Path, processes: list[str]):
-    path = tmp_path / "r.jsonl"
-    Kept(path, code="1").measure("a", "good", {}, limit=1.0)
     assert "a" not in Kept(path, code="2")
     Kept(path, code="2").measure("a", "good", {}, limit=1.0)
     assert "a" in Kept(path, code="2")
@@ -149,12 +143,8 @@ def test_the_page_is_written_when_it_is_asked_for(tmp_path: Path):
 
 def test_out_of_core_says_which_figure_is_missed():
     wanted = out_of_core.runs(1000, 100, "500MB")
-    rest = {"reading": 0.1, "processor": 1.0, "model": "m"}
-    values = [
-        {**rest, "seconds": 1.0, "peak": 100_000_000},
-        {**rest, "seconds": 2.0, "peak": 100_000_000},
-        {**rest, "seconds": 40.0, "peak": 600_000_000},
-    ]
+    rest, measured = {"reading": 0.1, "processor": 1.0, "model": "m"}, ((1.0, 1), (2.0, 1), (40.0, 6))
+    values = [{**rest, "seconds": seconds, "peak": peak * 100_000_000} for seconds, peak in measured]
     found = {name: Found(value) for name, value in zip(wanted, values, strict=True)}
     lines, met = out_of_core.section(found, wanted, "500MB")
     assert not met
@@ -211,17 +201,5 @@ def test_every_benchmark_of_the_list_is_a_module_and_gets_the_options_that_it_kn
             shared = option in ("--small", "--write") and "add_options(parser)" in source
             compared = "Comparison(" in source and f'"{option}"' in Path(comparison.__file__).read_text()
             assert shared or compared or f'"{option}"' in source, (name, option)
-    assert every.command("curves", ["--small", "--write"]) == [
-        "-m",
-        "benchmarks.learning.accuracy",
-        "--curves",
-        "--write",
-    ]
-
-
-def test_kept_rows_are_json_lines(tmp_path: Path, processes: list[str]):
-    finished = Kept(tmp_path / "r.jsonl", code="1")
-    finished.measure("a", "good", {"x": np.float64(1.0)}, limit=1.0)
-    head, row = map(json.loads, finished.path.read_text().splitlines())
-    assert head["code"] == "1"
-    assert row == {"key": "a", "value": {"asked": 1}, "stopped": "", "late": False}
+    curves = ["-m", "benchmarks.learning.accuracy", "--curves", "--write"]
+    assert every.command("curves", ["--small", "--write"]) == curves

@@ -20,10 +20,7 @@ def test_a_spread_is_median_and_range():
     assert spread([1.25]).text() == "1.25"
     with pytest.raises(ValueError, match="no value"):
         spread([])
-
-
-def test_ratios_are_taken_round_by_round():
-    assert ratios([1.0, 20.0, 3.0], [2.0, 40.0]).text() == "0.50 (0.50-0.50)"
+    assert ratios([1.0, 20.0, 3.0], [2.0, 40.0]).text() == "0.50 (0.50-0.50)"  # round by round
 
 
 def test_peak_memory_counts_what_was_given_back():
@@ -48,19 +45,15 @@ def test_the_sampled_peak_is_there_where_the_kernel_keeps_none():
 
 
 def test_a_call_in_a_process_of_its_own():
+    """A failure says what the process said, and a late one is stopped."""
     assert in_process("json:dumps", {"obj": [1, 2]}) == "[1, 2]"
-
-
-def test_a_failure_says_what_the_process_said():
-    with pytest.raises(ProcessFailedError, match="unexpected keyword argument 'nothing'") as caught:
-        in_process("json:dumps", {"obj": 1, "nothing": 1})
-    assert not caught.value.late
-
-
-def test_a_late_process_is_stopped():
-    with pytest.raises(ProcessFailedError, match=r"stopped after 0\.3 s") as caught:
-        in_process("subprocess:run", {"args": ["sleep", "5"]}, limit=0.3)
-    assert caught.value.late
+    for function, arguments, limit, said, late in (
+        ("json:dumps", {"obj": 1, "nothing": 1}, 60.0, "unexpected keyword argument 'nothing'", False),
+        ("subprocess:run", {"args": ["sleep", "5"]}, 0.3, r"stopped after 0\.3 s", True),
+    ):
+        with pytest.raises(ProcessFailedError, match=said) as caught:
+            in_process(function, arguments, limit=limit)
+        assert caught.value.late is late
 
 
 def test_requirements_compare_with_the_limit():

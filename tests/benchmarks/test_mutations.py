@@ -25,18 +25,15 @@ def wrong(results: Iterable[Result]) -> list[str]:
     return [str(result) for result in results if not result.right]
 
 
-def test_faults_in_onnx() -> None:
-    results = list(run(2, seed=4, ways=ONNX, names=FEW))
+@pytest.mark.parametrize(
+    ("n", "seed", "decisions", "kinds"), [(2, 4, 1, 1), pytest.param(30, 1, 12, 7, marks=pytest.mark.long)]
+)
+def test_faults_in_onnx(n: int, seed: int, decisions: int, kinds: int) -> None:
+    results = list(run(n, seed=seed, ways=ONNX, names=FEW))
     assert wrong(results) == []
     assert {result.truth.effect for result in results} >= {"decision", "none"}
-
-
-@pytest.mark.long
-def test_more_faults_in_onnx() -> None:
-    results = list(run(30, seed=1, ways=ONNX, names=FEW))
-    assert wrong(results) == []
-    assert sum(result.truth.effect == "decision" for result in results) >= 12
-    assert len({result.site.kind for result in results}) >= 7
+    assert sum(result.truth.effect == "decision" for result in results) >= decisions
+    assert len({result.site.kind for result in results}) >= kinds
 
 
 @pytest.mark.full
@@ -47,15 +44,11 @@ def test_faults_in_python() -> None:
 
 
 @pytest.mark.parametrize(("target", "sites"), [("onnx", onnx_sites), ("python", python_sites)])
-def test_every_kind_of_fault_is_made(target, sites) -> None:
+def test_every_kind_of_fault_is_made_and_its_truth_is_what_its_artifact_does(target, sites) -> None:
+    """An artifact without a fault is alike on all cells; a moved threshold differs beside it."""
     names = ("level sets", "DNF", "few stumps", "rules of three classes", "3 classes, rule sets")
     found = [site for name in names for site in sites(emitted(name, target))]
     assert {site.kind for site in found} >= set(KINDS)
-
-
-@pytest.mark.parametrize(("target", "sites"), [("onnx", onnx_sites), ("python", python_sites)])
-def test_the_truth_about_a_fault_is_what_its_artifact_does(target, sites) -> None:
-    """An artifact without a fault is alike on all cells; a moved threshold differs beside it."""
     graph = NODES["threshold"]()  # x0 > 0.1
     content = emitted("threshold", target)
     moved = [site for site in sites(content) if site.kind == "threshold one ulp"]

@@ -20,21 +20,12 @@ BITS = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 25, dtype=np.float64)
 BOTH = (BITS[:, 0] * BITS[:, 1]).astype(np.int8)
 
 
-def test_a_tree_counts_leaves_of_the_positive_class_and_their_depths() -> None:
-    tree = scikit_learn.tree({"max_depth": 4, "random_state": 0}).fit(BITS, BOTH)
-    assert scikit_learn.tree_size(tree) == Size(1, 2)
-    tree = scikit_learn.tree({"max_depth": 4, "random_state": 0}).fit(BITS, 1 - BOTH)
-    assert scikit_learn.tree_size(tree) == Size(2, 3)
-
-
-def test_stumps_count_rounds_and_different_tests() -> None:
+def test_scikit_learns_models_count_leaves_tests_and_rounds() -> None:
+    for labels, size in ((BOTH, Size(1, 2)), (1 - BOTH, Size(2, 3))):  # a tree's leaves of the positive class
+        tree = scikit_learn.tree({"max_depth": 4, "random_state": 0}).fit(BITS, labels)
+        assert scikit_learn.tree_size(tree) == size
     stumps = scikit_learn.stumps({"n_estimators": 7, "random_state": 0}).fit(BITS, BOTH)
-    found = scikit_learn.stumps_size(stumps)
-    assert found.rules == len(stumps.estimators_)
-    assert found.literals == 2
-
-
-def test_a_logistic_model_is_one_rule_and_boosting_is_leaves_and_splits() -> None:
+    assert scikit_learn.stumps_size(stumps) == Size(len(stumps.estimators_), 2)
     assert scikit_learn.logistic_size(scikit_learn.logistic({}).fit(BITS, BOTH)) == Size(1, 2)
     boosted = scikit_learn.boosted({"max_iter": 3, "min_samples_leaf": 1}).fit(BITS, BOTH)
     assert scikit_learn.boosted_size(boosted) == Size(9, 6)
@@ -49,26 +40,14 @@ def test_native_levels_decide_and_levels_never_seen_are_missing() -> None:
     assert len(set(model.predict_proba(unseen)[:, 1].tolist())) == 1
 
 
-def test_figs_counts_every_leaf_of_every_tree() -> None:
+def test_other_models_count_leaves_terms_conditions_and_points() -> None:
     leaf = Made(left=None, right=None)
     stump = Made(left=leaf, right=leaf)
     assert figs_size(Made(trees_=[Made(left=stump, right=leaf), stump])) == Size(5, 2 + 2 + 1 + 1 + 1)
-
-
-def test_rule_fit_counts_rules_and_linear_terms() -> None:
-    rules = [Made(agg_dict={"a": 1, "b": 2}), Made(agg_dict={"c": 1})]
-    model = Made(
-        include_linear=True, n_features_=3, coef=[0.0, 0.5, -1.0, 2.0, 3.0], rules_without_feature_names_=rules
-    )
-    assert rule_fit_size(model) == Size(4, 5)
-
-
-def test_ripper_counts_conditions() -> None:
-    rules = [Made(conds=[1, 2]), Made(conds=[1])]
+    rules = [Made(agg_dict={"a": 1, "b": 2}, conds=[1, 2]), Made(agg_dict={"c": 1}, conds=[1])]
+    linear = {"include_linear": True, "n_features_": 3, "coef": [0.0, 0.5, -1.0, 2.0, 3.0]}
+    assert rule_fit_size(Made(**linear, rules_without_feature_names_=rules)) == Size(4, 5)
     assert ripper_size(Made(ruleset_=Made(rules=rules))) == Size(2, 3)
-
-
-def test_a_risk_score_counts_the_indicators_that_have_points() -> None:
     assert risk_score_size(Made(model=Made(coefficients=np.array([0.0, 3.0, -1.0, 0.0])))) == Size(2, 2)
 
 
@@ -83,11 +62,9 @@ def test_indicators_come_from_training_rows_and_a_missing_number_has_one_of_its_
     assert found.of(part).tolist() == [[0, 1, 0, 1, 1, 0], [1, 0, 0, 0, 0, 1], [0, 0, 1, 0, 1, 0], [0, 1, 0, 0, 0, 0]]
     other = Part({"c": np.array(["mauve"]), "x": np.array([9.0]), "n": np.array([7])}, BITS[:1], BOTH[:1])
     assert found.of(other).tolist() == [[0, 0, 0, 0, 0, 0]]
-
-
-def test_a_number_of_many_values_has_a_hundred_of_them_as_thresholds() -> None:
-    part = Part({"x": np.arange(1000)}, BITS, BOTH)
-    bits = Indicators(part).of(part)
+    # A number of many values has a hundred of them as thresholds.
+    many = Part({"x": np.arange(1000)}, BITS, BOTH)
+    bits = Indicators(many).of(many)
     assert bits.shape == (1000, MOST_THRESHOLDS - 1)
     assert (np.diff(bits.sum(axis=0)) > 0).all()
 
@@ -101,9 +78,7 @@ def test_ours_finds_two_rules_of_two_literals() -> None:
     decided, scores = ours.predict(model, ours.table_of(part))
     assert decided.tolist() == labels.tolist()
     assert scores[labels == 1].min() > scores[labels == 0].max()
-
-
-def test_missing_cells_reach_our_learner_as_missing() -> None:
+    # Missing cells stay missing.
     table = ours.table_of(Part({"c": np.array(["a", ""]), "x": np.array([np.nan, 1.0])}, BITS[:2], BOTH[:2]))
     assert [feature.name for feature in table.features] == ["c", "x"]
     assert "" not in (table.features[0].levels or ())

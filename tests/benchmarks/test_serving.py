@@ -62,12 +62,6 @@ def _times() -> Times:
     return Times({"a": [2.0, 6.0, 3.0], "b": [1.0, 2.0, 1.0]}, {"a": 10, "b": 1})
 
 
-def test_ratios_are_of_times_a_row_round_by_round():
-    found = _times().ratio("a", "b")
-    assert (found.median, found.low, found.high) == pytest.approx((0.3, 0.25, 0.3))
-    assert quartiles([1.0, 2.0, 3.0, 4.0, 5.0]).text() == "3.00 (2.00-4.00)"
-
-
 @pytest.mark.parametrize(
     ("bound", "limit", "value", "met"),
     [
@@ -81,8 +75,7 @@ def test_ratios_are_of_times_a_row_round_by_round():
 )
 def test_a_verdict_is_on_the_median(bound, limit, value, met):
     verdict = Verdict("w", bound, limit, spread([0.0, value, 1e9]))
-    assert verdict.met is met
-    assert verdict.cells()[3] == ("met" if met else "NOT met")
+    assert (verdict.met, verdict.cells()[3]) == (met, "met" if met else "NOT met")
 
 
 def test_what_was_not_measured_is_not_met_and_says_why():
@@ -90,16 +83,16 @@ def test_what_was_not_measured_is_not_met_and_says_why():
     assert not verdict.met
     assert verdict.cells() == ("w", "at most 2 times", "-", "no C compiler")
     assert compare(_times(), "w", "a", "c", "at most", 2.0, {}).cells()[3] == "not measured"
-
-
-def test_faster_is_theirs_over_ours():
-    verdict = faster(_times(), "w", "a", "b", 3.0, {})
-    assert verdict.measured is not None
-    assert verdict.measured.median == pytest.approx(1 / 0.3)
-    assert verdict.met
+    ours = faster(_times(), "w", "a", "b", 3.0, {})  # theirs over ours
+    assert ours.measured is not None
+    assert (ours.measured.median, ours.met) == (pytest.approx(1 / 0.3), True)
 
 
 def test_tables_have_a_column_for_each_base_that_ran():
+    """Ratios are of times a row, round by round."""
+    found = _times().ratio("a", "b")
+    assert (found.median, found.low, found.high) == pytest.approx((0.3, 0.25, 0.3))
+    assert quartiles([1.0, 2.0, 3.0, 4.0, 5.0]).text() == "3.00 (2.00-4.00)"
     lines = times_table(_times(), {"a": "A", "b": "B", "c": "C"}, "call", ("b", "c"), ("a",))
     assert lines[0] == "| call | us a call | ns a row | M rows/s | times B | times faster than A |"
     assert lines[3].startswith("| B |")
@@ -113,6 +106,10 @@ def test_the_verdicts_of_all_parts_stand_in_one_table():
     part = Part("Title.", "About.", [["| x |"]], [Verdict("w", "at most", 1.0, spread([0.5]))], [Agreement("c", 10, 1)])
     assert verdict_table([part])[2] == "| w | at most 1 times | 0.5 | met |"
     assert part.lines() == ["**Title.** About.", "", "| x |", "", "- c: 1 of 10 rows differ", ""]
+    parts = {"a": Part("A.", agreements=[Agreement("x", 10, 0), Agreement("y", 10, 1)]), "b": Part("B.")}
+    (verdict,) = serving.agreement(parts).verdicts
+    assert verdict.cells() == ("labels that differ, 2 comparisons, 20 rows in all", "at most 0 rows", "1", "NOT met")
+    assert not serving.agreement({}).verdicts[0].met
 
 
 @pytest.fixture(scope="module")
@@ -121,23 +118,17 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 
 def test_exports_take_the_rows_of_the_pool_in_either_form(bench: Bench):
+    """An agreement counts labels that differ, and an export that is refused says why."""
     pool = bench.pool
     for options in ({}, {"input": "columns"}):
         made = bench.artifact("onnx", **options)
         assert made, made.absent
         assert bench.agreement("onnx", labels(made.value, pool)).differ == 0
         given = feed(session(made.value), pool, 5, 9)
-        assert len(given) == (14 if options else 1)
-        assert all(len(value) == 4 for value in given.values())
-
-
-def test_an_agreement_counts_labels_that_differ(bench: Bench):
+        assert [len(value) for value in given.values()] == [4] * (14 if options else 1)
     wrong = bench.expected().copy()
     wrong[[3, 17]] ^= 1
     assert bench.agreement("w", wrong).words() == "w: 2 of 20,000 rows differ"
-
-
-def test_a_refused_export_says_why():
     assert export(clauses(), optimize="nonsense").absent.startswith("not there: onnx: optimize is 'nonsense'")
     assert "no export target 'abacus'" in export(clauses(), "abacus").absent
 
@@ -180,13 +171,6 @@ def test_a_failing_conversion_says_the_last_line(tmp_path: Path, monkeypatch: py
     assert "FileNotFoundError" in convert("import sys; open(sys.argv[1])", [tmp_path / "absent"])
 
 
-def test_a_section_of_some_parts_is_not_written(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(sys, "argv", ["serving", "--only", "size", "--write"])
-    with pytest.raises(SystemExit):
-        serving.main()
-    assert "--write needs all parts" in capsys.readouterr().err
-
-
 @pytest.mark.full
 @pytest.mark.long
 def test_every_part_runs_and_all_labels_agree(bench: Bench, monkeypatch: pytest.MonkeyPatch):
@@ -205,14 +189,9 @@ def test_every_part_runs_and_all_labels_agree(bench: Bench, monkeypatch: pytest.
     assert all(line for line in serving.explanation(bench, parts)[::2])
 
 
-def test_one_label_that_differs_is_not_met():
-    parts = {"a": Part("A.", agreements=[Agreement("x", 10, 0), Agreement("y", 10, 1)]), "b": Part("B.")}
-    (verdict,) = serving.agreement(parts).verdicts
-    assert verdict.cells() == ("labels that differ, 2 comparisons, 20 rows in all", "at most 0 rows", "1", "NOT met")
-    assert not serving.agreement({}).verdicts[0].met
-
-
-def test_the_page_gets_one_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_page_gets_one_section_of_all_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     def part(_: Bench) -> Part:
         return Part("Title.", verdicts=[Verdict("w", "at most", 1.0, spread([0.5]))], times=[_times()])
 
@@ -227,3 +206,7 @@ def test_the_page_gets_one_section(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert text.count("## Serving") == text.count("![latency and throughput](pictures/serving.png)") == 1
     assert text.count("| w | at most 1 times |") == 3
     assert (tmp_path / "pictures" / "serving.png").read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr(sys, "argv", ["serving", "--only", "latency", "--write"])
+    with pytest.raises(SystemExit):
+        serving.main()
+    assert "--write needs all parts" in capsys.readouterr().err

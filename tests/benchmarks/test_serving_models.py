@@ -76,71 +76,49 @@ def test_the_model_of_20_literals_is_decided_at_varied_depth():
             assert 0.5 < holds.mean() < 0.9
             left &= holds
         assert 0.1 < left.mean() < 0.2
+    # Python by hand is the same model.
+    few, expected = X[:4000].tolist(), graph.predict(X[:4000]).tolist()
+    assert [by_hand.decide(row) for row in few] == expected
+    assert [by_hand.decide_mapping({f"x{j}": row[j] for j in range(COLUMNS)}) for row in few] == expected
 
 
-def test_python_by_hand_is_the_same_model():
-    X = rows(4000)
-    expected = clauses().predict(X).tolist()
-    assert [by_hand.decide(row) for row in X.tolist()] == expected
-    names = [f"x{j}" for j in range(COLUMNS)]
-    mapped = [dict(zip(names, row, strict=True)) for row in X.tolist()]
-    assert [by_hand.decide_mapping(row) for row in mapped] == expected
-
-
-@pytest.fixture(scope="module")
-def dnf(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return _compile("dnf.c", dnf_header(), tmp_path_factory.mktemp("dnf"))
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_the_c_loop_of_literals_decides_as_the_graph(dnf: Any, n: int):
-    X = _rows_at_thresholds(n)
-    expected = clauses().predict(X)
-    columns = [np.ascontiguousarray(X[:, j]) for j in used_columns()]
-    by_row, by_column = Answers.of(n), Answers.of(n)
-    dnf.decide_rows(*row_call(X, by_row, 0, n))
-    prepared = column_call(columns, by_column, 0, n)
-    dnf.decide_columns(*prepared.call)
-    for found in (by_row, by_column):
-        np.testing.assert_array_equal(found.label, expected)
-        np.testing.assert_array_equal(found.probability, np.stack([1 - expected, expected], axis=1))
-
-
-def test_a_c_loop_of_other_rules_is_found_out(tmp_path: Path):
-    X = _rows_at_thresholds(400)
-    other = _compile("dnf.c", dnf_header().replace("(X(1) > ", "(X(1) >= "), tmp_path)
-    answers = Answers.of(len(X))
-    other.decide_rows(*row_call(X, answers, 0, len(X)))
-    assert (answers.label != clauses().predict(X)).any()
-
-
-def test_a_range_of_rows_leaves_the_other_answers_alone(dnf: Any):
-    X, answers = rows(300), Answers.of(300)
-    answers.label[:] = 7
-    dnf.decide_rows(*row_call(X, answers, 70, 200))
-    assert (answers.label == 7).sum() == 170
-    np.testing.assert_array_equal(answers.label[70:200], clauses().predict(X)[70:200])
-
-
-@pytest.fixture(scope="module")
-def ltu(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return _compile("ltu.c", ltu_header(ltu_tree()), tmp_path_factory.mktemp("ltu"))
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_the_c_loop_of_linear_units_cleans_and_decides_as_the_graph(ltu: Any, n: int):
-    graph = ltu_graph(ltu_tree())
-    rng = np.random.default_rng(3)
-    X = rows(n, seed=9)
-    ties = (np.floor(X / STEP) + 0.5) * STEP
-    edges = np.array([np.nan, np.inf, -np.inf, BOUND, -BOUND, BOUND - STEP / 2, 1e30, -0.0], dtype=np.float32)
-    X = np.where(rng.random(X.shape) < 0.4, ties, X)
-    X = np.where(rng.random(X.shape) < 0.1, rng.choice(edges, X.shape), X).astype(np.float32)
+def test_the_c_loop_of_literals_decides_as_the_graph(tmp_path: Path):
+    """By rows and by columns; a loop of other rules is found out."""
+    dnf = _compile("dnf.c", dnf_header(), tmp_path)
+    for n in SIZES:
+        X = _rows_at_thresholds(n)
+        expected = clauses().predict(X)
+        columns = [np.ascontiguousarray(X[:, j]) for j in used_columns()]
+        by_row, by_column = Answers.of(n), Answers.of(n)
+        dnf.decide_rows(*row_call(X, by_row, 0, n))
+        prepared = column_call(columns, by_column, 0, n)
+        dnf.decide_columns(*prepared.call)
+        for found in (by_row, by_column):
+            np.testing.assert_array_equal(found.label, expected)
+            np.testing.assert_array_equal(found.probability, np.stack([1 - expected, expected], axis=1))
+    part = Answers.of(n)  # a range of rows leaves the other answers alone
+    part.label[:] = 7
+    dnf.decide_rows(*row_call(X, part, 70, 200))
+    np.testing.assert_array_equal(part.label, [*[7] * 70, *expected[70:200], *[7] * (n - 200)])
+    folder = tmp_path / "other"  # a library of one path is loaded once
+    folder.mkdir()
+    other = _compile("dnf.c", dnf_header().replace("(X(1) > ", "(X(1) >= "), folder)
     answers = Answers.of(n)
-    ltu.decide_rows(*row_call(X, answers, 0, n))
-    expected = graph.predict(X)
-    np.testing.assert_array_equal(answers.label, expected)
-    np.testing.assert_array_equal(answers.probability[:, 1], expected)
+    other.decide_rows(*row_call(X, answers, 0, n))
+    assert (answers.label != expected).any()
+
+
+def test_the_c_loop_of_linear_units_cleans_and_decides_as_the_graph(tmp_path: Path):
+    ltu, graph = _compile("ltu.c", ltu_header(ltu_tree()), tmp_path), ltu_graph(ltu_tree())
+    edges = np.array([np.nan, np.inf, -np.inf, BOUND, -BOUND, BOUND - STEP / 2, 1e30, -0.0], dtype=np.float32)
+    for n in SIZES:
+        rng, X = np.random.default_rng(3), rows(n, seed=9)
+        X = np.where(rng.random(X.shape) < 0.4, (np.floor(X / STEP) + 0.5) * STEP, X)  # ties
+        X = np.where(rng.random(X.shape) < 0.1, rng.choice(edges, X.shape), X).astype(np.float32)
+        answers, expected = Answers.of(n), graph.predict(X)
+        ltu.decide_rows(*row_call(X, answers, 0, n))
+        np.testing.assert_array_equal(answers.label, expected)
+        np.testing.assert_array_equal(answers.probability[:, 1], expected)
 
 
 def test_sums_of_the_linear_units_are_exact_in_float32():
@@ -193,9 +171,7 @@ def test_the_weights_of_stumps_are_exact_in_float32():
     unit = 2.0 ** np.floor(np.log2(largest)) * 2.0**-23
     np.testing.assert_array_equal(values / unit, np.rint(values / unit))
     assert largest == pytest.approx(weight.sum(), abs=1e-4)
-
-
-def test_a_stump_whose_sides_vote_alike_is_a_constant():
+    # A stump whose sides vote alike is a constant.
     stumps = {"feature": [0, 1], "threshold": [0.0, 0.0], "below": [1, -1], "above": [1, 1], "weight": [1.0, 0.5]}
     graph = stumps_graph({name: np.array(values) for name, values in stumps.items()})
     assert graph.predict(np.array([[-1.0, -1.0] + [0.0] * 28], dtype=np.float32)).tolist() == [1]
@@ -208,15 +184,12 @@ def test_noisy_formulas_decide_both_ways(literals: int, columns: int, clause: in
     assert 0.1 < graph.predict(rows(2000)).mean() < 0.9
 
 
-def test_without_a_compiler_the_reason_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_not_compiled_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(NoCompilerError, match=r"does not compile dnf\.c|no C compiler"):
+        build("dnf.c", "#define USED nothing\n", tmp_path)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCompilerError, match="no C compiler"):
         build("dnf.c", dnf_header(), tmp_path)
     monkeypatch.setenv("CC", str(tmp_path / "absent"))
     assert "absent" in compiled("dnf.c", dnf_header(), tmp_path).absent
-
-
-def test_what_does_not_compile_is_told(tmp_path: Path):
-    with pytest.raises(NoCompilerError, match=r"does not compile dnf\.c|no C compiler"):
-        build("dnf.c", "#define USED nothing\n", tmp_path)

@@ -44,7 +44,8 @@ def test_the_row_of_the_default_has_its_settings() -> None:
     assert {name: given[name] for name in DEFAULT} == {**DEFAULT, "min_rows": "auto"}
 
 
-def test_plain_quantiles_cut_every_table_where_the_training_rows_say() -> None:
+def test_tables_are_cut_and_coded_as_the_training_rows_say() -> None:
+    """By plain quantiles, or with one true level in each row."""
     train = pl.DataFrame(
         {"even": np.arange(160.0), "heavy": [1.0] * 120 + list(range(2, 42)), "gap": [None, *range(159)]}
     )
@@ -60,16 +61,10 @@ def test_plain_quantiles_cut_every_table_where_the_training_rows_say() -> None:
     assert np.isnan(binned_test["gap"][0])
     assert not binned["gap"][1:].is_nan().any()
 
-
-def test_one_hot_columns_have_one_true_level_for_each_row() -> None:
     train, test = pl.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"]}), pl.DataFrame({"a": ["z"], "b": ["u"]})
     bits, bits_test = prepared("one-hot", train, test)
     assert bits.columns == bits_test.columns == ["a_x", "a_y", "a_z", "b_u", "b_v"]
-    assert bits.rows() == [
-        (True, False, False, True, False),
-        (False, True, False, True, False),
-        (False, False, True, False, True),
-    ]
+    assert bits.to_numpy().astype(int).tolist() == [[1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1]]
     assert bits_test.rows() == [(False, False, True, True, False)]
 
 
@@ -87,41 +82,31 @@ def test_a_fit_is_read_at_its_limits_and_at_fixed_sizes() -> None:
     assert len(records[-1]["test"]) == len(records[-1]["held out"]) == 6
 
 
-def test_lines_pair_the_splits_with_adaboost() -> None:
+def test_lines_pair_the_splits_with_adaboost_and_have_the_held_out_error_at_their_own_size() -> None:
     """Two splits: the mean of the differences, not the difference to some other split."""
+    sizes = {"units": 2, "literals": 4, "train": 0.0}
     records = [
-        {"model": model, "seed": seed, "of": model, "units": 3, "literals": 4, "train": 0.0, "test": test}
+        {"model": model, "seed": seed, "of": model, "test": test, **sizes}
         for model, tests in (("AdaBoost, 500 stumps", (0.10, 0.20)), ("ours", (0.05, 0.15)))
         for seed, test in enumerate(tests)
     ]
-    ours_line = lines([*records, {"model": CURVE, "of": "ours", "seed": 0, "train": [0.3], "test": [0.4]}])[1]
-    assert ours_line.test == pytest.approx(10.0)
-    assert ours_line.beyond == pytest.approx(-5.0)
-    assert ours_line.beyond_error == pytest.approx(0.0)
-
-
-def test_a_line_has_the_held_out_error_at_its_own_size() -> None:
-    fit = {"of": "ours", "seed": 0}
-    boosted = {"model": "AdaBoost, 500 stumps", "of": "peers", "seed": 0}
-    sizes = {"units": 2, "literals": 2, "train": 0.0, "test": 0.1}
-    records = [
-        {**boosted, **sizes},
-        {**fit, "model": "ours", **sizes},
-        {**fit, "model": CURVE, "held out": [0.3, 0.2, 0.1]},
-    ]
-    boosted_line, own = lines(records)
+    fit = {"model": CURVE, "of": "ours", "train": [0.3], "test": [0.4], "held out": [0.3, 0.2, 0.1]}
+    boosted, own = lines([*records, {**fit, "seed": 0}, {**fit, "seed": 1}])
+    assert own.test == pytest.approx(10.0)
+    assert own.beyond == pytest.approx(-5.0)
+    assert own.beyond_error == pytest.approx(0.0)
     assert own.held_out == pytest.approx(20.0)
-    assert np.isnan(boosted_line.held_out)
+    assert np.isnan(boosted.held_out)
 
 
 def test_a_path_that_ended_early_goes_on_in_the_mean_curve() -> None:
+    base = {"model": CURVE, "of": "ours"}
     records = [
-        {"model": CURVE, "of": "ours", "seed": 0, "train": [0.4, 0.2], "test": [0.5, 0.3]},
-        {"model": CURVE, "of": "ours", "seed": 1, "train": [0.2], "test": [0.1]},
+        {**base, "seed": 0, "train": [0.4, 0.2], "test": [0.5, 0.3]},
+        {**base, "seed": 1, "train": [0.2], "test": [0.1]},
     ]
     train, test = curve(records, "ours")
-    assert train == pytest.approx([0.3, 0.2])
-    assert test == pytest.approx([0.3, 0.2])
+    assert (train, test) == (pytest.approx([0.3, 0.2]), pytest.approx([0.3, 0.2]))
 
 
 def test_lines_of_x_are_read_from_clauses_of_x_alone() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,37 +28,23 @@ from samples.paper_data import write_paper_data
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 
 
-def test_loans_are_made_by_the_generator_and_bundled_with_the_command(tmp_path: Path) -> None:
-    write_loans(tmp_path / "loans.csv")
-
-    made = (tmp_path / "loans.csv").read_bytes()
-
-    assert made == (HERE / "loans.csv").read_bytes()
-    assert made == (HERE.parent / "cli" / "rulekit_cli" / "loans.csv").read_bytes()
-
-
-def test_breast_cancer_is_that_of_scikit_learn(tmp_path: Path) -> None:
-    write_breast_cancer(tmp_path / "table.csv")
-
-    assert (tmp_path / "table.csv").read_bytes() == (HERE / "breast_cancer.csv").read_bytes()
-
-
-def test_tickets_are_made_by_the_generator(tmp_path: Path) -> None:
-    write_tickets(tmp_path / "tickets.csv")
-
-    assert (tmp_path / "tickets.csv").read_bytes() == (HERE / "tickets.csv").read_bytes()
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (write_loans, "loans.csv"),
+        (write_breast_cancer, "breast_cancer.csv"),
+        (write_tickets, "tickets.csv"),
+        (write_pumps, "pumps.csv"),
+        (write_networks, "networks.jsonl"),
+    ],
+)
+def test_tables_are_those_that_are_made(write: Callable[[Path], object], name: str, tmp_path: Path) -> None:
+    write(tmp_path / name)
+    assert (tmp_path / name).read_bytes() == (HERE / name).read_bytes()
 
 
-def test_pumps_are_made_by_the_generator(tmp_path: Path) -> None:
-    write_pumps(tmp_path / "pumps.csv")
-
-    assert (tmp_path / "pumps.csv").read_bytes() == (HERE / "pumps.csv").read_bytes()
-
-
-def test_networks_are_made_by_the_generator(tmp_path: Path) -> None:
-    write_networks(tmp_path / "networks.jsonl")
-
-    assert (tmp_path / "networks.jsonl").read_bytes() == (HERE / "networks.jsonl").read_bytes()
+def test_the_command_brings_the_loans_with_it() -> None:
+    assert (HERE / "loans.csv").read_bytes() == (HERE.parent / "cli" / "rulekit_cli" / "loans.csv").read_bytes()
 
 
 def test_the_data_of_the_paper_are_written(tmp_path: Path) -> None:
@@ -84,39 +71,26 @@ def test_training_again_gives_the_same_model(sample: Sample, tmp_path: Path) -> 
 
 
 @each_sample
-@pytest.mark.parametrize(("target", "name"), [("python", "model.py"), ("text", "rules.txt")])
-def test_exporting_again_gives_the_same_bytes(sample: Sample, target: str, name: str, tmp_path: Path) -> None:
-    rulekit.export(stored(sample), tmp_path / name, to=target)
-
-    assert (tmp_path / name).read_text("utf-8") == (sample.folder / name).read_text("utf-8")
-
-
-@each_sample
-def test_every_export_carries_the_model(sample: Sample) -> None:
-    digests = {rulekit.load(sample.folder / name).digest for name in ("model.onnx", "model.py", "rules.txt")}
-
-    assert digests == {stored(sample).digest}
-
-
-@each_sample
-def test_predictions_are_those_stored(sample: Sample) -> None:
+def test_exports_carry_the_model_and_are_the_same_bytes_again(sample: Sample, tmp_path: Path) -> None:
     graph = stored(sample)
-    labels, chances = expected(sample)
 
-    data = rulekit.read_table(sample.table, schema=graph.schema, used=graph.used_features)
-
-    assert graph.predict(data).tolist() == labels
-    # numpy's exponential differs in its last bits between processors, and only probabilities are made by it
-    np.testing.assert_array_almost_equal_nulp(graph.predict_proba(data), np.array(chances), nulp=8)
+    for target, name in (("python", "model.py"), ("text", "rules.txt")):
+        rulekit.export(graph, tmp_path / name, to=target)
+        assert (tmp_path / name).read_text("utf-8") == (sample.folder / name).read_text("utf-8")
+    for name in ("model.onnx", "model.py", "rules.txt"):
+        assert rulekit.load(sample.folder / name).digest == graph.digest
 
 
 @each_sample
-def test_onnx_as_stored_and_as_exported_now_decide_as_stored(sample: Sample, tmp_path: Path) -> None:
+def test_the_model_and_its_onnx_decide_as_stored(sample: Sample, tmp_path: Path) -> None:
     graph = stored(sample)
     labels, chances = expected(sample)
     data = rulekit.read_table(sample.table, schema=graph.schema, used=graph.used_features)
     rulekit.export(graph, tmp_path / "model.onnx", to="onnx")
 
+    assert graph.predict(data).tolist() == labels
+    # numpy's exponential differs in its last bits between processors, and only probabilities are made by it
+    np.testing.assert_array_almost_equal_nulp(graph.predict_proba(data), np.array(chances), nulp=8)
     for path in (sample.folder / "model.onnx", tmp_path / "model.onnx"):
         outcome = find_target("onnx").run(path.read_bytes(), graph, data)
         assert [graph.classes[k] for k in outcome.labels] == labels

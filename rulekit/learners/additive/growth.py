@@ -24,7 +24,6 @@ from rulekit.learners.additive.literals import (
     RuleWeights,
     Values,
     clause_of,
-    mark,
     mask_of,
     newton,
     parted,
@@ -33,7 +32,6 @@ from rulekit.learners.additive.literals import (
     with_literal,
 )
 from rulekit.learners.contract import Watch
-from rulekit.learners.data.folds import drawn
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.models.plain import Clause, covered, multiples
 from rulekit.learners.sums_of_rows.histograms import RowCells
@@ -51,7 +49,7 @@ _LOSS = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRule:
-    """A conjunction, its rows and their `mark`, what it was worth when found, and the sign of its weight (0: any).
+    """A conjunction, its rows, what it was worth when found, and the sign of its weight (0: any).
 
     clause: the literals by column. bits: which of the n rows it has, eight in a byte, since it stays while others are
     looked for.
@@ -61,7 +59,6 @@ class WeightedRule:
     clause: Clause
     bits: npt.NDArray[np.uint8]
     n: int
-    mark: int
     value: float
     sign: int
     role: Role = "free"
@@ -72,15 +69,20 @@ class WeightedRule:
         return np.unpackbits(self.bits, count=self.n).view(bool)
 
     @property
+    def mark(self) -> bytes:
+        """What tells its rows from other rows, but not from all that it has not: the bias makes up for that."""
+        mask = self.mask
+        return np.packbits(mask ^ mask[:1]).tobytes()
+
+    @property
     def rows(self) -> RowNumbers:
-        """Their numbers."""
         return np.flatnonzero(self.mask).astype(np.uint32)
 
     @classmethod
     def of(cls, base: Base, value: float, n: int, role: Role = "free") -> WeightedRule:
         """A rule of that value, of n rows."""
         bits, clause = np.packbits(mask_of(base.rows, n)), clause_of(base.literals)
-        return cls(base.literals, clause, bits, n, mark(base.rows, n), value, base.sign, role)
+        return cls(base.literals, clause, bits, n, value, base.sign, role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,16 +119,9 @@ class GrownSum:
         return GrownSum((*self.rules, rule), cells, replace(self.at, weights=np.append(self.at.weights, weight)))
 
     def without(self, k: int) -> GrownSum:
-        """Without one rule."""
         rules = (*self.rules[:k], *self.rules[k + 1 :])
         weights = np.delete(self.at.weights, k)
         return GrownSum(rules, self.cells.without(k)[0], replace(self.at, weights=weights))
-
-    def first_last(self) -> GrownSum:
-        """With the first rule at the end."""
-        cells = replace(self.cells, holds=np.roll(self.cells.holds, -1, axis=1))
-        at = replace(self.at, weights=np.roll(self.at.weights, -1))
-        return GrownSum((*self.rules[1:], self.rules[0]), cells, at)
 
     def without_rows(self) -> GrownSum:
         """The same, no longer saying which cell each row has: no rule can be added, and weights still be fitted."""
@@ -190,27 +185,14 @@ class Slopes:
         return rules[gains.index(max(gains))]
 
 
-@dataclass(slots=True, eq=False)
-class Drawn:
-    """The rows that were drawn last: a path is learned in step with its first fold, and its variants after both."""
-
-    last: list[tuple[Problem, Problem]] = field(default_factory=list)
-
-    def of(self, problem: Problem, most: int, seed: int) -> Problem:
-        """The rows that are drawn from those of a problem."""
-        found = next((rows for of, rows in self.last if of is problem), None)
-        if found is None:
-            found = drawn(problem, most, seed)
-            self.last = [*self.last[-1:], (problem, found)]
-        return found
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SumPlan:
     """How one question is learned: what may stand in a rule, the complexities that are compared, and how hard to look.
 
     complexities: the first one is learned while the folds are; most: rules; width: rules that are kept while one more
     literal is looked for; passes: times that all rules are looked at once more; known: rules that are there before.
+    drawn: the last two problems from which rows were drawn, and these rows: a path is learned in step with its first
+    fold, and its variants after both.
     """
 
     layout: Layout
@@ -219,7 +201,7 @@ class SumPlan:
     width: int = 5
     passes: int = 2
     known: tuple[KnownRule, ...] = ()
-    drawn: Drawn = field(default_factory=Drawn)
+    drawn: list[tuple[Problem, Problem]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +252,7 @@ class SumSearch:
             found = self.fitted(found.with_rule(rule), _STEPS)
             yield found
 
-    def _best_rule(self, slopes: Slopes, known: Container[int]) -> WeightedRule | None:
+    def _best_rule(self, slopes: Slopes, known: Container[bytes]) -> WeightedRule | None:
         """The conjunction of the largest gain; one with more literals must be a hundredth better.
 
         known: the `mark` of rules that stand already; one on the same rows would only halve what its weight is
@@ -315,7 +297,9 @@ class SumSearch:
 
     def _reconsidered(self, found: GrownSum, anew: bool) -> GrownSum:
         """The first rule exchanged for the best one like it, where that lowers the loss, else moved to the end."""
-        rule, moved, penalties = found.rules[0], found.first_last(), self.penalties
+        rule, penalties = found.rules[0], self.penalties
+        cells = replace(found.cells, holds=np.roll(found.cells.holds, -1, axis=1))
+        moved = GrownSum((*found.rules[1:], rule), cells, replace(found.at, weights=np.roll(found.at.weights, -1)))
         if rule.role != "free":
             return moved
         slopes = self._slopes(found.cells, replace(found.at, weights=np.append(0.0, found.at.weights[1:])))

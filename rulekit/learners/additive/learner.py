@@ -18,7 +18,7 @@ from rulekit.learners.additive.growth import GrownSum, KnownRule, Role, SumPlan,
 from rulekit.learners.additive.literals import Layout, Literal, Literals, Penalties, RuleWeights
 from rulekit.learners.contract import NO_WATCH, Ability, Candidate, Frame, Learning, Question, Score, Variants
 from rulekit.learners.data.binning import Codes, least_side
-from rulekit.learners.data.folds import fold_of_rows
+from rulekit.learners.data.folds import drawn, fold_of_rows
 from rulekit.learners.data.inputs import TrainingData
 from rulekit.learners.data.problem import HOLDS, FixedColumn, Problem, with_fixed
 from rulekit.learners.models.assembly import Prior
@@ -70,11 +70,9 @@ class AdditiveRules:
     bias: float
 
     def scores(self, codes: Codes, n_rows: int) -> Floats:
-        """The sums [n]."""
         return self.terms().totals(codes, n_rows)
 
     def decides(self, codes: Codes, n_rows: int) -> Bools:
-        """The rows [n] whose sum is above 0."""
         return np.asarray(self.scores(codes, n_rows) > 0.0)
 
     @staticmethod
@@ -90,7 +88,6 @@ class AdditiveRules:
             yield total > 0.0
 
     def terms(self) -> Terms:
-        """The rules with their weights."""
         return Terms(tuple(zip(self.clauses, self.weights, strict=True)), {}, self.bias, fitted=True)
 
     def score(self, frame: Frame, prefix: str) -> Score:
@@ -332,8 +329,11 @@ def _seen(question: Question) -> Problem:
     problem, most = question.problem, _ROWS_OF_A_FOLD if question.fold else _ROWS
     if problem.total <= most:
         return problem
-    plan: SumPlan = question.plan
-    seen = plan.drawn.of(problem, most, question.seed + 1)
+    drawn_last = question.plan.drawn
+    seen = next((rows for of, rows in drawn_last if of is problem), None)
+    if seen is None:
+        seen = drawn(problem, most, question.seed + 1)
+        drawn_last[:] = [*drawn_last[-1:], (problem, seen)]
     return seen if question.fold else replace(seen, weight_unit=problem.total / most)
 
 

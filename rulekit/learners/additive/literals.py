@@ -71,7 +71,6 @@ class Layout:
 
     @classmethod
     def of(cls, columns: tuple[BinnedColumn, ...], allowed: Allowed) -> Layout:
-        """Of binned columns."""
         offsets = np.append(0, np.cumsum([column.n_codes for column in columns], dtype=np.int64))
         usable = np.flatnonzero(allowed.usable).tolist()
         first = [column.first_known for column in columns]
@@ -261,25 +260,6 @@ def mask_of(rows: RowNumbers, n: int) -> Bools:
     held = np.zeros(n, dtype=bool)
     held[rows] = True
     return held
-
-
-def mark(rows: RowNumbers, n: int) -> int:
-    """What tells one set of rows from another, but not from all the other rows: the bias makes up for that.
-
-    It is the sum of a hash of each; a row in its place is no more than a number, so that any hash does.
-    """
-    hashes, total = _hashes(n)
-    own = int(hashes[rows].sum(dtype=np.uint64))
-    return min(own, (total - own) % 2**64)
-
-
-@lru_cache(maxsize=2)
-def _hashes(n: int) -> tuple[npt.NDArray[np.uint64], int]:
-    spread = np.uint64(0x9E3779B97F4A7C15)
-    mixed = np.arange(1, n + 1, dtype=np.uint64) * spread
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * spread
-    mixed ^= mixed >> np.uint64(32)
-    return mixed, int(mixed.sum(dtype=np.uint64))
 
 
 # Weights -------------------------------------------------------------------------------------------------------------

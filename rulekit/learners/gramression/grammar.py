@@ -26,6 +26,7 @@ from rulekit.graph.nodes import FALSE, TRUE, And, Node, Or
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import HOLDS, Problem, condition_node, cut_of, simple_conditions
 from rulekit.learners.sums_of_rows.kernels import compiled
+from rulekit.simplification.rewriting import joined
 
 
 @dataclass(frozen=True)
@@ -261,12 +262,7 @@ class Atoms:
 
 def _joined(every: bool, nodes: list[Node]) -> Node:
     neutral, fatal = (TRUE, FALSE) if every else (FALSE, TRUE)
-    kept = list(dict.fromkeys(node for node in nodes if node != neutral))
-    if fatal in kept:
-        return fatal
-    if len(kept) < 2:
-        return kept[0] if kept else neutral
-    return And(kept) if every else Or(kept)
+    return fatal if fatal in nodes else joined(And if every else Or, (node for node in nodes if node is not neutral))
 
 
 @dataclass(slots=True)
@@ -346,22 +342,16 @@ class Vocabulary:
         self.rules.append(rule)
         return place
 
-    def grow(self, feature: int) -> None:
-        """Apply the rules of one feature, once."""
-        if (feature,) in self._fired:
+    def grow(self, *features: int) -> None:
+        """Apply the rules of one feature, or those of two, once."""
+        if features in self._fired:
             return
-        self._fired.add((feature,))
-        for name, rule in self.grammar.rules.items():
-            for made in rule(self.formulas[feature], self.language):
-                self.offer(made, name)
-
-    def pair(self, first: int, second: int) -> None:
-        """Apply the rules of two features, once."""
-        if (first, second) in self._fired:
-            return
-        self._fired.add((first, second))
-        for name, rule in self.grammar.pairs.items():
-            for made in rule(self.formulas[first], self.formulas[second], self.language):
+        self._fired.add(features)
+        rules = dict[str, Callable[..., Iterable[Sentence]]](
+            self.grammar.rules if len(features) == 1 else self.grammar.pairs
+        )
+        for name, rule in rules.items():
+            for made in rule(*(self.formulas[feature] for feature in features), self.language):
                 self.offer(made, name)
 
     def columns(self, places: Sequence[int] | None = None) -> Bools:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,23 +32,35 @@ _ENOUGH = 2500.0  # held-out rows by which a price or a penalty is chosen
 _GRAMMAR_WORDS = "one of 'auto', 'chain', 'structures', 'tables', or a Grammar"
 
 
-class Descent(NamedTuple):
-    """The parameters of Algorithm 1.
+@dataclass(frozen=True)
+class GramressionSettings(SizeSettings):
+    """The grammar, the solver, and the parameters of Algorithm 1."""
 
-    n_steps: K. penalty: C, of the sum of absolute weights against the summed log loss. eta, decay: the learning rate is
-    eta * decay^(k / rows) at step k. threshold: t, the weight above which the rules are applied to a feature. at_once:
-    the rules are applied after each step, not after each pass. own_clock: a feature pays no penalty of the time before
-    it was found. squared: the L2 form, whose penalty is C |w|^2 / 2.
-    """
-
-    n_steps: int = 140_000
-    penalty: float = 8.0
-    eta: float = 1.0
-    decay: float = 0.8
-    threshold: float = 0.04
-    at_once: bool = False
-    own_clock: bool = False
-    squared: bool = False
+    n_features: int = setting(30, whole(1), "most features of a class")
+    grammar: Any = setting(
+        "auto",
+        Allowed(lambda value: isinstance(value, Grammar) or value in ("auto", *GRAMMARS), _GRAMMAR_WORDS),
+        "where features come from (auto: structures where columns are atoms, else tables)",
+    )
+    solver: str = setting(
+        "search",
+        one_of("search", "descent", "descent-own", "descent-l2"),
+        "search, or Algorithm 1: descent: as printed; -own: a feature pays no penalty of the time before it; -l2: the "
+        "L2 form",
+    )
+    price: float | None = setting(
+        None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
+    )
+    feature_length: int = setting(3, whole(1), "most atoms of a feature")
+    stopping: Any = setting(
+        "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
+    )
+    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights (L2: of half the squares)")
+    n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
+    eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
+    decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
+    least_weight: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
+    rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
 
 
 @dataclass(slots=True)
@@ -60,9 +72,14 @@ class Course:
 
 
 def descend(
-    vocabulary: Vocabulary, labels: Floats, row_weights: Floats, settings: Descent, seed: int, watch: Watch = NO_WATCH
+    vocabulary: Vocabulary,
+    labels: Floats,
+    row_weights: Floats,
+    settings: GramressionSettings,
+    seed: int,
+    watch: Watch = NO_WATCH,
 ) -> Course:
-    """The weights after K steps.
+    """The weights after K steps of Algorithm 1, whose learning rate is eta * decay^(k / rows) at step k.
 
     labels [n]: 0 or 1; a step on a row of weight 2 is twice as long. watch: is asked after each pass.
     """
@@ -71,6 +88,8 @@ def descend(
     m = columns.shape[1]
     weights, paid, birth, fired = np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m, dtype=bool)
     fired[0] = True
+    at_once = settings.rules == "step"
+    rates = float(settings.penalty), float(settings.eta), float(settings.decay), settings.solver == "descent-l2"
     course, step, due, order = Course(weights), 0, 0.0, np.arange(n)
 
     def tell() -> None:
@@ -85,8 +104,8 @@ def descend(
                 if watch.over:
                     break
             rng.shuffle(order)
-        ripe = np.flatnonzero(~fired & (weights > settings.threshold))
-        if len(ripe) and (settings.at_once or step % n == 0):
+        ripe = np.flatnonzero(~fired & (weights > settings.least_weight))
+        if len(ripe) and (at_once or step % n == 0):
             for feature in ripe:
                 fired[feature] = True
                 vocabulary.grow(int(feature) - 1)
@@ -94,11 +113,11 @@ def descend(
             new = columns.shape[1] - len(weights)
             weights, paid = np.append(weights, np.zeros(new)), np.append(paid, np.zeros(new))
             birth, fired = np.append(birth, np.full(new, due)), np.append(fired, np.zeros(new, dtype=bool))
-        clock = birth if settings.own_clock else np.zeros(len(weights))
+        clock = birth if settings.solver == "descent-own" else np.zeros(len(weights))
         last = min(settings.n_steps, (step // n + 1) * n)
-        threshold = settings.threshold if settings.at_once else np.inf
+        threshold = settings.least_weight if at_once else np.inf
         rows, state = (columns, labels, row_weights, order), (weights, paid, clock, fired)
-        step, due = _steps(rows, state, step, last, due, threshold, settings)
+        step, due = _steps(rows, state, step, last, due, threshold, rates)
     course.weights = weights
     tell()
     return course
@@ -110,7 +129,7 @@ def _with_bias(vocabulary: Vocabulary) -> Bools:
 
 
 @compiled
-def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any, settings: Any) -> Any:
+def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any, rates: Any) -> Any:
     """Steps until the last one, or until a weight that has not fired passes the threshold: the next step, the penalty.
 
     `due` is u, what each weight may have paid so far, and `paid` is q, what it has paid.
@@ -118,7 +137,7 @@ def _steps(rows: Any, state: Any, step: Any, last: Any, due: Any, threshold: Any
     columns, labels, row_weights, order = rows
     weights, paid, clock, fired = state
     n, m = columns.shape
-    penalty, eta, decay, squared = settings.penalty, settings.eta, settings.decay, settings.squared
+    penalty, eta, decay, squared = rates
     while step < last:
         row = order[step % n]
         score = 0.0
@@ -178,37 +197,6 @@ class WeightedFeatures:
         nodes = [self.atoms.node(feature, frame.columns) for feature in self.features]
         total = Linear(list(zip(self.weights, nodes, strict=True)), self.bias)
         return Score(total, probability=Logistic(total), silent=not nodes and self.bias <= 0.0)
-
-
-@dataclass(frozen=True)
-class GramressionSettings(SizeSettings):
-    """The grammar, the solver, and the parameters of Algorithm 1."""
-
-    n_features: int = setting(30, whole(1), "most features of a class")
-    grammar: Any = setting(
-        "auto",
-        Allowed(lambda value: isinstance(value, Grammar) or value in ("auto", *GRAMMARS), _GRAMMAR_WORDS),
-        "where features come from (auto: structures where columns are atoms, else tables)",
-    )
-    solver: str = setting(
-        "search",
-        one_of("search", "descent", "descent-own", "descent-l2"),
-        "search, or Algorithm 1: descent: as printed; -own: a feature pays no penalty of the time before it; -l2: the "
-        "L2 form",
-    )
-    price: float | None = setting(
-        None, number(0, optional=True), "of a literal in the description (None: 2; on tables, held-out rows choose it)"
-    )
-    feature_length: int = setting(3, whole(1), "most atoms of a feature")
-    stopping: Any = setting(
-        "none", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
-    )
-    penalty: float = setting(8.0, number(0), "descent: C, of the sum of absolute weights (L2: of half the squares)")
-    n_steps: int = setting(140_000, whole(1), "descent: K, how many steps there are")
-    eta: float = setting(1.0, number(0), "descent: eta0, the learning rate of the first step")
-    decay: float = setting(0.8, number(0), "descent: alpha, what is left of the rate after a pass")
-    least_weight: float = setting(0.04, number(0), "descent: t, the weight above which rules are applied to a feature")
-    rules: str = setting("pass", one_of("pass", "step"), "descent: when rules are applied: after a pass, or each step")
 
 
 class Gramression(RuleLearner):
@@ -330,17 +318,11 @@ def _held_out_losses(question: Question, held: Problem) -> Floats:
 def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
     """The features of Algorithm 1 that have a weight, on the rows one by one."""
     settings, problem = question.settings, question.problem
-    options = Descent(
-        *(settings.n_steps, settings.penalty, settings.eta, settings.decay, settings.least_weight),
-        at_once=settings.rules == "step",
-        own_clock=settings.solver == "descent-own",
-        squared=settings.solver == "descent-l2",
-    )
     atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
     rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
     vocabulary = Vocabulary(atoms.language, rows, weights, grammar)
     labels = problem.labels.astype(np.float64)
-    course = descend(vocabulary, labels, weights, options, question.seed, question.watch)
+    course = descend(vocabulary, labels, weights, settings, question.seed, question.watch)
     kept = np.flatnonzero(course.weights[1:])
     if len(kept):
         features, found = tuple(kept.tolist()), course.weights[1:][kept]

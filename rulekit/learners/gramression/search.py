@@ -318,7 +318,7 @@ class Search:
             self.vocabulary.grow(feature)
         for i, first in enumerate(order[:_PAIRED]):
             for second in order[:i]:
-                self.vocabulary.pair(first, second)
+                self.vocabulary.grow(first, second)
 
     def _columns(self, features: tuple[int, ...] | list[int]) -> Floats:
         return self.vocabulary.columns(list(features)).astype(np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.exactness import DOUBLE_BITS, SINGLE_BITS, ZERO_GRID, grid_of
 from rulekit.learners.data.binning import Codes
-from rulekit.learners.ltu.inputs import COARSEST, FINEST, Inputs, Seen, Unit, UnitTerm, real_unit
+from rulekit.learners.ltu.inputs import COARSEST, FINEST, Inputs, Unit, UnitTerm, can_occur, real_unit, seen_codes
 from rulekit.learners.ltu.trees import NONE, LTUTree
 from rulekit.schema import MISSING_CODE
 
@@ -32,16 +32,16 @@ _NEAREST, _ADDED = 2048, 512
 
 
 def exact_units(
-    tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, before: Seen | None = None
+    tree: LTUTree, inputs: Inputs, codes: Codes, n_rows: int, before: Bools | None = None
 ) -> tuple[Unit, ...]:
     """The units [m] of a tree over inputs as they are, as they decide: like the real ones on these n rows of codes.
 
     A unit over one column is a condition. One over few conditions has whole weights of the least total, with the same
     truth on all combinations that can occur. Any other is rounded so that all rows that come to it stay on their sides.
-    before: what other rows had, that were learned from before these.
+    before: the `seen_codes` of other rows, that were learned from before these.
     """
-    seen = Seen.of(inputs, codes)
-    seen = seen if before is None else seen.joined(before)
+    seen = seen_codes(inputs, codes)
+    seen = seen if before is None else seen | before
     found = list[Unit]()
     coming = {0: (codes, n_rows)}
     for k in range(tree.size):
@@ -62,7 +62,7 @@ def exact_units(
     return tuple(found)
 
 
-def exact_unit(real: Unit, seen: Seen, rows: Codes, n: int) -> Unit:
+def exact_unit(real: Unit, seen: Bools, rows: Codes, n: int) -> Unit:
     """The unit as it decides; rows: those that come to it, n of them."""
     columns = {term.column for term in real.terms}
     if not columns:
@@ -84,18 +84,18 @@ def exact_unit(real: Unit, seen: Seen, rows: Codes, n: int) -> Unit:
     return found
 
 
-def _condition_unit(real: Unit, seen: Seen) -> Unit:
+def _condition_unit(real: Unit, seen: Bools) -> Unit:
     """The unit over one column: the condition that its code is one of those where it fires."""
     column = real.terms[0].column
     holds = np.asarray(real.bias + sum(term.weight * term.values for term in real.terms) >= -real.tolerance)
-    if column not in seen.missing and real.terms[-1].number is None:
+    if not seen[column, MISSING_CODE] and real.terms[-1].number is None:
         holds[MISSING_CODE] = holds[MISSING_CODE + 1 :].all()
     if holds.all() or not holds.any():
         return Unit((), 1.0 if holds.all() else -1.0)
     return Unit((UnitTerm(1.0, column, holds.astype(np.float64)),), -0.5)
 
 
-def least_integer_unit(unit: Unit, seen: Seen) -> Unit | None:
+def least_integer_unit(unit: Unit, seen: Bools) -> Unit | None:
     """The unit over conditions alone with the same truth on all combinations that can occur, of least whole weights.
 
     A sum of weights that are not negative is least on the minimal true points and largest on the maximal false ones,
@@ -122,14 +122,14 @@ def least_integer_unit(unit: Unit, seen: Seen) -> Unit | None:
     return Unit(tuple(UnitTerm(float(w), own.column, own.values) for w, own in pairs if w), -(low + high) / 2.0)
 
 
-def combinations(conditions: Sequence[UnitTerm], seen: Seen) -> tuple[Bools, Bools]:
+def combinations(conditions: Sequence[UnitTerm], seen: Bools) -> tuple[Bools, Bools]:
     """The combinations [s, k] of truth values that can occur, and which conditions [k] are alone in their column."""
     points = np.zeros((1, len(conditions)), dtype=bool)
     free = np.zeros(len(conditions), dtype=bool)
     for column in dict.fromkeys(condition.column for condition in conditions):
         own = [k for k, condition in enumerate(conditions) if condition.column == column]
         holds = np.stack([conditions[k].values > 0.0 for k in own], axis=1)
-        patterns = np.unique(holds[seen.codes(column, len(holds))], axis=0)
+        patterns = np.unique(holds[can_occur(seen[column], len(holds))], axis=0)
         points = np.repeat(points, len(patterns), axis=0)
         points[:, own] = np.tile(patterns, (len(points) // len(patterns), 1))
         free[own] = len(patterns) == 2 and len(own) == 1

@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import NO_WATCH, OutOfTimeError, Watch
-from rulekit.learners.ltu.growing import FitOptions, chains_of, grown, ranked
+from rulekit.learners.ltu.growing import LTUTreeSettings, chains_of, grown, ranked
 from rulekit.learners.ltu.loss import RIDGES, Check, FitRows, TreeTraining, refined, softened
 from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.learners.sizes.choice import Contest
@@ -38,7 +38,7 @@ _TRIED = 4  # changes of a tree
 _SMALLER, _SPARSER = 1.5, 2.0
 """Times the margin: standard errors of the difference on held-out rows by which a tree of fewer units, or of fewer
 weights, may err more."""
-_DEFAULT = FitOptions()
+_DEFAULT = LTUTreeSettings()
 _MANY = 4.0  # rows that a distinct one stands for
 
 
@@ -68,7 +68,7 @@ class TreeSearch:
 
     rows: FitRows
     held: FitRows
-    options: FitOptions
+    settings: LTUTreeSettings
     check: Check
     found: list[TreeCandidate] = field(default_factory=list)
     linear: TreeCandidate | None = None
@@ -161,7 +161,7 @@ def sparser(tree: LTUTree, training: TreeTraining, search: TreeSearch) -> Iterat
 
 def eliminated(candidate: TreeCandidate, search: TreeSearch) -> TreeCandidate:
     """Of ever sparser trees the one of the shortest description that is allowed beside the best on held-out rows."""
-    path, least, margin = [candidate], candidate, _SPARSER * search.options.margin
+    path, least, margin = [candidate], candidate, _SPARSER * search.settings.margin
     for tree in sparser(candidate.tree, candidate.training, search):
         path.append(search.judge(tree, candidate.training))
         least = min(least, path[-1], key=_rank)
@@ -177,7 +177,7 @@ def pruned(candidate: TreeCandidate, search: TreeSearch) -> Iterator[TreeCandida
     while candidate.tree.size > 1:
         trees = (refined(softened(tree), rows, training, search.check) for tree in _changes(candidate.tree, rows))
         best = min((search.judge(tree, candidate.training) for tree in islice(trees, _TRIED)), key=_rank)
-        if not search.allowed(best, least, _SMALLER * search.options.margin):
+        if not search.allowed(best, least, _SMALLER * search.settings.margin):
             return
         candidate, least = best, min(least, best, key=_rank)
         yield candidate
@@ -214,7 +214,7 @@ def fit_tree(
     labels: Ints,
     weights: Floats | Ints,
     held: Bools,
-    options: FitOptions = _DEFAULT,
+    settings: LTUTreeSettings = _DEFAULT,
     seed: int = 0,
     watch: Watch = NO_WATCH,
 ) -> FitResult:
@@ -237,7 +237,7 @@ def fit_tree(
     # Inputs of half the length are multiplied twice as fast.
     drawn = fit.sampled(_SAMPLE, rng), kept.sampled(_SAMPLE, rng)
     few, rest = (replace(own, inputs=own.inputs.astype(np.float32)) for own in drawn)
-    search = TreeSearch(few, rest, options, watch.check)
+    search = TreeSearch(few, rest, settings, watch.check)
     nothing = LTUTree(Shape.chain(1), np.zeros((1, inputs.shape[1])), np.array([1.0 if every.share > 0.5 else -1.0]))
     search.add(nothing, TreeTraining(RIDGES[0]))
     complete = True
@@ -250,13 +250,13 @@ def fit_tree(
         steps = _ladder(search)
     except OutOfTimeError:
         complete = False
-        steps = [search.chosen(search.found, _SMALLER * options.margin)]
+        steps = [search.chosen(search.found, _SMALLER * settings.margin)]
     trees = tuple(_refitted(step, every) for step in steps)
     return FitResult(trees[-1], trees, tuple(step.error for step in steps), complete)
 
 
 def _find(search: TreeSearch, rng: Generator) -> None:
-    options, order = search.options, ranked(search.rows)
+    settings, order = search.settings, ranked(search.rows)
     d = len(order)
     sizes = {size for size in _SCREENS if size < d}
     sizes |= {d} if d <= _MOST_INPUTS or not sizes else set()
@@ -264,13 +264,13 @@ def _find(search: TreeSearch, rng: Generator) -> None:
     search.found.append(search.linear)
     for screen in (np.sort(order[:size]) for size in sorted(sizes)):
         rows = search.rows.of(screen).merged()
-        for size in range(1, min(_MOST_IN_CHAIN, options.max_nodes) + 1):
-            for tree, training in chains_of(rows, size, options.starts, rng, search.check):
+        for size in range(1, min(_MOST_IN_CHAIN, settings.max_nodes) + 1):
+            for tree, training in chains_of(rows, size, settings.n_starts, rng, search.check):
                 search.add(rows.without_idle(tree).over(screen, d), training)
             if search.solved:
                 return
         training = TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
-        begun = grown(rows, search.held.of(screen), options, training, search.check)
+        begun = grown(rows, search.held.of(screen), settings, training, search.check)
         if begun is not None:
             search.add(begun.over(screen, d), training)
             for l2 in RIDGES:
@@ -288,7 +288,7 @@ def _extend(search: TreeSearch, candidate: TreeCandidate) -> None:
     rows, training = search.rows, TreeTraining(RIDGES[0], steps=60, tolerance=1e-4)
     longer = TreeTraining(RIDGES[-1], steps=100, tolerance=1e-5)
     while True:
-        tree = grown(rows, search.held, search.options, training, search.check, candidate.tree)
+        tree = grown(rows, search.held, search.settings, training, search.check, candidate.tree)
         if tree is None or tree.size == candidate.tree.size:
             return
         better = search.add(refined(softened(tree), rows, longer, search.check), longer)
@@ -299,7 +299,7 @@ def _extend(search: TreeSearch, candidate: TreeCandidate) -> None:
 
 def _ladder(search: TreeSearch) -> list[TreeCandidate]:
     """The chosen candidate last, and before it the best of each smaller number of units."""
-    smaller = _SMALLER * search.options.margin
+    smaller = _SMALLER * search.settings.margin
     for start in {search.chosen(search.found, margin) for margin in (smaller, 0.0)}:
         search.found += pruned(start, search)
     ordered = sorted(search.found, key=_rank)

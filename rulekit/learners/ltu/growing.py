@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.ltu.loss import RIDGES, Check, FitRows, Numbers, TreeTraining, fitted
-from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
+from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 
 _BLOCK = 1 << 16
 _NOTHING = 1e-12
@@ -36,17 +38,34 @@ _HEAT_ROWS = 3_000
 _SPREAD = 1.5
 
 
-@dataclass(frozen=True, slots=True)
-class FitOptions:
-    """What the learner may be told; max_nodes, max_depth: of grown trees, before they are pruned.
+@dataclass(frozen=True)
+class UnitSettings(SizeSettings):
+    """What every learner of units takes."""
 
-    starts: random starts of each chain. margin: how readily a smaller tree is taken.
-    """
+    max_bins: Any = setting(None, whole(3, optional=True), "bins of a numeric column (None: its values as they are)")
+    min_level_rows: float | None = setting(
+        2.0, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
+    )
+    stopping: Literal["cv", "none"] = setting(
+        "none",
+        one_of("cv", "none"),
+        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
+    )
 
-    max_nodes: int = 40
-    max_depth: int = 10
-    starts: int = 6
-    margin: float = 1.0
+
+@dataclass(frozen=True)
+class LTUTreeSettings(UnitSettings):
+    """How the tree is fitted; all else is shared by every learner."""
+
+    max_nodes: int = setting(40, whole(1, 1000), "most units of a class")
+    max_depth: int = setting(10, whole(1, 100), "most units that a row comes to")
+    margin: float = setting(
+        1.0,
+        number(0),
+        "how readily a smaller tree is taken: 1: where it errs no more by one and a half standard errors of the "
+        "difference on held-out rows (of weights two); 0: never where it errs more",
+    )
+    n_starts: int = setting(6, whole(1, 1000), "random starts of each chain of units")
 
 
 def moments(rows: FitRows) -> tuple[Floats, Floats]:
@@ -188,20 +207,24 @@ Side = tuple[Bools, Bools, int, bool, int]
 
 
 def grown(
-    rows: FitRows, held: FitRows, options: FitOptions, training: TreeTraining, check: Check, tree: LTUTree | None = None
+    rows: FitRows,
+    held: FitRows,
+    settings: LTUTreeSettings,
+    training: TreeTraining,
+    check: Check,
+    tree: LTUTree | None = None,
 ) -> LTUTree | None:
     """The grown tree; None where no unit splits the rows.
 
     A unit below the root must split the held-out rows that come to it by more than chance would. tree: one to go on
     from, each side of which gets a unit where a few rows are wrong: one that the first units left no place for.
     """
-    growing = GrowingTree()
+    found = LTUTree.of_no_unit(rows.inputs.shape[1]) if tree is None else tree
     everywhere = np.ones(len(rows.targets), dtype=bool), np.ones(len(held.targets), dtype=bool)
     waiting: list[Side] = [(*everywhere, NONE, False, 0)]
     if tree is not None:
-        growing = GrowingTree([*tree.units], tree.shape.left.tolist(), tree.shape.right.tolist())
         waiting = [side for side in _open_sides(tree, rows, held) if rows.at(side[0]).wrong(side[3]) >= _WRONG]
-    while waiting and len(growing.units) < options.max_nodes:
+    while waiting and found.size < settings.max_nodes:
         at, at_held, parent, right, depth = waiting.pop(0)
         unit = best_unit(rows.at(at), training, check)
         if unit is None:
@@ -211,15 +234,15 @@ def grown(
         told = entropies(yes, kept.total - yes) - split_entropy(kept, _fires(kept, unit)[None])
         if depth and not told[0] > _CHANCE:
             continue
-        number = growing.add(unit, parent, right)
+        number, found = found.size, found.with_unit(unit, parent, right)
         fires, held_fires = _fires(rows, unit), _fires(held, unit)
         for answer in (True, False):
             below = at & (fires == answer)
             here = rows.at(below)
-            enough = depth + 1 < options.max_depth and 0.0 < here.share < 1.0
+            enough = depth + 1 < settings.max_depth and 0.0 < here.share < 1.0
             if enough and not tolerated(here.wrong(answer), here.total):
                 waiting.append((below, at_held & (held_fires == answer), number, answer, depth + 1))
-    return growing.tree if growing.units else None
+    return found if found.size else None
 
 
 def _open_sides(tree: LTUTree, rows: FitRows, held: FitRows) -> list[Side]:

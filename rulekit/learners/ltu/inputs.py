@@ -21,7 +21,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from rulekit.learners.contract import Question
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.folds import fold_of_rows, row_hashes
 from rulekit.learners.data.problem import Problem, condition_node, mix
+from rulekit.learners.models.plain import multiples
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 
 _PARTS = 4
@@ -150,9 +150,7 @@ class DistinctRows:
         """Equal rows of one label and part as one, in the order of their hashes; rows of weight 0 are left out."""
         problem = question.problem
         parts = fold_of_rows(problem, _PARTS, question.groups, question.seed)
-        hashes = row_hashes(problem, question.seed)
-        mix(hashes, problem.labels)
-        mix(hashes, parts)
+        hashes = row_hashes(problem, question.seed, problem.labels, parts)
         seen = np.flatnonzero(problem.weights)
         _, first, kind = np.unique(hashes[seen], return_index=True, return_inverse=True)
         weights = np.zeros(len(first), dtype=np.int64)
@@ -212,8 +210,8 @@ class UnitTerm:
         if self.number is None:
             return UnitTerm(weight, self.column, self.values)
         step, missing = self.steps_at(places)
-        low, high = (float(np.rint(end / step) * step) for end in self.bounds)
-        values = np.rint(self.values / step) * step
+        low, high = multiples(np.array(self.bounds), step).tolist()
+        values = multiples(self.values, step)
         values[MISSING_CODE] = missing
         return UnitTerm(weight, self.column, values, (missing, low, high, step))
 
@@ -260,44 +258,33 @@ class Unit:
         return ROUNDING * (abs(self.bias) + float(sum(largest)))
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The columns that may be missing, and those that have code 1 in some rows.
+def seen_codes(inputs: Inputs, codes: Codes) -> Bools:
+    """Whether codes 0 and 1 of each column [columns, 2] can occur: a missing cell; a pooled level or one never seen.
 
-    Of a category that is a pooled level or one never seen, which may not occur; of other columns a value.
+    A column may be missing where some row is, or where an input says so. Of what is no category, 1 is a value.
     """
-
-    missing: frozenset[int]
-    first: frozenset[int]
-
-    @classmethod
-    def of(cls, inputs: Inputs, codes: Codes) -> Self:
-        conditions = [item for item in inputs.items if not item.is_number]
-        said = {item.column for item in conditions if item.values[MISSING_CODE]}
-        missing = {item.column for item in inputs.items if (codes[item.column] == MISSING_CODE).any()}
-        columns = {item.column for item in conditions}
-        first = frozenset(column for column in columns if (codes[column] == UNSEEN_CODE).any())
-        return cls(frozenset(said | missing), first)
-
-    def joined(self, other: Self) -> Self:
-        return type(self)(self.missing | other.missing, self.first | other.first)
-
-    def codes(self, column: int, n_codes: int) -> Bools:
-        """Which codes of a column [n_codes] can occur."""
-        found = np.ones(n_codes, dtype=bool)
-        found[MISSING_CODE], found[UNSEEN_CODE] = column in self.missing, column in self.first
-        return found
+    found = np.zeros((len(codes), 2), dtype=bool)
+    for item in inputs.items:
+        own, said = codes[item.column], not item.is_number and bool(item.values[MISSING_CODE])
+        found[item.column] |= (said or (own == MISSING_CODE).any(), (own == UNSEEN_CODE).any())
+    return found
 
 
-def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> Unit:
-    """The unit with these weights [d] of inputs as they are."""
+def can_occur(seen: Bools, n_codes: int) -> Bools:
+    """Which codes of a column [n_codes] can occur; seen [2]: see `seen_codes`."""
+    return np.append(seen, np.ones(n_codes - 2, dtype=bool))
+
+
+def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Bools) -> Unit:
+    """The unit with these weights [d] of inputs as they are; seen: see `seen_codes`."""
     numbers, added = dict[int, UnitTerm](), dict[int, Floats]()
     for k in np.flatnonzero(weights).tolist():
         item, weight = inputs.items[k], float(weights[k])
         if item.is_number:
             spread = float(2.0 ** round(math.log2(float(inputs.scales[k]))))
+            may_be_missing = bool(seen[item.column, MISSING_CODE])
             ends = (float(item.values[0]), float(item.values[1]), float(item.values[-1]), step_of(item.values[1:]))
-            numbers[item.column] = UnitTerm(weight, item.column, item.values, ends, spread, item.column in seen.missing)
+            numbers[item.column] = UnitTerm(weight, item.column, item.values, ends, spread, may_be_missing)
         else:
             added[item.column] = added.get(item.column, 0.0) + weight * item.values
     for column in numbers.keys() & added.keys():
@@ -311,7 +298,7 @@ def real_unit(weights: Floats, bias: float, inputs: Inputs, seen: Seen) -> Unit:
     conditions = list[UnitTerm]()
     small = ROUNDING * float(np.abs(weights).max(initial=0.0))
     for column, sums in added.items():
-        base, steps = _ladder(sums, seen.codes(column, len(sums)), small)
+        base, steps = _ladder(sums, can_occur(seen[column], len(sums)), small)
         bias += base
         conditions += [UnitTerm(height, column, holds.astype(np.float64)) for height, holds in steps]
     return Unit((*conditions, *numbers.values()), bias)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,11 @@ from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import Run
 from rulekit.learners.ltu.exact_units import exact_units
 from rulekit.learners.ltu.fit import FitResult, description, fit_tree
-from rulekit.learners.ltu.growing import FitOptions
-from rulekit.learners.ltu.inputs import DistinctRows, Inputs, Seen, Unit
+from rulekit.learners.ltu.growing import LTUTreeSettings
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs, Unit
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.models.integer_points import Links, calibrated, smoothed_counts
-from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
+from rulekit.learners.models.plain import multiples
 from rulekit.learners.rule_learner import RuleLearner
 from rulekit.learners.sizes.choice import Contest, of_rate
 from rulekit.learners.sums_of_rows.kernels import one_blas_thread
@@ -151,7 +151,7 @@ def fires_of(units: Sequence[Unit], codes: Codes, n_rows: int) -> Bools:
 
 
 def _odds(shares: Floats) -> Floats:
-    return np.asarray(np.rint((np.log(shares) - np.log1p(-shares)) / _GRID) * _GRID)
+    return multiples(np.log(shares) - np.log1p(-shares), _GRID)
 
 
 def path_node(gate: Ints, nodes: Sequence[Node]) -> Node:
@@ -167,7 +167,7 @@ def candidate_of(
     said: Mapping[str, Any] | None = None,
     *,
     held_out: tuple[float, float] | None = None,
-    before: Seen | None = None,
+    before: Bools | None = None,
     written: Writing = nested,
 ) -> Candidate:
     """A tree over standardised inputs as a candidate: its units exact, its errors those of the rows.
@@ -181,31 +181,6 @@ def candidate_of(
     wrong = model.decides(rows.problem.codes, len(rows.labels)) != (rows.labels == 1)
     error = float(rows.weights[wrong].sum()) * rows.problem.weight_unit
     return Candidate(model.size, error, error, model, said=said or {}, held_out=held_out)
-
-
-def compare_units(runs: Sequence[Run]) -> None:
-    """Put trees that are compared in the place of those on the paths, where that errs clearly less on training rows."""
-    if len(runs) < 3 or runs[0].question.settings.ordered is not None:
-        return
-    models = [[made.model for made in run.path if isinstance(made.model, UnitTree)] for run in runs]
-    if not all(models):
-        return
-    problem = runs[0].question.problem
-    n, trees = len(problem.labels), [own[-1] for own in models]
-    true = np.argmax([run.question.problem.labels for run in runs], axis=0)
-    odds = np.array([_compared(tree, run).log_odds(problem.codes, n) for tree, run in zip(trees, runs, strict=True)])
-    totals = [run.question.problem.positive for run in runs]
-    by_rules = np.full(n, int(np.argmax(totals)))
-    for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
-        by_rules[trees[k].decides(problem.codes, n)] = k
-    better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
-    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
-    if Contest.over_rows(better, weights).within(1.0):
-        return
-    for run in runs:
-        run.path = tuple(
-            replace(made, model=_compared(made.model, run)) for made in run.path if isinstance(made.model, UnitTree)
-        )
 
 
 def _compared(tree: UnitTree, run: Run) -> UnitTree:
@@ -231,36 +206,6 @@ def scale_of(tree: UnitTree, problem: Problem) -> tuple[float, float]:
 _FEW, _TRIED, _CLEARLY = 250.0, (0, 1, 2), 10.0
 
 
-@dataclass(frozen=True)
-class UnitSettings(SizeSettings):
-    """What every learner of units takes."""
-
-    max_bins: Any = setting(None, whole(3, optional=True), "bins of a numeric column (None: its values as they are)")
-    min_level_rows: float | None = setting(
-        2.0, number(0, optional=True), "rarer levels are one bin (None: 10 rows, or a hundredth of them, but 2)"
-    )
-    stopping: Literal["cv", "none"] = setting(
-        "none",
-        one_of("cv", "none"),
-        "what chooses the size: cross-validation (cv), or the learner alone (none), on a quarter of the rows",
-    )
-
-
-@dataclass(frozen=True)
-class LTUTreeSettings(UnitSettings):
-    """How the tree is fitted; all else is shared by every learner."""
-
-    max_nodes: int = setting(40, whole(1, 1000), "most units of a class")
-    max_depth: int = setting(10, whole(1, 100), "most units that a row comes to")
-    margin: float = setting(
-        1.0,
-        number(0),
-        "how readily a smaller tree is taken: 1: where it errs no more by one and a half standard errors of the "
-        "difference on held-out rows (of weights two); 0: never where it errs more",
-    )
-    n_starts: int = setting(6, whole(1, 1000), "random starts of each chain of units")
-
-
 class UnitLearner(RuleLearner):
     """A learner whose models are trees of linear threshold units."""
 
@@ -282,8 +227,30 @@ class UnitLearner(RuleLearner):
             return super().learn_rows(settings, begun, data)
 
     def revise(self, runs: Sequence[Run], folds: Folds | None, stopped: Stopped) -> None:
-        """Of several classes of a unit each the largest sum decides."""
-        compare_units(runs)
+        """Put trees whose largest sum decides in the place of those on the paths, where that errs clearly less."""
+        if len(runs) < 3 or runs[0].question.settings.ordered is not None:
+            return
+        models = [[made.model for made in run.path if isinstance(made.model, UnitTree)] for run in runs]
+        if not all(models):
+            return
+        problem = runs[0].question.problem
+        n, trees = len(problem.labels), [own[-1] for own in models]
+        true = np.argmax([run.question.problem.labels for run in runs], axis=0)
+        odds = np.array(
+            [_compared(tree, run).log_odds(problem.codes, n) for tree, run in zip(trees, runs, strict=True)]
+        )
+        totals = [run.question.problem.positive for run in runs]
+        by_rules = np.full(n, int(np.argmax(totals)))
+        for k in sorted(range(len(trees)), key=lambda k: trees[k].precedence):
+            by_rules[trees[k].decides(problem.codes, n)] = k
+        better = (odds.argmax(axis=0) == true).astype(np.float64) - (by_rules == true)
+        weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+        if Contest.over_rows(better, weights).within(1.0):
+            return
+        for run in runs:
+            run.path = tuple(
+                replace(made, model=_compared(made.model, run)) for made in run.path if isinstance(made.model, UnitTree)
+            )
 
 
 class LTUTrees(UnitLearner):
@@ -315,14 +282,11 @@ def _fitted(question: Question, rows: DistinctRows) -> tuple[FitResult, int]:
     taken unless the description of another is clearly shorter.
     """
     settings: LTUTreeSettings = question.settings
-    options = FitOptions(
-        int(settings.max_nodes), int(settings.max_depth), int(settings.n_starts), float(settings.margin)
-    )
     total, seed = float(rows.weights.sum()), question.seed + question.index
     parts = _TRIED if float(rows.in_rows.sum()) <= _FEW and rows.parts.any() else _TRIED[:1]
     found = list[tuple[float, int, FitResult]]()
     for part in parts:
-        fit = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held(part), options, seed, question.watch)
+        fit = fit_tree(rows.inputs, rows.labels, rows.weights, rows.held(part), settings, seed, question.watch)
         wrong = float(rows.weights[fit.tree.decides(rows.inputs) != (rows.labels == 1)].sum())
         length = description(fit.tree, wrong, total)
         found.append((length if part else length - _CLEARLY, part, fit))

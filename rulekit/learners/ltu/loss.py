@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
+from rulekit.learners.data.folds import mix
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 
 Numbers = npt.NDArray[np.floating]
@@ -225,33 +226,16 @@ class FitRows:
         n, d = self.inputs.shape
         if n < _FEW or not d:
             return self
-        _, first, of = np.unique(_hashes(self.inputs), return_index=True, return_inverse=True)
+        hashes = np.zeros(n, dtype=np.uint64)
+        for bits in np.ascontiguousarray(self.inputs.T).view(np.uint32 if self.inputs.itemsize == 4 else np.uint64):
+            mix(hashes, bits)
+        _, first, of = np.unique(hashes, return_index=True, return_inverse=True)
         if 2 * len(first) > n:
             return self
         weights, yes = (
             np.bincount(of, own, len(first)).astype(np.float64) for own in (self.weights, self.weights * self.targets)
         )
         return FitRows(self.inputs[first], yes / weights, weights)
-
-
-_ODD, _MIXED = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-
-
-def _hashes(inputs: Floats) -> npt.NDArray[np.uint64]:
-    """A number of 64 bits [n] for each row, the same for equal ones, and for two that differ hardly ever.
-
-    The bits of each input are mixed (with the constants of splitmix64) before they are added up with odd factors
-    drawn at random: with factors of a pattern sums of some would be those of others.
-    """
-    width = inputs.dtype.itemsize
-    bits = np.ascontiguousarray(inputs).view(np.uint32 if width == 4 else np.uint64).astype(np.uint64)
-    bits += np.uint64(1)
-    bits *= _ODD
-    bits ^= bits >> np.uint64(30)
-    bits *= _MIXED
-    bits ^= bits >> np.uint64(27)
-    bits *= np.random.PCG64(0).random_raw(bits.shape[1]) | np.uint64(1)
-    return np.asarray(bits.sum(axis=1, dtype=np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

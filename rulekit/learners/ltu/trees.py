@@ -9,7 +9,7 @@ itself (section 4, Figures 1 to 4). The paper has one for each unit "without two
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -142,6 +142,18 @@ class LTUTree:
         own = np.asarray(units, dtype=np.float64).reshape(shape.size, -1)
         return cls(shape, own[:, :-1].copy(), own[:, -1].copy())
 
+    @classmethod
+    def of_no_unit(cls, n_inputs: int) -> LTUTree:
+        """What a tree over so many inputs grows from; see `with_unit`."""
+        return cls(Shape.of([], []), np.zeros((0, n_inputs)), np.zeros(0))
+
+    def with_unit(self, unit: Floats, parent: int, right: bool) -> LTUTree:
+        """With one unit more, weights [d] and the bias behind them, at the right or the left of its parent."""
+        children = [np.append(side, NONE) for side in (self.shape.left, self.shape.right)]
+        if parent != NONE:
+            children[right][parent] = self.size
+        return LTUTree.of(Shape(*children), np.vstack([self.units, unit]))
+
     @property
     def units(self) -> Floats:
         return np.hstack([self.weights, self.biases[:, None]])
@@ -185,26 +197,3 @@ class LTUTree:
         weights = np.zeros((self.size, n_inputs))
         weights[:, inputs] = self.weights
         return replace(self, weights=weights)
-
-
-@dataclass(slots=True, eq=False)
-class GrowingTree:
-    """A tree that is being grown: its units, weights [d] and the bias behind them, and their children."""
-
-    units: list[Floats] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-    right: list[int] = field(default_factory=list)
-
-    @property
-    def tree(self) -> LTUTree:
-        return LTUTree.of(Shape.of(self.left, self.right), np.array(self.units))
-
-    def add(self, unit: Floats, parent: int, right: bool) -> int:
-        """A unit at the right or the left of its parent, NONE for the root; its number."""
-        self.units.append(unit)
-        for side in (self.left, self.right):
-            side.append(NONE)
-        number = len(self.units) - 1
-        if parent != NONE:
-            (self.right if right else self.left)[parent] = number
-        return number

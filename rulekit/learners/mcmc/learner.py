@@ -3,6 +3,13 @@
 A walk adds, drops or replaces a literal or a clause, or changes a strength. Each of these moves is a kernel of its own
 with its own ratio log(q(back) / q(there)), so that each leaves the posterior as it is, and so does a walk that draws
 one of them at every step.
+
+How probable a rule set is, given the rows, is a prior on its size and one of two likelihoods, both on counts.
+bernoulli: yes has one probability where the rules hold and another elsewhere, both summed out under even priors; where
+yes is rarer inside, the rules say nothing and there is one probability. noisy-logical (A. Yuille and H. Lu, The
+Noisy-Logical Distribution and its Application to Causal Inference, 2008): each clause that holds makes a yes with a
+probability of its own, and so does a leak that always holds; the walk draws them from a grid. Literals and rows are the
+bits of integers, which Python counts and joins fast.
 """
 
 from __future__ import annotations
@@ -10,10 +17,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_, or_
 from random import Random
 from time import monotonic
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,12 +32,11 @@ from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Ability, Candidate, Frame, Learning, Question, Score
 from rulekit.learners.data.binning import Codes
 from rulekit.learners.data.inputs import TrainingData
-from rulekit.learners.data.problem import Problem, with_fixed
-from rulekit.learners.mcmc.posterior import GRID, Clauses, Literals, Posterior, RowBits, WalkedRules
+from rulekit.learners.data.problem import FixedColumn, Problem, simple_conditions, with_fixed
 from rulekit.learners.models.plain import Clause, covered_by_some, rule_of
 from rulekit.learners.parameters import SizeSettings, number, one_of, setting, whole
 from rulekit.numbers import short_probability, strength_of
-from rulekit.sampling import Below, Chain, Drawn, along, kept
+from rulekit.sampling import Below, Chain, Drawn, kept
 from rulekit.schema import Schema
 
 _LONGEST = 3  # literals of a clause that is drawn as a whole
@@ -36,6 +44,154 @@ _WAYS = (-20, -5, -1, 1, 5, 20)
 _TOGETHER = 500  # steps of a walk before the next one has its turn
 _FLAT, _FEW = 0.3, 500.0  # the least power of a walk beside another one: this, or that of which so many rows are left
 _WALKING = 0.9  # the share of a limit of time after which the walks end, so that their rule sets can be taken
+_MOST_BITS = 1 << 30
+
+
+def bits_of(truth: Bools) -> int:
+    """Truth values [n] as an integer, the first the lowest bit."""
+    return int.from_bytes(np.packbits(truth, bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literals:
+    """Conditions [n_codes] on columns, of which no two hold on the same rows.
+
+    rows: where each holds; siblings: by literal those of its column.
+    """
+
+    conditions: tuple[tuple[int, Bools], ...]
+    rows: tuple[int, ...]
+    siblings: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Literals:
+        """Fixed conditions, then quantile cuts, frequent levels and missing cells; and the contrary of each."""
+        found: dict[int, tuple[int, Bools]] = {}
+        fixed = [isinstance(column, FixedColumn) for column in problem.columns]
+        for j in sorted(range(len(fixed)), key=lambda j: not fixed[j]):
+            known = np.arange(problem.columns[j].n_codes) > 0
+            for condition in simple_conditions(problem, j):
+                for each in (condition, ~condition if condition[0] else known & ~condition):
+                    found.setdefault(bits_of(each[problem.codes[j]]), (j, each))
+        kept = {rows: own for rows, own in found.items() if 0 < rows.bit_count() < len(problem.labels)}
+        names = [problem.columns[j].feature.name for j, _ in kept.values()]
+        siblings = tuple(tuple(k for k, other in enumerate(names) if other == name) for name in names)
+        return cls(tuple(kept.values()), tuple(kept), siblings)
+
+    def numbers(self, problem: Problem, clauses: Sequence[Sequence[Node]]) -> tuple[tuple[int, ...], ...]:
+        """Clauses of fixed conditions by the numbers of their literals, without what all rows satisfy or none."""
+        held = {
+            c.node: bits_of(problem.codes[j] == 2) for j, c in enumerate(problem.columns) if isinstance(c, FixedColumn)
+        }
+        own = ({self.rows.index(held[node]) for node in clause if held[node] in self.rows} for clause in clauses)
+        return tuple(sorted({tuple(sorted(clause)) for clause in own if clause}))
+
+    def clause(self, literals: Sequence[int]) -> Clause:
+        """By column the codes on which all of some literals hold."""
+        clause: Clause = {}
+        for column, condition in (self.conditions[literal] for literal in literals):
+            clause[column] = condition & clause.get(column, condition)
+        return clause
+
+
+def weight_planes(problem: Problem) -> tuple[tuple[float, int], ...]:
+    """By bit of the whole weights of rows what it counts and which rows have it."""
+    unit = int(np.gcd.reduce(problem.weights)) or 1
+    weights = problem.weights // unit
+    return tuple(
+        (problem.weight_unit * unit * 2.0**bit, bits_of(np.asarray(weights >> bit & 1, dtype=bool)))
+        for bit in range(int(weights.max()).bit_length())
+    )
+
+
+GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
+"""The strengths of noisy clauses and of the leak."""
+
+Clauses = tuple[tuple[int, ...], ...]
+
+
+class WalkedRules(NamedTuple):
+    """Clauses, each of the numbers of its literals and the place of its strength, and the place of the leak's."""
+
+    parts: tuple[tuple[tuple[int, ...], int], ...] = ()
+    leak: int = 0
+
+    @property
+    def clauses(self) -> Clauses:
+        return tuple(clause for clause, _ in self.parts)
+
+    @property
+    def size(self) -> int:
+        return sum(len(clause) for clause, _ in self.parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """The log probability of rule sets, up to a constant.
+
+    rows, positive: all rows and those of label 1; planes: see `weight_planes`. price: by how much a literal makes a
+    rule set less probable, in nats; most: literals. grid: strengths, or one word.
+    """
+
+    literals: Literals
+    rows: int
+    positive: int
+    planes: tuple[tuple[float, int], ...]
+    price: float
+    most: int
+    grid: tuple[float, ...] = (0.0,)
+    _held: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def __call__(self, state: WalkedRules) -> float:
+        """The log probability of a state; minus infinity where it has too many literals, or one that says nothing."""
+        if state.size > self.most or not all(self.held(clause) for clause in state.clauses):
+            return -math.inf
+        prior = -self.price * state.size - (1 + len(state.parts)) * math.log(len(self.grid))
+        if len(self.grid) > 1:
+            return prior + self._noisy(state)
+        yes, no, other_yes, other_no = self.counts(state)
+        if yes * other_no < no * other_yes:
+            return prior + _log_beta(yes + other_yes, no + other_no)
+        return prior + (_log_beta(yes, no) + _log_beta(other_yes, other_no))
+
+    def held(self, clause: tuple[int, ...]) -> int:
+        """The rows on which a clause holds; none where a literal of it follows from the others."""
+        if clause not in self._held:
+            own = [self.literals.rows[literal] for literal in clause]
+            rows = reduce(and_, own)
+            follows = any(reduce(and_, own[:k] + own[k + 1 :], self.rows) == rows for k in range(len(own)))
+            if len(self._held) * self.rows.bit_length() > _MOST_BITS:
+                self._held.clear()
+            self._held[clause] = 0 if follows else rows
+        return self._held[clause]
+
+    def counts(self, state: WalkedRules) -> tuple[float, float, float, float]:
+        """The weight of yes and of no where the rules hold, and of both elsewhere."""
+        held = reduce(or_, map(self.held, state.clauses), 0)
+        no = self.rows ^ self.positive
+        inside = self.weight_of(held & self.positive), self.weight_of(held & no)
+        return *inside, self.weight_of(self.positive) - inside[0], self.weight_of(no) - inside[1]
+
+    def weight_of(self, rows: int) -> float:
+        if len(self.planes) == 1 and self.planes[0][1] == self.rows:
+            return self.planes[0][0] * rows.bit_count()
+        return sum(weight * (rows & plane).bit_count() for weight, plane in self.planes)
+
+    def _noisy(self, state: WalkedRules) -> float:
+        """Of a noisy-or of the clauses and the leak, over the rows by which clauses hold."""
+        cells, total = [(1.0 - self.grid[state.leak], self.rows)], 0.0
+        for clause, place in state.parts:
+            held, stays = self.held(clause), 1.0 - self.grid[place]
+            sides = (stays, held), (1.0, ~held)
+            cells = [(stay * own, rows & side) for own, side in sides for stay, rows in cells if rows & side]
+        for stay, rows in cells:
+            yes = self.weight_of(rows & self.positive)
+            total += yes * math.log1p(-stay) + (self.weight_of(rows) - yes) * math.log(stay)
+        return total
+
+
+def _log_beta(yes: float, no: float) -> float:
+    return math.lgamma(yes + 1.0) + math.lgamma(no + 1.0) - math.lgamma(yes + no + 2.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +208,7 @@ class RuleMoves:
 
     def __call__(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
         """One of the moves, each as often; None where there is nothing to move."""
-        kinds = KINDS if self.grid > 1 else KINDS[:-1]
-        return kinds[below(len(kinds))](self, state, below)
+        return self.KINDS[below(len(self.KINDS) - (self.grid == 1))](self, state, below)
 
     def literal(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
         n, m, size = len(state.parts), len(self.siblings), state.size
@@ -76,6 +231,7 @@ class RuleMoves:
         return None if new in left else self._with(state, place, {*left, new}, 0.0, below)
 
     def clause(self, state: WalkedRules, below: Below) -> Drawn[WalkedRules]:
+        """Add a clause, or drop one."""
         n = len(state.parts)
         if below(2):
             clause = self._drawn(below)
@@ -98,6 +254,8 @@ class RuleMoves:
         if not 0 <= levels[place] < self.grid:
             return None
         return WalkedRules(tuple(zip(state.clauses, levels[:-1], strict=True)), levels[-1]), 0.0
+
+    KINDS = (*(literal, other_literal) * 2, clause, other_clause, strength)
 
     def _with(
         self, state: WalkedRules, place: int, literals: Collection[int], ratio: float, below: Below
@@ -141,16 +299,6 @@ def _without_one(state: WalkedRules, below: Below) -> tuple[int, int, list[int]]
     return place, literal, [other for other in state.parts[place][0] if other != literal]
 
 
-KINDS: tuple[Callable[[RuleMoves, WalkedRules, Below], Drawn[WalkedRules]], ...] = (
-    *(RuleMoves.literal, RuleMoves.other_literal) * 2,
-    *(RuleMoves.clause, RuleMoves.other_clause),
-    RuleMoves.strength,
-)
-
-
-Kind = TypeVar("Kind")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NoisyRules:
     """Each group of clauses of which one holds makes a yes with its strength, and so does the leak."""
@@ -181,21 +329,9 @@ class Sampled:
     posterior: Posterior
     chains: tuple[Chain[WalkedRules], ...]
 
-    def walk(self, steps: int, tell: Callable[[float], object]) -> None:
-        """Walk on; tell: is called with the share that is done, and ends the walks where it returns true."""
-        for done in range(0, steps, _TOGETHER):
-            if done and tell(done / steps):
-                return
-            for chain in self.chains:
-                chain.walk(min(_TOGETHER, steps - done))
-
     def trace(self) -> Floats:
         places = zip(self.chains, kept(self.chains), strict=True)
         return np.stack([np.array(chain.scores)[own] for chain, own in places])
-
-    def along(self, function: Callable[[WalkedRules], float]) -> Floats:
-        """A function of the rule set [walks, steps] along the walks; `mean_of` it is the expected value."""
-        return along(self.chains, function)
 
     def parts(self, of: Callable[[WalkedRules], Collection[Any]], most: int) -> list[tuple[Any, list[float]]]:
         """The most probable parts of rule sets, with the share of the steps of each walk in which they stand."""
@@ -209,9 +345,9 @@ class Sampled:
         steps = len(kept(self.chains)[0])
         return [(part, [own[part] / steps for own in counts]) for part in found]
 
-    def best(self, of: Callable[[WalkedRules], Kind]) -> dict[Kind, tuple[float, WalkedRules]]:
+    def best(self, of: Callable[[WalkedRules], Any]) -> dict[Any, tuple[float, WalkedRules]]:
         """The most probable state of each kind behind its log probability; of: says which kind a state is."""
-        best: dict[Kind, tuple[float, WalkedRules]] = {}
+        best: dict[Any, tuple[float, WalkedRules]] = {}
         for chain in self.chains:
             for found in zip(chain.scores, chain.visited, strict=True):
                 kind = of(found[1])
@@ -239,7 +375,8 @@ def walks_of(question: Question) -> Sampled:
     literals, grid = Literals.of(problem), GRID if settings.likelihood == "noisy-logical" else (0.0,)
     count, random, chains = len(literals.rows), Random(question.seed), list[Chain[WalkedRules]]()
     price = math.log(4 * max(1, count)) if settings.price is None else settings.price  # docs/sampling.md
-    posterior = Posterior(literals, RowBits.of(problem), price, settings.n_literals, grid)
+    rows = (1 << len(problem.labels)) - 1, bits_of(np.asarray(problem.labels == 1)), weight_planes(problem)
+    posterior = Posterior(literals, *rows, price, settings.n_literals, grid)
     flattest = min(_FLAT, _FEW / max(problem.total, 1.0))
     beside = math.ceil(-2.0 * math.log(flattest))
     powers = tuple(flattest ** ((k / beside) ** 1.3) for k in range(1, beside + 1))
@@ -272,7 +409,7 @@ class MCMCClassifier(RuleClassifier):
 
     The walk is the one of J. Kun, Markov Chain Monte Carlo Without all the Bullshit, 2015. docs/sampling.md says how
     probable a rule set is. `sampled_` has the last walks. `rules`, clauses of nodes, are conditions beside those of
-    the columns; `tell` hears of the share that is done.
+    the columns; `tell` hears of the share that is done, and ends the walks where it returns true.
     """
 
     word = "mcmc"
@@ -299,7 +436,12 @@ class MCMCClassifier(RuleClassifier):
             self.sampled_ = sampled
         begun = monotonic()
         over = begun + _WALKING * (question.watch.until - begun)
-        sampled.walk(question.settings.n_steps, lambda share: monotonic() > over or (self.tell and self.tell(share)))
+        steps = question.settings.n_steps
+        for done in range(0, steps, _TOGETHER):
+            if done and (monotonic() > over or (self.tell and self.tell(done / steps))):
+                break
+            for chain in sampled.chains:
+                chain.walk(min(_TOGETHER, steps - done))
         best = sampled.best(lambda state: state.size)
         best.pop(0, None)
         sizes = sorted(best)

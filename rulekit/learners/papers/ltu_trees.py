@@ -22,10 +22,10 @@ from rulekit.graph.nodes import Node, Or
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Learning, Question
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.ltu.growing import tolerated
+from rulekit.learners.ltu.growing import UnitSettings, tolerated
 from rulekit.learners.ltu.inputs import DistinctRows, Inputs
-from rulekit.learners.ltu.learner import UnitLearner, UnitSettings, candidate_of, nested, path_node
-from rulekit.learners.ltu.trees import NONE, GrowingTree, LTUTree, Shape
+from rulekit.learners.ltu.learner import UnitLearner, candidate_of, nested, path_node
+from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 from rulekit.learners.parameters import one_of, setting, whole
 from rulekit.learners.sums_of_rows.histograms import information_gain
 from rulekit.learners.sums_of_rows.kernels import compiled
@@ -272,9 +272,9 @@ def grow_tree(
     instead at one value of one input, which leaves the least entropy of the labels. Weights count rows: a tolerance is
     of their sum. check: called before each unit, which may raise to stop.
     """
-    growing = GrowingTree()
+    tree = LTUTree.of_no_unit(inputs.shape[1])
     waiting = deque[tuple[Ints, int, bool, int]]([(np.arange(len(labels)), NONE, False, 1)])
-    while waiting and (most_units is None or len(growing.units) < most_units):
+    while waiting and (most_units is None or tree.size < most_units):
         rows, parent, on_right, level = waiting.popleft()
         check()
         own_inputs, own_labels, own_weights = inputs[rows], labels[rows], weights[rows]
@@ -286,7 +286,7 @@ def grow_tree(
             if side.any() and not tolerated(own_weights[side & (own_labels != answer)].sum(), own_weights[side].sum())
         ]
         if single:
-            full = most_units is not None and len(growing.units) + len(waiting) + 3 > most_units
+            full = most_units is not None and tree.size + len(waiting) + 3 > most_units
             found = None
             if open_sides and not full and level < depth:
                 found = best_single(own_inputs, own_labels, own_weights)
@@ -296,10 +296,10 @@ def grow_tree(
                 unit[found[0]] = 1.0
                 fires = own_inputs[:, found[0]] >= found[1]
                 open_sides = [(~fires, False), (fires, True)]
-        number = growing.add(np.append(unit, bias), parent, on_right)
+        number, tree = tree.size, tree.with_unit(np.append(unit, bias), parent, on_right)
         if level < depth:
             waiting += [(rows[side], number, answer, level + 1) for side, answer in open_sides]
-    return growing.tree
+    return tree
 
 
 def best_single(inputs: Floats, labels: Bools, weights: Floats) -> tuple[int, float] | None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Bools
 from rulekit.errors import InputError
 from rulekit.learners.base import RuleClassifier
 from rulekit.learners.contract import Frame, Learning, Question
@@ -22,7 +23,7 @@ from rulekit.learners.data.problem import Problem, recoded
 from rulekit.learners.data.training_rows import KnownRows, training_data
 from rulekit.learners.learning import Run, watched
 from rulekit.learners.ltu.fit import fit_tree
-from rulekit.learners.ltu.inputs import DistinctRows, Inputs, Seen, UnitInput
+from rulekit.learners.ltu.inputs import DistinctRows, Inputs, UnitInput, seen_codes
 from rulekit.learners.ltu.learner import UnitLearner, candidate_of
 from rulekit.learners.ltu.trees import NONE, Shape
 from rulekit.learners.papers.ltu_trees import WRITTEN, PaperUnitSettings, random_orders
@@ -52,7 +53,7 @@ class Progress:
 
     frame: Frame
     inputs: Inputs
-    seen: Seen
+    seen: Bools
     networks: Mapping[int, Network]
     said: Mapping[int, Mapping[str, Any]]
     calls: int
@@ -263,10 +264,10 @@ class MadalineClassifier(RuleClassifier, UnitLearner):
         question, before = runs[0].question, self._progress
         if len(question.plan) and len(self._networks) < len(runs):
             return
-        seen = Seen.of(question.plan, question.problem.codes)
+        seen = seen_codes(question.plan, question.problem.codes)
         said = {run.question.index: made.said for run in runs for made in run.path}
         if before is not None:
-            seen, said = seen.joined(before.seen), {**before.said, **said}
+            seen, said = seen | before.seen, {**before.said, **said}
         calls = 1 if before is None else before.calls + 1
         self._progress = Progress(path.frame, question.plan, seen, self._networks, said, calls)
 

@@ -27,21 +27,12 @@ def test_values_come_back_bit_for_bit(tmp_path: Path) -> None:
     write_case(tmp_path / "case", b"model", feeds)
     described, found = read_case(tmp_path / "case")
 
-    assert described["chunks"] == [1, 8]
-    assert {name: array.dtype.kind for name, array in found.items()} == {
-        "wide": "f",
-        "narrow": "f",
-        "codes": "i",
-        "text": "O",
-    }
+    assert described["chunks"] == [1, 8]  # one row, and then all others
+    assert (chunks_of(1), chunks_of(20_000)) == ([1], [1, 8192, 8192, 3615])
+    assert [found[name].dtype.kind for name in feeds] == ["f", "f", "i", "O"]
     for name in ("wide", "narrow", "codes"):
         assert found[name].tobytes() == feeds[name].tobytes()
     assert found["text"].tolist() == feeds["text"].tolist()
-
-
-def test_chunks_are_one_row_and_then_all_others() -> None:
-    assert chunks_of(1) == [1]
-    assert chunks_of(20_000) == [1, 8192, 8192, 3615]
 
 
 @pytest.mark.parametrize("labels", [np.array([1, 0, 1]), np.array(["yes", "nö", "yes"], dtype=object)])
@@ -58,13 +49,6 @@ def test_answers_come_back(tmp_path: Path, labels: np.ndarray) -> None:
     assert answer.probabilities.tolist() == shares.tolist()
 
 
-def test_an_error_is_an_answer_and_nothing_is_none(tmp_path: Path) -> None:
-    write_error(tmp_path / "a", "no such operator")
-
-    assert read_answer(tmp_path / "a").error == "no such operator"  # type: ignore[union-attr]
-    assert read_answer(tmp_path / "b") is None
-
-
 def test_a_process_that_ends_at_a_case_loses_that_case_alone(tmp_path: Path) -> None:
     def start(cases: Path, answers: Path, names: list[str], limit: float) -> str:
         for name in names:
@@ -79,7 +63,5 @@ def test_a_process_that_ends_at_a_case_loses_that_case_alone(tmp_path: Path) -> 
 
     found = [read_answer(tmp_path / name).error for name in ("a", "b", "c")]  # type: ignore[union-attr]
     assert found == ["answered", "the process ended: status -11", "answered"]
-
-
-def test_there_are_runtimes_that_are_not_onnxruntime() -> None:
+    assert read_answer(tmp_path / "d") is None
     assert {"reference", "openvino", "opencv", "tract"} <= set(RUNTIMES)

@@ -48,36 +48,21 @@ def row_with(case: Case, value: str, there: bool) -> int:
     return int(np.flatnonzero((case.values[value] == there) & ~others)[0])
 
 
-def test_the_right_answer_has_no_fault(case: Case) -> None:
-    cell = compare(case, "slow", right(case), ())
-
-    assert cell == Cell("DNF", "columns", rows=200)
-
-
-def test_one_wrong_decision_is_a_fault_that_shows_the_row(case: Case) -> None:
-    cell = compare(case, "slow", wrong_at(case, 7), ())
-
-    assert cell.different == 1
-    assert "1 different decisions; age = " in cell.fault
-
-
-def test_a_probability_that_is_off_is_a_fault(case: Case) -> None:
-    answer = right(case)
-    assert answer.probabilities is not None
-    answer.probabilities[3] += 2e-6
-
-    assert "0 different decisions" in compare(case, "slow", answer, ()).fault
-
-
-def test_a_label_that_is_no_class_is_a_fault(case: Case) -> None:
-    answer = replace(right(case), labels=np.array(["maybe"] * 200, dtype=object))
-
-    assert "'maybe' is no class" in compare(case, "slow", answer, ()).fault
-
-
-@pytest.mark.parametrize("answer", [None, Answer(), Answer(error="out of memory")])
-def test_no_answer_is_a_fault(case: Case, answer: Answer | None) -> None:
-    assert compare(case, "slow", answer, ()).fault
+def test_a_wrong_answer_is_a_fault_that_shows_the_row(case: Case) -> None:
+    assert compare(case, "slow", right(case), ()) == Cell("DNF", "columns", rows=200)
+    off = right(case)
+    assert off.probabilities is not None
+    off.probabilities[3] += 2e-6
+    maybe = replace(right(case), labels=np.array(["maybe"] * 200, dtype=object))
+    for answer, fault in (
+        (wrong_at(case, 7), "1 different decisions; age = "),
+        (off, "0 different decisions"),
+        (maybe, "'maybe' is no class"),
+    ):
+        assert fault in compare(case, "slow", answer, ()).fault
+    assert compare(case, "slow", wrong_at(case, 7), ()).different == 1
+    for nothing in (None, Answer(), Answer(error="out of memory")):
+        assert compare(case, "slow", nothing, ()).fault
 
 
 def test_rows_of_a_declared_value_may_differ_and_others_not(case: Case) -> None:
@@ -91,27 +76,17 @@ def test_rows_of_a_declared_value_may_differ_and_others_not(case: Case) -> None:
 
 def test_a_declared_refusal_must_be_that_refusal(case: Case) -> None:
     refused = compare(case, "slow", Answer(error="there are no tensors of text here"), (TEXT,))
-    otherwise = compare(case, "slow", Answer(error="out of memory"), (TEXT,))
-    taken = compare(case, "slow", right(case), (TEXT,))
 
     assert (refused.fault, refused.shown) == ("", (TEXT,))
-    assert "out of memory" in otherwise.fault
-    assert "is declared to refuse 'text input', and took" in taken.fault
-
-
-def test_a_gap_of_another_runtime_excuses_nothing(case: Case) -> None:
-    assert compare(case, "fast", Answer(error="no tensors of text"), (TEXT,)).fault
+    assert "out of memory" in compare(case, "slow", Answer(error="out of memory"), (TEXT,)).fault
+    assert "is declared to refuse 'text input', and took" in compare(case, "slow", right(case), (TEXT,)).fault
+    assert compare(case, "fast", Answer(error="no tensors of text"), (TEXT,)).fault  # the gap is of another runtime
 
 
 def test_a_gap_that_no_case_shows_is_a_fault(case: Case) -> None:
-    right_cell = compare(case, "slow", right(case), (NAN, DOUBLES))
+    faults = conclude("slow", [compare(case, "slow", right(case), (NAN, DOUBLES))], (NAN, DOUBLES)).faults
 
-    faults = conclude("slow", [right_cell], (NAN, DOUBLES)).faults
-
-    assert [fault.split(",")[0] for fault in faults] == [
-        "slow is declared to lack 'NaN'",
-        "slow is declared to lack 'doubles'",
-    ]
+    assert [fault.split(",")[0] for fault in faults] == [f"slow is declared to lack {x!r}" for x in ("NaN", "doubles")]
 
 
 @pytest.mark.parametrize(("known", "faults"), [("of this machine", 1), ("of another", 0)])
@@ -134,16 +109,9 @@ def test_codes_are_held_against_what_32_bits_take() -> None:
     assert not VALUES["code beyond 32 bits"](np.array([1e300, np.nan])).any()
 
 
-def test_the_declared_gaps_are_of_known_runtimes_and_told_once() -> None:
+def test_the_declared_gaps_are_of_known_runtimes_and_told_once_on_the_page() -> None:
     assert {gap.runtime for gap in GAPS} <= set(RUNTIMES)
     assert len({(gap.runtime, gap.feature) for gap in GAPS}) == len(GAPS)
-
-
-def test_the_page_has_the_declared_gaps() -> None:
     text = (ROOT / "docs" / "runtimes.md").read_text()
-
     assert "\n".join(gaps_table()) in text, "python -m benchmarks.proofs.runtimes --write"
-
-
-def test_the_oldest_environment_has_the_floors_of_the_project() -> None:
-    assert {"onnxruntime==1.18.1", "numpy==1.26.4", "onnx==1.16.2"} <= set(PYTHONS["oldest"])
+    assert {"onnxruntime==1.18.1", "numpy==1.26.4", "onnx==1.16.2"} <= set(PYTHONS["oldest"])  # the project's floors

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,8 @@ def test_the_page_scores_the_sample_rows_and_what_is_typed(tmp_path: Path) -> No
     assert found["shown"] == 12
     assert found["first"] == {"label": "yes", "fired": ["ra3b540"], "wrong": []}
 
-    row = dict(
-        next(
-            csv.DictReader(
-                io.StringIO(
-                    (ROOT / "samples" / "loans.csv").read_text().partition("\n")[0]
-                    + "\n"
-                    + (ROOT / "samples" / "loans.csv").read_text().splitlines()[2]
-                )
-            )
-        )
-    )
+    with (ROOT / "samples" / "loans.csv").open() as lines_of_rows:
+        row = list(islice(csv.DictReader(lines_of_rows), 2))[1]
     for values, seen in zip(typed, found["typed"], strict=True):
         row |= values
         if row["income"] == "many":  # what stood there before stays on the page

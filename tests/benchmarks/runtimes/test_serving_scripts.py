@@ -40,24 +40,17 @@ def answers(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.mark.parametrize("form", ["columns", "codes"])
-def test_the_script_scores_the_sample_rows(form: str, tmp_path: Path) -> None:
-    graph = rulekit.load(LOANS)
-    rulekit.export(graph, tmp_path / "model.onnx", to="onnx", fired=True, input=form)
-
-    ran = node("score.mjs", tmp_path / "model.onnx", ROOT / "samples" / "loans.csv")
-
-    assert ran.stderr == ""
-    expected = answers((LOANS.parent / "predictions.csv").read_text())
-    assert [line["label"] for line in answers(ran.stdout)] == [line["label"] for line in expected]
-    assert answers(ran.stdout)[1]["fired"] == "ra3b540"
-
-
-def test_rows_come_from_standard_input_and_a_row_as_json(tmp_path: Path) -> None:
-    model = LOANS.parent / "model.onnx"
+def test_the_script_scores_files_standard_input_and_a_row_as_json(tmp_path: Path) -> None:
+    graph, model = rulekit.load(LOANS), LOANS.parent / "model.onnx"
+    expected = [line["label"] for line in answers((LOANS.parent / "predictions.csv").read_text())]
+    for form in ("columns", "codes"):
+        rulekit.export(graph, tmp_path / "model.onnx", to="onnx", fired=True, input=form)
+        ran = node("score.mjs", tmp_path / "model.onnx", ROOT / "samples" / "loans.csv")
+        assert ran.stderr == ""
+        assert [line["label"] for line in answers(ran.stdout)] == expected
+        assert answers(ran.stdout)[1]["fired"] == "ra3b540"
     piped = node("score.mjs", model, stdin="purpose;income\ngambling;1\n;2\n")
     one = node("score.mjs", model, '{"income": 21000, "amount": 9000, "homeowner": true, "purpose": null}')
-
     assert [line["label"] for line in answers(piped.stdout)] == ["yes", "no"]
     assert json.loads(one.stdout)["label"] == "yes"
 
@@ -179,7 +172,8 @@ def test_the_snippet_of_the_docs_prints_what_is_written_there(tmp_path: Path) ->
     assert ran.stdout == printed, ran.stderr
 
 
-def test_the_page_is_a_folder_of_static_files(tmp_path: Path) -> None:
+def test_the_page_is_a_folder_of_static_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a model that is not there is said in one line."""
     model = LOANS.parent / "model.onnx"
 
     status = main([str(model), str(ROOT / "samples" / "loans.csv"), "--folder", str(tmp_path), "--only-assemble"])
@@ -189,16 +183,9 @@ def test_the_page_is_a_folder_of_static_files(tmp_path: Path) -> None:
         [*STATIC, "conditions.mjs", "model.onnx", "rows.csv", *(f"onnxruntime-web/{name}" for name in RUNTIME)]
     )
     assert (tmp_path / "model.onnx").read_bytes() == model.read_bytes()
-
-
-@pytest.mark.parametrize("name", ["none.json", "none.onnx"])
-def test_a_model_that_is_not_there_is_said_in_one_line(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status = main([str(tmp_path / name), "--folder", str(tmp_path / "page"), "--only-assemble"])
-
-    assert status == 2
-    assert name in capsys.readouterr().err
+    for name in ("none.json", "none.onnx"):
+        assert main([str(tmp_path / name), "--folder", str(tmp_path / "page"), "--only-assemble"]) == 2
+        assert name in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_an_error_and_no_endless_loop(tmp_path: Path) -> None:

@@ -20,17 +20,7 @@ from rulekit.graph.rules import counts_by_class
 from rulekit.learners.additive import learner
 from rulekit.learners.additive.extensions import Base, extensions
 from rulekit.learners.additive.growth import SumPlan, SumSearch
-from rulekit.learners.additive.literals import (
-    Layout,
-    Loss,
-    Penalties,
-    RuleWeights,
-    Values,
-    mark,
-    mask_of,
-    newton,
-    rows_of,
-)
+from rulekit.learners.additive.literals import Layout, Loss, Penalties, RuleWeights, Values, mask_of, newton, rows_of
 from rulekit.learners.contract import NO_WATCH
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.problem import Problem
@@ -111,6 +101,9 @@ def test_newton_ends_where_no_slope_is_left() -> None:
     assert np.abs(loss.slopes(at)).max() < 1e-3
     assert at.loss <= found.at.loss
     assert np.array_equal(at.weights, np.round(at.weights * 2.0**20) / 2.0**20)
+    far = RuleWeights(9.0, np.zeros(0), np.inf)  # weights may start anywhere
+    bias = newton(Loss(RowCells.of_all(problem.labels, problem.weights), 1.0, 1.0, np.zeros(0)), far, 20).bias
+    assert bias == pytest.approx(np.log(problem.positive / (problem.total - problem.positive)), abs=1e-4)
 
 
 def test_cells_know_which_rules_hold() -> None:
@@ -139,7 +132,7 @@ def test_a_second_look_never_raises_the_loss_and_no_rule_stands_twice(seed: int)
     better = search.polished(last, 2)
 
     assert better.at.loss <= search.fitted(last, 10).at.loss + 1e-9
-    assert len({mark(rule.rows, len(problem.labels)) for rule in better.rules}) == len(better.rules) == len(last.rules)
+    assert len({rule.mark for rule in better.rules}) == len(better.rules) == len(last.rules)
 
 
 def test_logical_data_need_no_more_rules_than_there_are() -> None:
@@ -155,33 +148,22 @@ def test_logical_data_need_no_more_rules_than_there_are() -> None:
     assert re.fullmatch(why + r"3-fold cross-validation, 0\.\d{3} without a rule\)", model.ladder_.why)
 
 
-def test_sums_are_exact_and_short_weights_change_no_decision() -> None:
-    rows = loans(800, seed=2)
-    labels = rows.pop("default")
-    model = AdditiveRulesClassifier(n_folds=2).fit(rows, labels)
+def test_sums_are_exact_and_the_path_has_a_model_of_every_size() -> None:
+    """Short weights change no decision, and the objective falls."""
+    rows = loans(600, seed=4)
+    model = AdditiveRulesClassifier(8, n_folds=2).fit(rows, rows.pop("default"))
     (root,) = model.rule_graph_.decision.roots
     assert isinstance(root, Above)
     assert isinstance(root.score, Linear)
-    terms = [weight for weight, _ in root.score.terms]
-
     span = span_of_sum(root.score)
     assert span is not None
     assert span.fits(SINGLE_BITS)
-    assert all(float(weight * 2**10).is_integer() for weight in terms)
-    texts = [print_node(node) for _, node in root.score.terms]
-    assert len(set(texts)) == len(texts)
-
-
-def test_the_path_has_a_model_of_every_size_and_the_objective_falls() -> None:
-    rows = loans(600, seed=4)
-    labels = rows.pop("default")
-    model = AdditiveRulesClassifier(8, n_folds=2).fit(rows, labels)
+    assert all(float(weight * 2**10).is_integer() for weight, _ in root.score.terms)
+    assert len({print_node(node) for _, node in root.score.terms}) == len(root.score.terms)
     objectives = [point.objective for point in model.path_.points]
-
     assert len(objectives) == 8
     assert objectives == sorted(objectives, reverse=True)
-    smaller = model.path_.graph_at(3)
-    (counts,) = counts_by_class(smaller).values()
+    (counts,) = counts_by_class(model.path_.graph_at(3)).values()
     assert counts.rules <= 3
 
 
@@ -202,15 +184,6 @@ CHECKS = list(learner_checks(AdditiveRulesClassifier, {"max_rules": 1, "n_folds"
 @pytest.mark.parametrize("check", [each for each in CHECKS if "scikit-learn" in str(each)], ids=str)
 def test_it_is_a_scikit_learn_classifier(check: object) -> None:
     check.run()  # type: ignore[attr-defined]
-
-
-def test_weights_may_start_anywhere() -> None:
-    problem = some_problem(80)
-    cells = RowCells.of_all(problem.labels, problem.weights)
-    at = newton(Loss(cells, 1.0, 1.0, np.zeros(0)), RuleWeights(9.0, np.zeros(0), np.inf), 20)
-    share = problem.positive / problem.total
-
-    assert at.bias == pytest.approx(np.log(share / (1.0 - share)), abs=1e-4)
 
 
 def test_probabilities_of_several_classes_are_between_one_against_the_rest_and_the_soft_max() -> None:

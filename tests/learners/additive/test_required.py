@@ -10,6 +10,7 @@ import pytest
 from rulekit import AdditiveRulesClassifier, simplify
 from rulekit.audit.checks.checking import check_model
 from rulekit.errors import InputError
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.synthetic import loans
 from rulekit.tables.kinds.inference import infer
@@ -32,6 +33,10 @@ def rows(n: int = 400, seed: int = 0) -> tuple[Any, Any]:
     return infer(columns), label
 
 
+def outcomes(graph: RuleGraph) -> set[str]:
+    return {verdict.outcome for verdict in check_model(graph).verdicts}
+
+
 @pytest.mark.long_from("seed", len(TEXTS))
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_required_is_proved_and_would_not_come_by_itself(seed: int) -> None:
@@ -41,20 +46,23 @@ def test_what_is_required_is_proved_and_would_not_come_by_itself(seed: int) -> N
     model = simplify(AdditiveRulesClassifier(**SMALL, require=[TEXTS[seed % 4]]).fit(table, y).rule_graph_)
     free = simplify(AdditiveRulesClassifier(**SMALL).fit(table, y).rule_graph_)
 
-    assert [verdict.outcome for verdict in check_model(model).verdicts] == ["proved"]
+    assert outcomes(model) == {"proved"}
     assert not check_model(free.with_(schema=model.schema, required=model.required)).ok
 
 
 def test_each_size_keeps_decisions_for_either_class() -> None:
+    """And where learning is cut short, what is required stands alone."""
     table, y = rows()
     texts = ["amount > 9000 and age <= 30 -> no", "amount <= 9000 and age > 70 -> yes"]
 
     path = AdditiveRulesClassifier(**SMALL, require=texts).fit(table, y).path_
+    short = AdditiveRulesClassifier(**SMALL, time_limit=0.0, require=["age > 30 -> yes"]).fit(table, y).rule_graph_
 
     assert [point.units for point in path.points] == [2, 3, 4, 5]
-    for graph in path:
-        assert {verdict.outcome for verdict in check_model(graph).verdicts} == {"proved"}
+    for graph in (*path, short):
+        assert outcomes(graph) == {"proved"}
         assert {promise.condition for promise in graph.required} <= {rule.node for rule in rules_of(graph)}
+    assert len(rules_of(short)) == 1
 
 
 def test_with_other_promises_and_of_ranks() -> None:
@@ -67,17 +75,9 @@ def test_with_other_promises_and_of_ranks() -> None:
     required = ["amount > 9000 and age <= 30 -> mid", "age > 60 -> high"]
     ranked = AdditiveRulesClassifier(**{**SMALL, "positive": None}, ordered=RANKS, require=required).fit(table, ranks)
 
-    assert [verdict.outcome for verdict in check_model(model.rule_graph_).verdicts] == ["proved"] * 5
-    assert [verdict.outcome for verdict in check_model(ranked.rule_graph_).verdicts] == ["proved"] * 2
-
-
-def test_where_learning_is_cut_short_what_is_required_stands_alone() -> None:
-    table, y = rows()
-
-    graph = AdditiveRulesClassifier(**SMALL, time_limit=0.0, require=["age > 30 -> yes"]).fit(table, y).rule_graph_
-
-    assert [rule.node for rule in rules_of(graph)] == [graph.required[0].condition]
-    assert [verdict.outcome for verdict in check_model(graph).verdicts] == ["proved"]
+    for made, n in ((model, 5), (ranked, 2)):
+        assert outcomes(made.rule_graph_) == {"proved"}
+        assert len(check_model(made.rule_graph_).verdicts) == n
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,11 @@ def test_where_learning_is_cut_short_what_is_required_stands_alone() -> None:
         ({"require": ["age > 30 -> no"], "monotone": {"age": "increasing"}}, "as age grows"),
         ({"require": ["age is missing -> yes"], "missing_never_helps": True}, "no rule is satisfied by a missing"),
         ({"require": ["age > 3 and amount > 3 -> no"], "forbid": ["age,amount"]}, "never stand in one rule"),
+        ({"require": ["age > 3 -> mid"], "positive": None}, "of several classes the largest sum decides"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(parameters: dict[str, Any], said: str) -> None:
     table, y = rows(60)
+    y = np.array(RANKS)[np.arange(60) % 3] if "positive" in parameters else y
     with pytest.raises(InputError, match=said):
-        AdditiveRulesClassifier(**SMALL, **parameters).fit(table, y)
-
-
-def test_of_several_classes_no_sum_outweighs_the_others() -> None:
-    table, _ = rows(60)
-    y = np.array(RANKS)[np.arange(60) % 3]
-    with pytest.raises(InputError, match="of several classes the largest sum decides"):
-        AdditiveRulesClassifier(**{**SMALL, "positive": None}, require=["age > 3 -> mid"]).fit(table, y)
+        AdditiveRulesClassifier(**{**SMALL, **parameters}).fit(table, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,18 @@ def test_the_rules_of_an_expert_stand_word_for_word_in_every_size() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"points": True}])
 def test_a_sum_goes_on_as_a_sum_with_weights_of_the_new_rows(more: dict[str, Any]) -> None:
-    start = parse_graph(print_graph(learned(**more)))
+    """Out of core too."""
+    start, small = parse_graph(print_graph(learned(**more))), {**SMALL, "stopping": "none"}
     rows, y = data(2)
-    model = AdditiveRulesClassifier(**SMALL, start=start).fit(rows, y)
+    model, stored = (
+        AdditiveRulesClassifier(**small, start=start, memory=limit).fit(rows, y) for limit in (None, "2GB")
+    )
     first = model.path_.graph_at(1)
 
     assert nodes(start) == nodes(first)
     assert {rule.weight for rule in rules_of(start)} != {rule.weight for rule in rules_of(first)}
     assert model.path_.points[0].training_error <= np.mean(start.predict(rows) != y) + 0.01
+    assert stored.rule_graph_.decision == model.rule_graph_.decision
 
 
 def test_free_rules_come_first_and_may_be_exchanged() -> None:
@@ -79,14 +84,9 @@ def test_free_rules_come_first_and_may_be_exchanged() -> None:
     assert nodes(first.rule_graph_) == nodes(start)
     assert [point.units for point in model.path_.points] == [1, 2, 3, 4, 5, 6]
     assert not nodes(start) <= nodes(model.rule_graph_)
-
-
-def test_some_rules_stay_and_the_others_may_leave() -> None:
-    start = learned()
-    kept = rules_of(start)[2]
-
+    # Some stay, and the others may leave.
+    kept = rules_of(start)[1]
     path = AdditiveRulesClassifier(**SMALL, start=start, freeze=[kept.id]).fit(*data(3)).path_
-
     assert path.points[0].units == 1
     assert all((1, kept.node) in nodes(graph) for graph in path)
 
@@ -149,35 +149,28 @@ def test_promises_give_a_rule_of_the_start_its_sign() -> None:
         AdditiveRulesClassifier(**SMALL, start=start, monotone=both).fit(*data(2))
 
 
-def test_out_of_core_the_same_sum_goes_on() -> None:
-    rows, y = data(2)
-    start, small = parse_graph(RULES), {**SMALL, "stopping": "none"}
-
-    models = [AdditiveRulesClassifier(**small, start=start, memory=memory).fit(rows, y) for memory in (None, "2GB")]
-
-    assert models[0].rule_graph_.decision == models[1].rule_graph_.decision
-
-
-def number_graph() -> RuleGraph:
+def with_decision(made: Callable[[RuleGraph], Any]) -> Callable[[], RuleGraph]:
+    """The rules of the expert with another decision."""
     start = parse_graph(RULES)
-    total = Linear([(1.0, Column("late_payments", 0.0, 0.0, 9.0))], -1.0)
-    return start.with_(decision=Fires(Above(total, 0.0)))
+    return lambda: start.with_(decision=made(start))
 
 
-def two_scores() -> RuleGraph:
-    start = parse_graph(RULES)
-    return start.with_(decision=ArgMax((start.decision.roots[0], Missing("amount")), (0.5, 0.5), (1, 0)))
+NUMBERS = Fires(Above(Linear([(1.0, Column("late_payments", 0.0, 0.0, 9.0))], -1.0), 0.0))
 
 
 def noisy() -> RuleGraph:
     fast = {"stopping": "none", "positive": "yes", "target": "default"}
-    graph = CNLLClassifier(2, **fast).fit(*data(1)).rule_graph_
+    graph = CNLLClassifier(1, **fast).fit(*data(1, 100)).rule_graph_
     return graph.with_(decision=Fires(Above(graph.probability[0], 0.5)), statistics={})
 
 
 CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
-    "numbers": (number_graph, {}, "it adds up the numbers of 'late_payments'"),
-    "two scores": (two_scores, {}, "it compares the scores of two classes"),
+    "numbers": (with_decision(lambda _: NUMBERS), {}, "it adds up the numbers of 'late_payments'"),
+    "two scores": (
+        with_decision(lambda rules: ArgMax((rules.decision.roots[0], Missing("amount")), (0.5, 0.5), (1, 0))),
+        {},
+        "it compares the scores of two classes",
+    ),
     "formula": (noisy, {}, "it is neither rules nor a sum"),
     "positive": (lambda: parse_graph(RULES), {"positive": "no"}, "is about the class 'yes', the learner 'no'"),
     "unknown rule": (lambda: parse_graph(RULES), {"freeze": ["r0"]}, "no rule 'r0' in the start"),

@@ -36,8 +36,7 @@ def of_the_source(seed: int, n: int = 3000) -> tuple[dict[str, Any], np.ndarray]
 
 def descended(seed: int, **parameters: Any) -> GramressionClassifier:
     parameters = {"solver": "descent", "positive": "yes", "random_state": seed, **parameters}
-    model = GramressionClassifier(**parameters)
-    return model.fit(*of_the_source(seed))
+    return GramressionClassifier(**parameters).fit(*of_the_source(seed))
 
 
 def error_of(model: GramressionClassifier) -> float:
@@ -49,16 +48,12 @@ def error_of(model: GramressionClassifier) -> float:
 ALL = Grammar(lambda language: language.atoms())
 
 
-def reached(model: GramressionClassifier) -> bool:
-    return model.offered_["next"][1] >= 4
-
-
 @pytest.mark.slow
 def test_table_1_over_many_seeds() -> None:
     plain = [error_of(descended(seed, grammar=ALL, penalty=16.0)) for seed in range(20)]
     assert 0.11 < np.mean(plain) < 0.17
     counts = {
-        name: sum(reached(descended(seed, grammar="chain", **parameters)) for seed in range(100))
+        name: sum(descended(seed, grammar="chain", **parameters).offered_["next"][1] >= 4 for seed in range(100))
         for name, parameters in {"printed": {}, "clock": {"solver": "descent-own"}, "step": {"rules": "step"}}.items()
     }
     assert 5 <= counts["printed"] <= 30
@@ -66,15 +61,12 @@ def test_table_1_over_many_seeds() -> None:
     assert counts["step"] >= 95
 
 
-def test_rules_after_each_step_reach_all_features_of_the_source() -> None:
+def test_the_features_of_the_source_are_found() -> None:
+    """By the search, which leaves what does not matter, and by rules after each step."""
     model = descended(0, grammar="chain", rules="step")
     assert {f"P{i}(0)" for i in range(2, 5)} <= set(map(str, model.features_))
     assert error_of(model) < 0.2
-
-
-def test_the_search_leaves_what_does_not_matter_and_keeps_the_strongest() -> None:
-    X, y = of_the_source(3)
-    model = GramressionClassifier(positive="yes", grammar="chain").fit(X, y)
+    model = GramressionClassifier(positive="yes", grammar="chain").fit(*of_the_source(3))
     assert {"P4(0)"} <= set(map(str, model.features_)) <= {f"P{i}(0)" for i in range(5)}
 
 
@@ -144,12 +136,6 @@ def test_a_vocabulary_says_what_every_formula_says(seed: int) -> None:
     assert len({*own, *((~np.frombuffer(row, bool)).tobytes() for row in own)}) == 2 * len(own)
 
 
-def test_a_full_vocabulary_is_told() -> None:
-    drawn = random_structures(LANGUAGE.arities, LANGUAGE.objects, 100, seed=0)
-    words = Vocabulary(LANGUAGE, drawn, np.ones(100), STRUCTURES, most=5)
-    assert (len(words), words.full) == (5, True)
-
-
 @pytest.mark.parametrize("lam", [4.0, 16.0, 60.0])
 def test_the_solver_is_as_low_as_scikit_learns_and_says_how_low_it_could_be(lam: float) -> None:
     from sklearn.linear_model import LogisticRegression
@@ -169,8 +155,8 @@ def test_the_description_is_as_short_as_that_of_every_pair_of_features() -> None
     rng = np.random.default_rng(6)
     language = Language({f"c{k}": 0 for k in range(6)}, longest=2)
     drawn = random_structures(language.arities, (), 800, seed=6)
-    columns = np.column_stack([unpacked(drawn.atoms[f"c{k}"], 800) for k in range(6)])
-    labels = (rng.random(800) < np.where(columns[:, 1] & columns[:, 4], 0.9, 0.3)).astype(float)
+    both = unpacked(drawn.atoms["c1"], 800) & unpacked(drawn.atoms["c4"], 800)
+    labels = (rng.random(800) < np.where(both, 0.9, 0.3)).astype(float)
     words = Vocabulary(language, drawn, np.ones(800), Grammar(STRUCTURES.seeds, STRUCTURES.rules))
     for place in range(6):
         words.grow(place)
@@ -203,6 +189,14 @@ def test_held_out_rows_choose_between_few_features_and_small_weights(
     assert logical == (len(model.features_) <= 3)
 
 
+def test_the_best_sum_so_far_stands_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def over(question: Any) -> int:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(learner, "_preferred", over)
+    assert GramressionClassifier(random_state=0, time_limit=60.0).fit(*noisy_table(True)).features_
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_labels_without_a_cause_get_no_feature(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -217,10 +211,8 @@ def test_the_weakest_feature_leaves_first() -> None:
     drawn = random_structures(LANGUAGE.arities, LANGUAGE.objects, 500, seed=3)
     words = Vocabulary(LANGUAGE, drawn, np.ones(500), ALL)
     strong, weak = (unpacked(words.words[place], 500) for place in (4, 0))
-    labels = (np.random.default_rng(0).random(500) < 1.0 / (1.0 + np.exp(1.0 - 3.0 * strong - 0.2 * weak))).astype(
-        float
-    )
-    search = Search(words, Counts(np.ones(500), labels), lambda: None)
+    labels = np.random.default_rng(0).random(500) < 1.0 / (1.0 + np.exp(1.0 - 3.0 * strong - 0.2 * weak))
+    search = Search(words, Counts(np.ones(500), labels.astype(float)), lambda: None)
 
     left = [each.features for each in search.eliminated(search.chosen((0, 1, 4, 9)))]
 
@@ -229,18 +221,10 @@ def test_the_weakest_feature_leaves_first() -> None:
     assert all(set(smaller) < set(larger) for larger, smaller in itertools.pairwise(left))
 
 
-def test_the_best_sum_so_far_stands_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    def over(question: Any) -> int:
-        raise OutOfTimeError
-
-    monkeypatch.setattr(learner, "_preferred", over)
-
-    model = GramressionClassifier(random_state=0, time_limit=60.0).fit(*noisy_table(True))
-
-    assert model.features_
-
-
 def test_a_bound_that_is_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = random_structures(LANGUAGE.arities, LANGUAGE.objects, 100, seed=0)
+    words = Vocabulary(LANGUAGE, drawn, np.ones(100), STRUCTURES, most=5)
+    assert (len(words), words.full) == (5, True)
     columns, labels = structures(500, seed=1)
     monkeypatch.setattr(learner, "MOST_FEATURES", 70)
     with pytest.warns(DataWarning, match="the grammar reached its bound of 70 features"):

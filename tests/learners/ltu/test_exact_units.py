@@ -18,51 +18,38 @@ from rulekit.learners.ltu.trees import LTUTree, Shape
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 
-SEEDS = st.integers(0, 2**32 - 1)
 
-
-def case(seed):
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_units_are_exact_and_decide_as_their_tree_and_their_nodes(seed):
+    """As the sum and as what is read of it, by evaluator and oracle, with rows of training in any order and others."""
     rng = np.random.default_rng(seed)
     table = mixed(rng, int(rng.choice([12, 60, 300])))
-    problem = problem_of(table)
+    problem, schema, n = problem_of(table), Schema(table.features), table.n_rows
     inputs = Inputs.of(problem)
-    return table, problem, inputs, tree_over(rng, inputs)
-
-
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
-def test_rows_of_training_stay_on_their_sides(seed):
-    table, problem, inputs, tree = case(seed)
-    units = exact_units(tree, inputs, problem.codes, table.n_rows)
-    fires = fires_of(units, problem.codes, table.n_rows)
-    rows = matrix_of(inputs, problem.codes, table.n_rows)
+    tree = tree_over(rng, inputs)
+    units = exact_units(tree, inputs, problem.codes, n)
+    fires = fires_of(units, problem.codes, n)
+    rows = matrix_of(inputs, problem.codes, n)
     clear = (np.abs(tree.margins(rows)) > 1e-9).all(axis=1)
     assert np.array_equal(tree.shape.decides(fires)[clear], tree.decides(rows)[clear])
 
-
-@settings(max_examples=20, deadline=None)
-@given(SEEDS)
-def test_units_are_exact_and_decide_as_their_nodes(seed):
-    """As the sum and as what is read of it, by evaluator and oracle, with rows of training and others."""
-    table, problem, inputs, tree = case(seed)
-    units = exact_units(tree, inputs, problem.codes, table.n_rows)
-    schema = Schema(table.features)
     sums = [unit.node(problem.columns) for unit in units]
     read = [unit_node(unit, problem.columns, schema) for unit in units]
     values = evaluate_nodes([*sums, *read], table)
-    for unit, node, short in zip(units, sums, read, strict=True):
+    for k, (node, short) in enumerate(zip(sums, read, strict=True)):
         span = span_of_sum(node)
         assert span is not None
         assert span.fits()
-        fires = unit.sums(problem.codes, table.n_rows) >= 0.0
-        assert np.array_equal(values[node], fires)
-        assert np.array_equal(values[short], fires)
-        for i in range(0, table.n_rows, 17):
-            assert evaluate_node(short, schema, row_of(table, i)) == fires[i]
-    strange = elsewhere(np.random.default_rng(seed), table)
-    values = evaluate_nodes([*sums, *read], strange)
+        assert np.array_equal(values[node], fires[:, k])
+        assert np.array_equal(values[short], fires[:, k])
+        for i in range(0, n, 17):
+            assert evaluate_node(short, schema, row_of(table, i)) == fires[i, k]
+    values = evaluate_nodes([*sums, *read], elsewhere(np.random.default_rng(seed), table))
     for node, short in zip(sums, read, strict=True):
         assert np.array_equal(values[node], values[short])
+    again = exact_units(tree, inputs, problem.codes.take(rng.permutation(n)), n)
+    assert [unit.node(problem.columns) for unit in again] == sums
 
 
 def unit_of(columns, weights, bias):
@@ -87,14 +74,11 @@ def test_weights_of_numbers_are_small_whole_ones():
     assert np.array_equal(unit.sums(problem.codes, len(age)) >= 0.0, 3 * age + 2 * visits >= 140)
 
 
-def test_a_unit_of_one_number_is_a_comparison():
-    _, node, _ = unit_of({"x": [1.0, 2.0, 4.0, 8.0]}, [-0.5], 1.9)
-    assert node is Compare("x", "<=", 3.0, True)  # the mean, 3.75, is what a missing number is taken for
-
-
-def test_a_number_that_is_missing_in_training_says_on_which_side_it_is_then():
-    _, node, _ = unit_of({"x": [1.0, 2.0, 4.0, 8.0, np.nan]}, [-0.5, -9.0], 1.9)
-    assert node is Compare("x", "<=", 3.0, False)
+@pytest.mark.parametrize(("missing", "weights", "holds"), [((), [-0.5], True), ((np.nan,), [-0.5, -9.0], False)])
+def test_a_unit_of_one_number_is_a_comparison(missing, weights, holds):
+    """A missing number is taken for the mean, 3.75, or says on which side it is where training has one."""
+    _, node, _ = unit_of({"x": [1.0, 2.0, 4.0, 8.0, *missing]}, weights, 1.9)
+    assert node is Compare("x", "<=", 3.0, holds)
 
 
 def test_what_is_missing_is_a_value_of_its_column_where_there_is_such_a_one():
@@ -150,18 +134,6 @@ def test_rows_that_do_not_come_to_a_unit_do_not_hold_it():
     assert [term.weight for term in second.terms] == [1.0, 1.0]
 
 
-def test_the_order_of_rows_does_not_matter():
-    rng = np.random.default_rng(5)
-    table = mixed(rng, 300)
-    problem = problem_of(table)
-    inputs = Inputs.of(problem)
-    tree = tree_over(rng, inputs)
-    units = exact_units(tree, inputs, problem.codes, 300)
-    order = rng.permutation(300)
-    again = exact_units(tree, inputs, problem.codes.take(order), 300)
-    assert [unit.node(problem.columns) for unit in units] == [unit.node(problem.columns) for unit in again]
-
-
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_negative_weight_stands_on_the_contrary(missing):
     """Where no row of training is missing, it does not hold of a missing cell; else it adds as much there as before."""
@@ -179,27 +151,18 @@ def test_a_negative_weight_stands_on_the_contrary(missing):
     assert np.array_equal(unit.sums(problem.codes, 100) >= 0.0, real)
 
 
-def test_numbers_far_from_zero_are_rounded_to_a_part_of_their_spread():
-    """Seconds since 1970 leave few bits for anything else."""
+@pytest.mark.parametrize(
+    ("start", "spread", "bits", "wrong"), [(1.5e9, 1e6, SINGLE_BITS, 0.0), (1e15, 1e3, DOUBLE_BITS, 0.1)]
+)
+def test_numbers_far_from_zero_are_rounded_to_a_part_of_their_spread(start, spread, bits, wrong):
+    """Seconds since 1970 leave few bits for anything else; where no grid of a double parts the rows, most are right."""
     rng = np.random.default_rng(0)
-    arrays = (1.5e9 + rng.random(500) * 1e6, rng.normal(size=500))
-    table = Table((Feature("at", precision="float64"), Feature("x", precision="float64")), arrays, 500)
-    problem = problem_of(table)
-    inputs = Inputs.of(problem)
-    tree = LTUTree(Shape.chain(1), *inputs.unscaled(np.array([[1.0, -0.7]]), np.array([0.1])))
-    (unit,) = exact_units(tree, inputs, problem.codes, 500)
-    assert np.array_equal(unit.sums(problem.codes, 500) >= 0.0, tree.decides(matrix_of(inputs, problem.codes, 500)))
-    assert unit.fits(SINGLE_BITS)
-
-
-def test_where_no_grid_within_a_double_parts_the_rows_most_stay_on_their_sides():
-    rng = np.random.default_rng(0)
-    arrays = (1e15 + rng.random(500) * 1e3, rng.normal(size=500))
+    arrays = (start + rng.random(500) * spread, rng.normal(size=500))
     table = Table((Feature("at", precision="float64"), Feature("x", precision="float64")), arrays, 500)
     problem = problem_of(table)
     inputs = Inputs.of(problem)
     tree = LTUTree(Shape.chain(1), *inputs.unscaled(np.array([[1.0, -0.7]]), np.array([0.1])))
     (unit,) = exact_units(tree, inputs, problem.codes, 500)
     real = tree.decides(matrix_of(inputs, problem.codes, 500))
-    assert ((unit.sums(problem.codes, 500) >= 0.0) != real).mean() < 0.1
-    assert unit.fits(DOUBLE_BITS)
+    assert ((unit.sums(problem.codes, 500) >= 0.0) != real).mean() <= wrong
+    assert unit.fits(bits)

@@ -8,7 +8,7 @@ import pytest
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.contract import Watch
-from rulekit.learners.ltu.fit import FitOptions, FitResult, fit_tree
+from rulekit.learners.ltu.fit import FitResult, fit_tree
 
 
 def held_out(n: int, seed: int = 0) -> Bools:
@@ -39,6 +39,10 @@ def test_the_papers_function_is_two_units_of_five_weights(seed: int) -> None:
     assert result.tree.size == 2
     assert result.tree.live.tolist() == sorted(which.tolist())
     assert result.complete
+    assert [tree.size for tree in result.ladder] == [1, 2]
+    assert result.ladder[-1] is result.tree
+    assert result.errors[0] > 0.1
+    assert result.errors[1] == 0.0
 
 
 def test_two_blocks_are_an_or_of_two_units() -> None:
@@ -47,15 +51,6 @@ def test_two_blocks_are_an_or_of_two_units() -> None:
     tree = fitted(bits, labels).tree
     assert tree.size == 2
     assert np.array_equal(tree.decides(2.0 * bits - 1.0), labels)
-
-
-def test_the_ladder_goes_up_to_the_tree_that_was_chosen() -> None:
-    bits, labels, _ = paper_bits(1000, 10)
-    result = fitted(bits, labels)
-    assert [tree.size for tree in result.ladder] == [1, 2]
-    assert result.ladder[-1] is result.tree
-    assert result.errors[0] > 0.1
-    assert result.errors[1] == 0.0
 
 
 def test_it_is_the_same_each_time() -> None:
@@ -96,7 +91,7 @@ def test_little_is_enough(inputs: Floats, labels: Ints) -> None:
 def test_without_time_there_is_still_a_tree() -> None:
     bits, labels, _ = paper_bits(500, 10)
     inputs = 2.0 * bits - 1.0
-    result = fit_tree(inputs, labels.astype(np.int64), np.ones(500), held_out(500), FitOptions(), 0, Watch(until=0.0))
+    result = fit_tree(inputs, labels.astype(np.int64), np.ones(500), held_out(500), watch=Watch(until=0.0))
     assert not result.complete
     assert result.tree.size == 1
 

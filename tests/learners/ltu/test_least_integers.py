@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.learners.ltu.exact_units import combinations, least_integer_unit, least_integers
-from rulekit.learners.ltu.inputs import Seen, Unit, UnitTerm
+from rulekit.learners.ltu.inputs import Unit, UnitTerm
 
-NONE_MISSING = Seen(frozenset(), frozenset(range(20)))
+NONE_MISSING = np.tile([False, True], (20, 1))
 
 
 def unit_of(weights, bias):
@@ -72,16 +72,15 @@ def test_levels_of_one_column_exclude_one_another():
     nested = (levels[1] | levels[2], levels[2])
     held = ((0, nested[0]), (0, nested[1]), (1, np.array([False, False, True])))
     conditions = [UnitTerm(1.0, column, holds.astype(float)) for column, holds in held]
-    points, free = combinations(conditions, Seen(frozenset(), frozenset({1})))
+    points, free = combinations(conditions, np.array([[False, False], [False, True]]))
     assert len(points) == 3 * 2  # none, the first, both; with the other column or without
     assert free.tolist() == [False, False, True]
-    points, _ = combinations(conditions, Seen(frozenset({1}), frozenset({1})))
+    points, _ = combinations(conditions, np.array([[False, False], [True, True]]))
     assert len(points) == 3 * 2  # a missing cell of the other column is as a false one
 
 
-def test_units_that_never_or_always_fire_have_no_terms():
-    assert [least_integer_unit(unit_of([1.0, 2.0], bias), NONE_MISSING).bias for bias in (0.5, -4.0)] == [1.0, -1.0]
-
-
-def test_many_conditions_are_left_to_rounding():
+def test_what_is_no_sum_of_few_conditions():
+    """Units that never or always fire have no terms, and many conditions are left to rounding."""
+    found = [least_integer_unit(unit_of([1.0, 2.0], bias), NONE_MISSING) for bias in (0.5, -4.0)]
+    assert [(unit.terms, unit.bias) for unit in found] == [((), 1.0), ((), -1.0)]
     assert least_integer_unit(unit_of([1.0] * 11, -3.0), NONE_MISSING) is None

@@ -51,17 +51,22 @@ def test_sure_units_lose_what_the_tree_errs(seed: int, size: int) -> None:
         assert np.isclose(loss(sure.units.ravel()[None], np.arange(1))[0][0], wrong, atol=1e-3)
 
 
-def test_equal_rows_lose_the_same_as_one_of_their_weight() -> None:
+def test_equal_rows_alone_are_merged_and_lose_the_same_as_one_of_their_weight() -> None:
+    """Sums of factors in a pattern once took other rows for the same."""
     rng = np.random.default_rng(1)
     rows = random_rows(rng, 300, 4)
     merged = rows.merged()
-    assert len(merged.weights) == 16
-    assert merged.total == rows.total
+    assert (len(merged.weights), merged.total) == (16, rows.total)
     shape, points = shape_of(rng, 3), rng.normal(size=(1, 15))
     gradients = [loss_of(own, shape, 0.1)(points, np.arange(1))[1] for own in (rows, merged)]
     assert np.allclose(*gradients)
     tree = LTUTree.of(shape, points[0])
     assert np.isclose(*(own.wrong(tree.decides(own.inputs)) for own in (rows, merged)))
+    every = np.vstack([(np.arange(4096)[:, None] >> np.arange(12) & 1).astype(float)] * 3)
+    for inputs in (every, every.astype(np.float32), 2.0 * every - 1.0):
+        merged = FitRows(inputs, np.zeros(3 * 4096), np.ones(3 * 4096)).merged()
+        assert len(np.unique(merged.inputs, axis=0)) == len(merged.weights) == 4096
+        assert set(merged.weights) == {3.0}
 
 
 def test_each_problem_finds_its_own_minimum() -> None:
@@ -95,13 +100,3 @@ def test_refinement_keeps_the_mask_and_lowers_the_loss() -> None:
     loss = loss_of(rows, tree.shape, 1e-4)
     before, after = (loss(own.units.ravel()[None], np.arange(1))[0][0] for own in (tree, better))
     assert after < before
-
-
-def test_rows_are_only_merged_with_equal_ones() -> None:
-    """Sums of factors in a pattern once took other rows for the same."""
-    every = np.array([[number >> bit & 1 for bit in range(12)] for number in range(4096)], dtype=float)
-    rows = FitRows(np.vstack([every] * 3), np.zeros(3 * 4096), np.ones(3 * 4096))
-    for inputs in (rows.inputs, rows.inputs.astype(np.float32), 2.0 * rows.inputs - 1.0):
-        merged = FitRows(inputs, rows.targets, rows.weights).merged()
-        assert len(np.unique(merged.inputs, axis=0)) == len(merged.weights) == 4096
-        assert set(merged.weights) == {3.0}

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.ltu.fit import FitOptions
 from rulekit.learners.ltu.growing import (
+    LTUTreeSettings,
     best_cuts,
     best_unit,
     directions,
@@ -23,21 +23,25 @@ from rulekit.learners.ltu.growing import (
 from rulekit.learners.ltu.loss import FitRows, TreeTraining
 
 
-def paper_rows(n: int, d: int, seed: int = 0) -> FitRows:
-    """The paper's function: 5 bits of which at most one or at least four are 1."""
-    rng = np.random.default_rng(seed)
-    bits = rng.integers(0, 2, (n, d))
+def test_the_papers_function_is_seen_parted_and_grown() -> None:
+    """5 bits of which at most one or at least four are 1: the first moment is noise, and no convex loss has a unit."""
+    bits = np.random.default_rng(0).integers(0, 2, (2000, 30))
     sums = bits[:, :5].sum(axis=1)
-    return FitRows(2.0 * bits - 1.0, ((sums <= 1) | (sums >= 4)).astype(float), np.ones(n))
-
-
-def test_the_second_moment_sees_what_the_first_cannot() -> None:
-    rows = paper_rows(2000, 30)
+    rows = FitRows(2.0 * bits - 1.0, ((sums <= 1) | (sums >= 4)).astype(float), np.ones(2000))
     along = directions(rows, 1)
     assert np.abs(along[0, :5]).sum() < 1.5  # noise
     assert (np.abs(along[1, :5]) > 0.4).all()
     assert np.abs(along[1, 5:]).max() < 0.2
     assert sorted(ranked(rows)[:5].tolist()) == [0, 1, 2, 3, 4]
+    few, training = rows.of(np.arange(20)), TreeTraining(1e-4)
+    unit = best_unit(few, training, lambda: None)
+    assert unit is not None
+    fires = few.inputs @ unit[:-1] + unit[-1] >= 0.0
+    assert np.array_equal(fires, sums >= 4) or np.array_equal(fires, sums <= 1)
+    tree = grown(few, few, LTUTreeSettings(), training, lambda: None)
+    assert tree is not None
+    assert few.wrong(tree.decides(few.inputs)) == 0.0
+    assert tree.size == 2
 
 
 @settings(deadline=None, max_examples=30)
@@ -59,27 +63,10 @@ def test_groups_of_one_label_have_no_entropy() -> None:
     assert entropies(np.array([3.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 2 * np.log(2)]
 
 
-def test_a_unit_parts_what_no_convex_loss_sees() -> None:
-    rows = paper_rows(2000, 20)
-    unit = best_unit(rows, TreeTraining(1e-4), lambda: None)
-    assert unit is not None
-    fires = rows.inputs @ unit[:-1] + unit[-1] >= 0.0
-    sums = (rows.inputs[:, :5] > 0).sum(axis=1)
-    assert np.array_equal(fires, sums >= 4) or np.array_equal(fires, sums <= 1)
-
-
-def test_a_grown_tree_decides_all_rows() -> None:
-    rows = paper_rows(2000, 10)
-    tree = grown(rows, rows, FitOptions(), TreeTraining(1e-4), lambda: None)
-    assert tree is not None
-    assert rows.wrong(tree.decides(rows.inputs)) == 0.0
-    assert tree.size == 2
-
-
 def test_rows_that_are_all_the_same_have_no_unit() -> None:
     same = FitRows(np.zeros((4, 2)), np.array([0.0, 1.0, 0.0, 1.0]), np.ones(4))
     assert best_unit(same, TreeTraining(1e-4), lambda: None) is None
-    assert grown(same, same, FitOptions(), TreeTraining(1e-4), lambda: None) is None
+    assert grown(same, same, LTUTreeSettings(), TreeTraining(1e-4), lambda: None) is None
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,8 @@ from rulekit.learners.papers.ltu_trees import PaperLTUTreeClassifier
 
 NETWORK = {"shape": "or-3", "n_networks": 1, "n_passes": 1}
 LEARNERS: list[tuple[type[Any], int, dict[str, Any]]] = [
-    (
-        PaperLTUTreeClassifier,
-        20_000,
-        {"node": "logistic", "max_nodes": 1},
-    ),  # so many rows are added up on several threads
+    # so many rows are added up on several threads
+    (PaperLTUTreeClassifier, 20_000, {"node": "logistic", "max_nodes": 1}),
     (PaperLTUTreeClassifier, 20_000, {"node": "naive-bayes", "max_nodes": 1}),
     (LTUTreeClassifier, 300, {"n_starts": 1, "max_nodes": 1}),
     (MadalineClassifier, 300, NETWORK),

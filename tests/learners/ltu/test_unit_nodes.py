@@ -5,7 +5,7 @@ import pytest
 
 from rulekit.cells.space import cell_rows
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, IsTrue, LinearThreshold, Not, Or
+from rulekit.graph.nodes import FALSE, TRUE, And, AtLeast, IsTrue, Not, Or
 from rulekit.learners.data.binning import BinnedColumn
 from rulekit.learners.ltu.inputs import Unit, UnitTerm
 from rulekit.learners.ltu.learner import unit_node
@@ -40,16 +40,12 @@ def test_readings(weights, bias, node):
     assert unit_node(unit_of(weights, bias), COLUMNS, SCHEMA) is node
 
 
-def test_a_contrary_does_not_hold_where_its_column_is_missing():
+def test_contraries_and_other_sums():
+    """A contrary does not hold where its column is missing; what reads as nothing else stays a sum."""
     node = unit_node(unit_of([1, 1, 1], -1.5, against=(1,)), COLUMNS, SCHEMA)
     assert node is AtLeast(2, (B[0], Not(IsTrue("b1", True)), B[2]))
-
-
-def test_other_sums_stay_as_they_are():
     unit = unit_of([3, 2, 2, 1, 1, 1, 1], -5.5)
-    node = unit_node(unit, COLUMNS, SCHEMA)
-    assert isinstance(node, LinearThreshold)
-    assert node is unit.node(COLUMNS)
+    assert unit_node(unit, COLUMNS, SCHEMA) is unit.node(COLUMNS)
 
 
 def test_readings_are_the_same_on_every_cell():
