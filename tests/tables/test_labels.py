@@ -11,12 +11,10 @@ from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
-from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, data_hash, label_for_model
+from rulekit.tables.labelling import near_label_notes, read_labelled
+from rulekit.tables.labels import LabelledTable, classes_of_keys, data_hash, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.row_notes import near_label_notes
 
 
 def split(labels: list[object], **options: object) -> LabelledTable:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from rulekit.errors import FormatError
 from rulekit.schema import Feature, Schema
+from rulekit.tables.equal_rows import MOST_HASHES, RowHashes, hashes_from_json, overlap, row_hashes
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.row_hashes import MOST_HASHES, RowHashes, hashes_from_json, overlap, row_hashes
 from rulekit.tokens import tokens
 
 TEXT = st.lists(st.sampled_from(["the", "corn", "Rye,", "rye", "oats.", "été", "zz9"]), max_size=4).map(" ".join)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.tables.kinds.inference import infer
+from rulekit.tables.labelling import order_note
 from rulekit.tables.labels import LabelledTable
-from rulekit.tables.row_notes import order_note
 
 
 def rows_of(columns: dict[str, object], y: np.ndarray) -> LabelledTable:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rulekit.audit.drift.significance import homogeneity
 from rulekit.errors import InputError
+from rulekit.tables.equal_rows import held_out, lacking, rows_together, share_note
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.splitting import held_out, lacking, rows_together, share_note
 
 
 def test_the_share_holds_in_every_class() -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.arrays import Bools, Ints
+from rulekit.arrays import Bools, Ints, pl
 from rulekit.errors import InputError
 from rulekit.schema import Display, Feature
 from rulekit.tables.kinds.forms import is_currency
@@ -29,10 +28,6 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.table import PART, Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn, encoded_dtype
 from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, distinct_words, hashes_of_words, token_sets, tokenised
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _HEAD = 64
 _KEY_OVERHEAD = 120

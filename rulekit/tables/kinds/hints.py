@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import pl
 from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.dates import digits_of_dates, parse_dates, parse_moments
@@ -158,8 +159,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _look_of_levels(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Hint | None:
-    import polars as pl
-
     levels = feature.levels
     if feature.ordered or not levels:
         return None

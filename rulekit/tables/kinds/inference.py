@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
+from rulekit.arrays import Ints, pl
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
@@ -246,8 +246,6 @@ class ColumnBuilder:
 
     def _numbers_of_keys(self, dictionary: Dictionary, keys: list[str], order: Ints) -> DecidedColumn | None:
         """The column as numbers or truth values, where each of its distinct cells writes one; else None."""
-        import polars as pl
-
         name, tokens = self.feature.name, self.feature.missing_tokens
         cells = TextColumn(name, pl.Series(keys, dtype=pl.String), self._decimal).bare(tokens)
         gaps, found = cells.cells.null_count(), cells.numbers()
@@ -270,8 +268,6 @@ class ColumnBuilder:
 
     def _text_of_keys(self, dictionary: Dictionary) -> DecidedColumn:
         """A column of sentences, each distinct one of which is tokenised once."""
-        import polars as pl
-
         name = self.feature.name
         sentences = TextBuilder(name, self.source, self.allowance)
         sentences.add(pl.Series([*dictionary.number_of, None], dtype=pl.String))  # the last one is for -1
@@ -315,8 +311,6 @@ def _is_number(key: str) -> bool:
 
 def _are_sentences(keys: list[str], counts: Ints) -> bool:
     """Whether texts are free text: at least 20, half of them distinct, of six words or more on average."""
-    import polars as pl
-
     rows = int(counts.sum())
     if rows < FEWEST_TEXTS or 2 * len(keys) < rows or sum(map(len, keys)) < 2 * MEAN_WORDS * len(keys):
         return False

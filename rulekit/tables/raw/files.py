@@ -69,6 +69,7 @@ _TEXTS = (
     (re.compile(rb"\s*<(?:\?xml|!doctype|!--|[a-z][\w:.-]*[\s/>])", re.IGNORECASE), "XML or HTML"),
     (re.compile(rb"\s*\[\s*(?:[\[{]|\"(?:[^\"\\]|\\.)*\"\s*[,\]])"), "a JSON array"),
 )
+_SVMLIGHT = re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}")
 _JSON_OBJECT = re.compile(rb'\s*\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}|$)')
 
 
@@ -225,6 +226,11 @@ def refuse_foreign(head: bytes, name: str) -> None:
     if not lines and _JSON_OBJECT.match(head):
         fix = "JSON lines, one object a line, are read from a file that ends in .jsonl"
         raise InputError("this is JSON", where=name, fix=fix)
+
+
+def is_svmlight(head: bytes, name: str) -> bool:
+    """Whether a file is one of svmlight, by the end of its name or by its first bytes."""
+    return name.removesuffix(".gz").endswith((".svm", ".svmlight", ".libsvm")) or _SVMLIGHT.match(head) is not None
 
 
 def no_text(name: str) -> InputError:
