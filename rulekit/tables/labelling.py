@@ -18,7 +18,7 @@ from rulekit.arrays import Bools, Ints
 from rulekit.errors import InputError
 from rulekit.names import column_title
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
-from rulekit.tables.kinds.builders import Dictionary, TextAllowance
+from rulekit.tables.kinds.builders import Dictionary
 from rulekit.tables.kinds.dress import quoted_word
 from rulekit.tables.kinds.inference import ColumnBuilder, KindChanged, assembled
 from rulekit.tables.labels import (
@@ -40,7 +40,7 @@ from rulekit.tables.raw.columns import Column, NumberColumn, place, take_column
 from rulekit.tables.raw.delimited import ReadAgain
 from rulekit.tables.raw.files import TableFile
 from rulekit.tables.reading import open_table
-from rulekit.tables.table import Array, Budget, EncodedColumn, Memory, Store, held_columns
+from rulekit.tables.table import Array, Budget, EncodedColumn, Store, held_columns
 
 Reading = Callable[[float], object]
 """Called with the share of the file that was read."""
@@ -58,7 +58,7 @@ def read_labelled(
     Raises InputError for a wrong column name, a single class, a weight that is negative, missing or sums to nothing, a
     row without a group, as `rulekit.tables.reading.read_table` does, and where the budget is too small.
     """
-    store = Store()
+    store = Store(budget, in_memory=budget is None)
     source = open_table(path, options, store, budget)
     where = source.source or "table"
     if options.target is None:
@@ -74,11 +74,9 @@ def read_labelled(
     if budget is not None and source.n_rows is not None:
         budget.require_rows(source.n_rows, source.source)
         store.require(source.n_rows * (5 * len(features) + 8))
-    kept: Store | Memory = Memory() if budget is None else store
-    allowed = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
     target, options = options.target, with_exact_times(options)
     while True:
-        rows = _LabelledReading(source, kept, options, target, features, allowed, reading)
+        rows = _LabelledReading(source, store, options, target, features, reading)
         try:
             rows.read()
         except ReadAgain:
@@ -93,11 +91,10 @@ class _LabelledReading:
     """One reading of a file, column by column or block by block."""
 
     source: TableFile
-    store: Store | Memory
+    store: Store
     options: ReadingOptions
     label: str
     features: tuple[str, ...]
-    allowance: TextAllowance
     reading: Reading | None = None
     n_rows: int = 0
     target: Dictionary = field(init=False)
@@ -112,8 +109,8 @@ class _LabelledReading:
         where, options = self.source.source, self.options
         self._tokens = options.missing_tokens(self.source.names).get(self.label, ())
         self._declared = options.features(self.source.names)
-        self.target = Dictionary(self.label, self.store, self.allowance, where)
-        self.group = Dictionary(options.group or "", self.store, self.allowance, where)
+        self.target = Dictionary(self.label, self.store, where)
+        self.group = Dictionary(options.group or "", self.store, where)
         self.weight = self.store.writer(np.float64)
 
     @property
@@ -140,7 +137,7 @@ class _LabelledReading:
 
     def _builder(self, name: str, *, reread: bool) -> ColumnBuilder:
         where = self.source.source
-        return ColumnBuilder(self._declared[name], self.options, where, self.store, self.allowance, reread)
+        return ColumnBuilder(self._declared[name], self.options, where, self.store, reread)
 
     def _pass(self, names: tuple[str, ...], kept: Collection[str], again: set[str], base: float, share: float) -> None:
         start = 0
@@ -237,7 +234,7 @@ class _LabelledReading:
 
     def _mapped(self, keys: Dictionary, lookup: Ints, n: int) -> Array:
         """The number [n] below n of each row's key; beside columns on disk in as few bytes as can be."""
-        dtype = np.int64 if isinstance(self.store, Memory) else np.min_scalar_type(max(0, n - 1))
+        dtype = np.int64 if self.store.in_memory else np.min_scalar_type(max(0, n - 1))
         mapped = np.empty(self.kept_rows, dtype=dtype)
         done = 0
         for part in keys.numbers.parts():

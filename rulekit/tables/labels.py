@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
@@ -18,7 +18,6 @@ from rulekit.arrays import Floats, Ints, pl
 from rulekit.errors import InputError
 from rulekit.names import blanks_hint, suggestion
 from rulekit.schema import Display, Feature, Label, Schema, require_column
-from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.dates import parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, may_mean_missing, option
 from rulekit.tables.kinds.encoding import encode, numeric_values
@@ -38,7 +37,7 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.table import PART, Array, Memory, StoredArrays, StoredColumn, Table, gathered
+from rulekit.tables.table import PART, Array, Store, Table, parts_of
 from rulekit.tables.token_sets import TokenSets
 
 _MOST_FRACTIONS = 10
@@ -253,7 +252,7 @@ def label_for_model(
         weight = plain_values(by_name[options.weight], features[options.weight], raw.source)
         weight = check_weight(weight, place(raw.source, options.weight))
     if time is not None:
-        builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Memory(), TextAllowance())
+        builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Store(in_memory=True))
         builder.add(by_name[time])
     times, table = times_of(builder, options, n_rows, raw.source), encode(kept, schema, used, all_words)
     return LabelledTable(table, y, tuple(classes), weight, None, None, target, schema.ordered_classes, notes, *times)
@@ -301,15 +300,14 @@ def with_exact_times(options: ReadingOptions) -> ReadingOptions:
 
 
 def times_of(builder: ColumnBuilder | None, options: ReadingOptions, n_rows: int, source: str) -> Times:
-    """The times [n] of a column, or by the order of the rows; see `_checked_times`."""
+    """The times [n] of a column, or by the order of the rows.
+
+    Raises InputError where the column holds no times, or not one for each row.
+    """
     if builder is None:
         return None if options.time is None else np.arange(n_rows, dtype=np.float64), "plain"
     decided = builder.encoded()
-    return _checked_times(decided.feature, decided.column.read(), source)
-
-
-def _checked_times(feature: Feature, values: Array, source: str) -> Times:
-    """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
+    feature, values = decided.feature, decided.column.read()
     where, display = place(source, feature.name), feature.display
     if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
         cells = pl.Series(feature.levels, dtype=pl.String)
@@ -370,10 +368,6 @@ def data_hash(data: Table | LabelledTable) -> str:
     names = [field.name for field in fields(Feature) if field.name != "form"]
     features = [{name: getattr(feature, name) for name in names} for feature in table.features]
     header: list[object] = [features, table.n_rows]
-    arrays: Iterable[Any] = gathered(table.arrays)
-    if isinstance(table.arrays, StoredArrays):
-        columns = table.arrays.columns
-        arrays = chain.from_iterable(c.parts() if isinstance(c, StoredColumn) else [c] for c in columns)
     beside: list[tuple[Array | None, npt.DTypeLike]] = []
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
@@ -382,7 +376,7 @@ def data_hash(data: Table | LabelledTable) -> str:
     digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
     given = [(array, dtype) for array, dtype in beside if array is not None]  # on disk in fewer bytes each
     parts = (array[k : k + PART].astype(dtype) for array, dtype in given for k in range(0, len(array), PART))
-    for part in chain(arrays, parts):
+    for part in chain(chain.from_iterable(own() for own in parts_of(table.arrays)), parts):
         if isinstance(part, TokenSets):
             digest.update(part.tobytes())
             continue

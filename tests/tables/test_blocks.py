@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.builders import Dictionary, TextAllowance
+from rulekit.tables.kinds.builders import Dictionary
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
@@ -207,10 +207,10 @@ def test_rows_end_between_quotes_only() -> None:
 
 
 def test_too_many_texts_for_the_budget_are_refused_by_name() -> None:
-    keys = Dictionary("id", Store(), TextAllowance(1000), "t.csv")
+    keys = Dictionary("id", Store(Budget(1)), "t.csv")
     keys.add(TextColumn("id", pl.Series(["a", "b", "a"])))
     with pytest.raises(InputError, match=r"t.csv, column 'id': .* different texts .* ignore the column"):
-        keys.add(TextColumn("id", pl.Series([f"{i}" for i in range(100)])))
+        keys.add(TextColumn("id", pl.Series([f"{i:09}" * 20_000 for i in range(100)])))
 
 
 def test_a_budget_below_the_rows_says_how_much_is_needed(tmp_path: Path) -> None:

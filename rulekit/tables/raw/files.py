@@ -104,22 +104,16 @@ def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
     fix = "check the path"
     if os.path.isdir(path):
         raise InputError("this is a folder", where=str(path), fix="give a file")
-    try:
-        with path.open("rb") as file:
-            head = file.read(size)
-    except FileNotFoundError:
-        with contextlib.suppress(OSError):
-            near = near_files(path.name, [entry.name for entry in path.parent.iterdir()])
-            fix = f"did you mean {' or '.join(map(repr, near))}?" if near else fix
-        raise InputError("no such file", where=str(path), fix=fix) from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    if not head.startswith(_GZIP):
-        return head
-    try:
-        return zlib.decompressobj(wbits=31).decompress(head, size)
-    except zlib.error as error:
-        raise _damaged_gzip(path, error) from None
+    with _refusing_damage(path):
+        try:
+            with path.open("rb") as file:
+                head = file.read(size)
+        except FileNotFoundError:
+            with contextlib.suppress(OSError):
+                near = near_files(path.name, [entry.name for entry in path.parent.iterdir()])
+                fix = f"did you mean {' or '.join(map(repr, near))}?" if near else fix
+            raise InputError("no such file", where=str(path), fix=fix) from None
+        return zlib.decompressobj(wbits=31).decompress(head, size) if head.startswith(_GZIP) else head
 
 
 def plain_file(path: Path, store: Store) -> Path:
@@ -189,30 +183,31 @@ def in_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    try:
-        with gzip.open(path) as file:
-            while part := file.read(CHUNK):
-                yield part
-    except (OSError, EOFError, zlib.error) as error:
-        raise _damaged_gzip(path, error) from None
+    with _refusing_damage(path), gzip.open(path) as file:
+        while part := file.read(CHUNK):
+            yield part
 
 
 def _read_once(path: Path) -> Iterator[bytes]:
-    try:
+    with _refusing_damage(path):
         for number, part in enumerate(bytes_of(path)):
             if number == 0 and part.count(b"\0") == len(part):
                 raise no_text(path.name)
             yield part
-    except OSError as error:
-        raise _unreadable(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(f"cannot be read: {reason_of(error)}", where=str(path), fix="check the path and its rights")
-
-
-def _damaged_gzip(path: Path, error: Exception) -> InputError:
-    return InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again")
+@contextlib.contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Raises InputError where a file cannot be read or unpacked."""
+    try:
+        yield
+    except InputError:  # which is a ValueError too
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again") from None
+    except (OSError, ValueError) as error:
+        what = f"cannot be read: {reason_of(error)}"
+        raise InputError(what, where=str(path), fix="check the path and its rights") from None
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
