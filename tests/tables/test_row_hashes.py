@@ -63,6 +63,7 @@ def test_a_sample_of_many_rows_is_bounded_and_tells_the_share() -> None:
     assert few.rows is not None or str(few).startswith("whether")
 
 
+@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(TEXT, min_size=3, max_size=30), kept=st.integers(0, 3), seed=st.integers(0, 9))
 def test_a_text_is_known_by_all_its_words(texts: list[str], kept: int, seed: int) -> None:
     """By a model that has some words only, in other blocks, in another order and spelling; as sets of words too."""
@@ -83,11 +84,11 @@ def test_a_text_is_known_by_all_its_words(texts: list[str], kept: int, seed: int
 
 def test_hashing_is_fast() -> None:
     rng = np.random.default_rng(0)
-    table = infer(rng.normal(size=(200_000, 20)))
-    rows = LabelledTable(table, rng.integers(0, 2, 200_000), (0, 1))
+    table = infer(rng.normal(size=(50_000, 20)))
+    rows = LabelledTable(table, rng.integers(0, 2, 50_000), (0, 1))
     began = time.process_time()
     row_hashes(rows)
-    assert time.process_time() - began < 1.0  # 0.1 s on a quiet machine
+    assert time.process_time() - began < 0.25  # 0.03 s on a quiet machine
 
 
 @pytest.mark.parametrize("value", [{}, {"bits": 65, "hashes": ""}, {"bits": 64, "hashes": "abc"}, {"bits": "1"}])
