@@ -46,30 +46,23 @@ def test_labels_have_their_natural_types(labels: list[object], classes: tuple[ob
     assert data.table.names == ("x",)
 
 
-def test_the_positive_class_is_named_or_the_rarer() -> None:
-    data = split(["a", "a", "b"])
-    assert data.classes == ("a", "b")
-    assert data.notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
-    assert split(["a", "b"]).classes == ("a", "b")
-    assert split(["a", "a", "b"], positive="a").classes == ("b", "a")
-    assert split(["a", "a", "b"], positive="a").y.tolist() == [1, 1, 0]
-    assert split([0, 0, 1], positive="0").classes == (1, 0)
-    assert split([True, False, False], positive="false").classes == (True, False)
-    with pytest.raises(InputError, match="no class 'c'; classes are 'a', 'b'"):
-        split(["a", "b"], positive="c")
-    with pytest.raises(InputError, match="a positive class with 3 classes"):
-        split(["a", "b", "c"], positive="a")
-
-
-def test_ordered_classes() -> None:
-    data = split(["mid", "low", "high"], ordered=("low", "mid", "high"))
-    assert data.classes == ("low", "mid", "high")
-    assert data.y.tolist() == [1, 0, 2]
-    assert data.schema.ordered_classes
-    with pytest.raises(InputError, match="class 'high' is missing from the order"):
-        split(["mid", "low", "high"], ordered=("low", "mid"))
-    with pytest.raises(InputError, match="no class 'hihg'; did you mean 'high'"):
-        split(["mid", "low", "high"], ordered=("low", "mid", "hihg"))
+@pytest.mark.parametrize(
+    ("labels", "options", "classes", "y"),
+    [
+        (["a", "a", "b"], {}, ("a", "b"), [0, 0, 1]),
+        (["a", "b"], {}, ("a", "b"), [0, 1]),
+        (["a", "a", "b"], {"positive": "a"}, ("b", "a"), [1, 1, 0]),
+        ([0, 0, 1], {"positive": "0"}, (1, 0), [1, 1, 0]),
+        ([True, False, False], {"positive": "false"}, (True, False), [0, 1, 1]),
+        (["mid", "low", "high"], {"ordered": ("low", "mid", "high")}, ("low", "mid", "high"), [1, 0, 2]),
+    ],
+)
+def test_the_positive_class_is_named_or_the_rarer_and_ranks_are_as_ordered(
+    labels: list[object], options: dict[str, object], classes: tuple[object, ...], y: list[int]
+) -> None:
+    data = split(labels, **options)
+    assert (data.classes, data.y.tolist(), data.schema.ordered_classes) == (classes, y, "ordered" in options)
+    assert split(["a", "a", "b"]).notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
 
 
 def test_missing_labels_are_refused_or_dropped_never_silent() -> None:
@@ -91,15 +84,33 @@ def test_na_is_a_class_unless_declared_missing() -> None:
     assert data.classes == ("c", "b")
 
 
-def test_one_class_wrong_target_and_measurements_are_refused() -> None:
-    with pytest.raises(InputError, match="column 'y': the only class is 'a'"):
-        split(["a", "a"])
-    with pytest.raises(InputError, match="no target column 'incom'; did you mean 'income'"):
-        split_labels({"income": ["a", "b"], "x": [1, 2]}, ReadingOptions("incom"))
-    with pytest.raises(InputError, match="Unknown label type: continuous"):
-        split(np.linspace(0, 1, 30).tolist())
-    with pytest.raises(InputError, match="no column is left beside the target"):
-        split_labels({"y": ["a", "b"]}, ReadingOptions("y"))
+ROWS = {"x": [1, 2], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"y": ["a", "a"]}, {}, "column 'y': the only class is 'a'"),
+        ({"income": ["a", "b"]}, {"target": "incom"}, "no target column 'incom'; did you mean 'income'"),
+        ({"x": range(30), "y": np.linspace(0, 1, 30)}, {}, "Unknown label type: continuous"),
+        ({}, {"ignore": ("x",)}, "no column is left beside the target"),
+        ({}, {"positive": "c"}, "no class 'c'; classes are 'a', 'b'"),
+        ({"x": [1, 2, 3], "y": ["a", "b", "c"]}, {"positive": "a"}, "a positive class with 3 classes"),
+        ({}, {"ordered": ("a",)}, "class 'b' is missing from the order"),
+        ({"y": ["low", "high"]}, {"ordered": ("low", "hihg")}, "no class 'hihg'; did you mean 'high'"),
+        ({"g": ["p", None]}, {"group": "g"}, "data row 2, column 'g': the row has no group"),
+        *(
+            ({"w": weight}, {"weight": "w"}, r"weight|'w'")
+            for weight in ([1, -1], [1, None], [1.0, np.inf], [0, 0], ["1", "much"])
+        ),
+        *(({}, {"cost": cost}, "cost") for cost in ("5", "1:x", "0:1", "1:-1", "1:inf", "1:2:3")),
+    ],
+)
+def test_what_is_no_label_weight_group_or_cost_is_refused(
+    columns: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        split_labels(ROWS | columns, ReadingOptions(**({"target": "y"} | options)))
 
 
 def test_weight_group_and_target_are_no_features() -> None:
@@ -114,24 +125,9 @@ def test_weight_group_and_target_are_no_features() -> None:
     assert (taken.y.tolist(), taken.weight.tolist(), taken.group.tolist()) == ([0, 0], [0.5, 2], [0, 0])
 
 
-@pytest.mark.parametrize("weight", [[1, -1], [1, None], [1.0, np.inf], [0, 0], ["1", "much"]])
-def test_weights_that_are_no_weights_are_refused(weight: list[object]) -> None:
-    with pytest.raises(InputError, match=r"weight|'w'"):
-        split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, ReadingOptions("y", weight="w"))
-
-
-def test_a_missing_group_is_refused() -> None:
-    with pytest.raises(InputError, match="data row 2, column 'g': the row has no group"):
-        split_labels({"x": [1, 2], "g": ["p", None], "y": ["a", "b"]}, ReadingOptions("y", group="g"))
-
-
 def test_costs_weigh_the_classes() -> None:
-    data = split(["a", "a", "b"], cost="1:5")
-    assert data.cost == (1.0, 5.0)
+    assert split(["a", "a", "b"], cost="1:5").cost == (1.0, 5.0)
     assert split(["a", "b"]).cost is None
-    for cost in ("5", "1:x", "0:1", "1:-1", "1:inf", "1:2:3"):
-        with pytest.raises(InputError, match="cost"):
-            split(["a", "b"], cost=cost)
 
 
 def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
@@ -151,13 +147,18 @@ def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
     assert one.y.tolist() == [0, 0]
 
 
-def test_labels_match_the_model_across_types() -> None:
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1.0", "0", "1"], (0, 1)),
+        ([1.0, 0.0, 1.0], (0, 1)),
+        (["TRUE", "False", "true"], (False, True)),
+        ([True, False, True], (False, True)),
+    ],
+)
+def test_labels_match_the_model_across_types(labels: list[object], classes: tuple[object, ...]) -> None:
     schema = Schema(infer({"x": [1, 2, 3]}).features, target="y")
-    data = {"x": [1, 2, 3]}
-    assert label_for_model(data | {"y": ["1.0", "0", "1"]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": [1.0, 0.0, 1.0]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": ["TRUE", "False", "true"]}, schema, (False, True)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": [True, False, True]}, schema, (False, True)).y.tolist() == [1, 0, 1]
+    assert label_for_model({"x": [1, 2, 3], "y": labels}, schema, classes).y.tolist() == [1, 0, 1]
 
 
 def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
