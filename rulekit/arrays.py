@@ -1,11 +1,27 @@
-"""The types of arrays, and distinct rows of an array, which numpy finds slowly."""
+"""The types of arrays, distinct rows of an array, which numpy finds slowly, and polars, imported at its first use."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+
+    class _Polars:
+        """Much of rulekit, such as a prediction for an array, works without polars, which takes long to import."""
+
+        def __getattr__(self, name: str) -> Any:
+            import polars
+
+            return getattr(polars, name)
+
+    pl = _Polars()
+
+__all__ = ["Array", "Bools", "Floats", "Ints", "Places", "distinct_rows", "pl"]
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]

@@ -23,6 +23,8 @@ Precision = Literal["float32", "float64"]
 Display = Literal["plain", "integer", "count", "date", "datetime", "money"]
 Unseen = Literal["unseen", "missing", "error"]
 Role = Literal["use", "audit", "forbidden"]
+Label = str | int | float | bool
+"""The name of a class."""
 
 MISSING_CODE = 0
 UNSEEN_CODE = 1

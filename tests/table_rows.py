@@ -26,6 +26,17 @@ def row_of(table: Table, i: int) -> dict[str, float | str | None]:
     return row
 
 
+def cells_of(table: Table) -> dict[str, list[Any]]:
+    """By column the numbers, truth values (0, 1) or levels of an encoded table; None is missing, "?" never seen."""
+    found: dict[str, list[Any]] = {}
+    for feature, array in zip(table.features, table.arrays, strict=True):
+        if feature.kind == "categorical":
+            found[feature.name] = [(None, "?", *feature.levels)[code] for code in array]
+        else:
+            found[feature.name] = [None if number != number else number for number in array.tolist()]
+    return found
+
+
 def split_labels(columns: Any, options: ReadingOptions) -> LabelledTable:
     """Columns, as a mapping or a frame of polars, written to a Parquet file, which keeps their types, and read."""
     with tempfile.TemporaryDirectory() as folder:

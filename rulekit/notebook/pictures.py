@@ -25,7 +25,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import near_names, printable
 from rulekit.shown.rule_rows import Row
 from rulekit.shown.sections import sections
-from rulekit.tables.kinds.classes import class_key
+from rulekit.tables.labels import class_key
 from rulekit.tables.table import Table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Labelled tables: their checks, their hash for provenance, and tables labelled with the classes of a model."""
+"""Labelled tables: their classes in natural types, checks and hash, and tables labelled with the classes of a model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import Any
@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Floats, Ints
+from rulekit.arrays import Floats, Ints, pl
 from rulekit.errors import InputError
-from rulekit.names import blanks_hint
-from rulekit.schema import Display, Feature, Schema, require_column
-from rulekit.tables.kinds.builders import TextAllowance
-from rulekit.tables.kinds.classes import Label, class_key
+from rulekit.names import blanks_hint, suggestion
+from rulekit.schema import Display, Feature, Label, Schema, require_column
 from rulekit.tables.kinds.dates import parse_dates, parse_moments
-from rulekit.tables.kinds.dress import dress_of, option
+from rulekit.tables.kinds.dress import dress_of, may_mean_missing, option
 from rulekit.tables.kinds.encoding import encode, numeric_values
 from rulekit.tables.kinds.inference import ColumnBuilder
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import (
+    BLANKS,
     Codes,
     Column,
     LevelColumn,
@@ -38,8 +37,131 @@ from rulekit.tables.raw.columns import (
 )
 from rulekit.tables.raw.sources import raw_table
 from rulekit.tables.reading import read_columns
-from rulekit.tables.table import PART, Array, Memory, StoredArrays, StoredColumn, Table, gathered
+from rulekit.tables.table import PART, Array, Store, Table, parts_of
 from rulekit.tables.token_sets import TokenSets
+
+_MOST_FRACTIONS = 10
+_MANY_CLASSES = 50
+_FEW_ROWS = 10
+
+
+def class_key(label: Label) -> str:
+    """The text that names a class: `3` for 3 and 3.0, `true` for True, text as it stands but for these two."""
+    if isinstance(label, bool | np.bool_):
+        return "true" if label else "false"
+    if isinstance(label, float | np.floating):
+        return str(int(label)) if float(label).is_integer() else repr(float(label))
+    return canonical_key(str(label))
+
+
+def classes_of_keys(
+    keys: list[str],
+    counts: Ints,
+    target: str,
+    source: str,
+    *,
+    as_text: bool = False,
+    positive: Label | None = None,
+    ordered: Sequence[Label] = (),
+) -> tuple[Ints, tuple[Label, ...], tuple[str, ...]]:
+    """The index [keys] of the class that each key of a label column names, the classes in order, and notes.
+
+    counts: rows per key [keys]; as_text: labels stay texts. Labels are bool, int, float or str: text is numbers or
+    Booleans only if all of it is; a code with leading zeros (`007`) stays text. Order: as declared; else false before
+    true, numbers by size, text by code point; of two classes the positive one is the second: `positive`, else the
+    rarer. Raises InputError for a column of measurements, for fewer than two classes and an unknown name.
+    """
+    used, where = np.flatnonzero(counts), place(source, target)
+    named = _natural([keys[i] for i in used], as_text)
+    if not as_text and sum(isinstance(label, float) for label in named) and len(named) > _MOST_FRACTIONS:
+        what = f"{len(named)} distinct fractional numbers (Unknown label type: continuous)"
+        raise InputError(what, where=where, fix="a label names a class; cut the numbers into classes first")
+    values = list(dict.fromkeys(named))  # "1" and "1.0" in one column are one
+    if len(values) < 2:
+        raise InputError(f"the only class is {values[0]!r}", where=where, fix="rows of at least two classes are needed")
+    number = {label: i for i, label in enumerate(values)}
+    places = np.array([number[label] for label in named], dtype=np.int64)
+    rows = np.bincount(places, counts[used], len(values)).astype(np.int64)
+    notes = alike_notes(named)
+    notes += [f"target {target!r} has {len(named)} classes"] if len(named) > _MANY_CLASSES else []
+    notes += few_rows_notes(values, rows)
+    odd = [f"{v!r} ({n} rows)" for v, n in zip(values, rows, strict=True) if may_mean_missing(str(v))]
+    if odd and positive is None and not ordered:  # who names one class of two knows the other
+        what = f"{', '.join(odd)} is kept as a class; if it means missing, declare --missing {target}=TOKEN"
+        notes.append(f"target {target!r}: {what}")
+    if ordered:
+        order = [_find(values, label, where) for label in ordered]
+        left = [value for i, value in enumerate(values) if i not in order]
+        if left or len(set(order)) < len(order):
+            what = f"class {left[0]!r} is missing from the order" if left else "a class stands twice in the order"
+            raise InputError(what, where=where, fix="name every class once, from low to high")
+        if positive is not None:
+            raise InputError("both an order and a positive class", where=where, fix="the order alone is enough")
+    else:
+        order = sorted(range(len(values)), key=lambda i: (isinstance(values[i], str), values[i]))
+        if len(values) == 2:
+            last = _find(values, positive, where) if positive is not None else min(order[::-1], key=rows.__getitem__)
+            order = [i for i in order if i != last] + [last]
+            if positive is None:
+                notes.append(f"positive class is {values[last]!r}, the rarer ({rows[last]} of {rows.sum()} rows)")
+        elif positive is not None:
+            what = f"a positive class with {len(values)} classes"
+            raise InputError(what, where=where, fix="leave it out: each class gets its rules")
+    rank, lookup = np.empty(len(values), dtype=np.int64), np.zeros(len(keys), dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    lookup[used] = rank[places]
+    return lookup, tuple(values[i] for i in order), tuple(notes)
+
+
+def alike_notes(labels: Sequence[Label], of: str = "labels") -> list[str]:
+    """A note where labels, or names of groups, differ in case or blanks only: that makes them classes of their own."""
+    same: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            same.setdefault(" ".join(label.casefold().split()), []).append(label)
+    pairs = [" and ".join(map(repr, texts)) for texts in same.values() if len(texts) > 1]
+    if not pairs:
+        return []
+    shown = ", ".join(pairs[:3]) + ", ..." * (len(pairs) > 3)
+    apart = "are classes of their own" if of == "labels" else "stay apart"
+    return [f"{of} that differ only in case or blanks {apart}: {shown}; write them alike"]
+
+
+def few_rows_notes(labels: Sequence[Label], rows: npt.NDArray[Any]) -> list[str]:
+    """A note where a class has so few rows that hardly a rule is learned from them; rows [K]: of each class."""
+    few = [(label, int(n)) for label, n in zip(labels, rows, strict=True) if n < _FEW_ROWS]
+    if not few or rows.sum() < 2 * _FEW_ROWS:
+        return []
+    shown = ", ".join(f"{label!r} has {n}" for label, n in few[:3]) + ", ..." * (len(few) > 3)
+    return [f"of {int(rows.sum())} rows {shown}: too few to learn a rule from, or to measure one"]
+
+
+def _natural(keys: list[str], as_text: bool) -> list[Label]:
+    if as_text:
+        return [canonical_key(key) for key in keys]
+    bare = [key.strip(BLANKS) for key in keys]
+    if all(key.lower() in ("true", "false") for key in bare):
+        return [key.lower() == "true" for key in bare]
+    try:
+        numbers = [float(key) for key in bare]
+    except ValueError:
+        return list(keys)
+    padded = any(len(k := key.lstrip("+-")) > 1 and k[0] == "0" and k[1].isdigit() for key in bare)
+    if padded or not np.isfinite(numbers).all() or any("_" in key for key in keys):
+        return list(keys)
+    if all(number.is_integer() and abs(number) < 2**53 for number in numbers):
+        return [int(number) for number in numbers]
+    if all(canonical_key(key).lstrip("+-").isdecimal() for key in bare):  # too long for a double and for model files
+        return [canonical_key(key) for key in bare]
+    return list(numbers)
+
+
+def _find(values: list[Label], label: Label, where: str) -> int:
+    keys = [class_key(value) for value in values]
+    if class_key(label) not in keys:
+        near = suggestion(str(label), [str(value) for value in values]).replace("columns are", "classes are")
+        raise InputError(f"no class {label!r}", where=where, fix=near)
+    return keys.index(class_key(label))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +252,7 @@ def label_for_model(
         weight = plain_values(by_name[options.weight], features[options.weight], raw.source)
         weight = check_weight(weight, place(raw.source, options.weight))
     if time is not None:
-        builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Memory(), TextAllowance())
+        builder = ColumnBuilder(features[time], with_exact_times(options), raw.source, Store(in_memory=True))
         builder.add(by_name[time])
     times, table = times_of(builder, options, n_rows, raw.source), encode(kept, schema, used, all_words)
     return LabelledTable(table, y, tuple(classes), weight, None, None, target, schema.ordered_classes, notes, *times)
@@ -178,17 +300,14 @@ def with_exact_times(options: ReadingOptions) -> ReadingOptions:
 
 
 def times_of(builder: ColumnBuilder | None, options: ReadingOptions, n_rows: int, source: str) -> Times:
-    """The times [n] of a column, or by the order of the rows; see `_checked_times`."""
+    """The times [n] of a column, or by the order of the rows.
+
+    Raises InputError where the column holds no times, or not one for each row.
+    """
     if builder is None:
         return None if options.time is None else np.arange(n_rows, dtype=np.float64), "plain"
     decided = builder.encoded()
-    return _checked_times(decided.feature, decided.column.read(), source)
-
-
-def _checked_times(feature: Feature, values: Array, source: str) -> Times:
-    """The times [n] of a column; raises InputError where it holds no times, or not one for each row."""
-    import polars as pl
-
+    feature, values = decided.feature, decided.column.read()
     where, display = place(source, feature.name), feature.display
     if feature.kind == "categorical":  # ISO texts are times, whether or not they were declared so
         cells = pl.Series(feature.levels, dtype=pl.String)
@@ -249,10 +368,6 @@ def data_hash(data: Table | LabelledTable) -> str:
     names = [field.name for field in fields(Feature) if field.name != "form"]
     features = [{name: getattr(feature, name) for name in names} for feature in table.features]
     header: list[object] = [features, table.n_rows]
-    arrays: Iterable[Any] = gathered(table.arrays)
-    if isinstance(table.arrays, StoredArrays):
-        columns = table.arrays.columns
-        arrays = chain.from_iterable(c.parts() if isinstance(c, StoredColumn) else [c] for c in columns)
     beside: list[tuple[Array | None, npt.DTypeLike]] = []
     if isinstance(data, LabelledTable):
         header += [data.target, [[type(label).__name__, label] for label in data.classes], data.ordered, data.cost]
@@ -261,7 +376,7 @@ def data_hash(data: Table | LabelledTable) -> str:
     digest.update(json.dumps(header, sort_keys=True, ensure_ascii=True).encode())
     given = [(array, dtype) for array, dtype in beside if array is not None]  # on disk in fewer bytes each
     parts = (array[k : k + PART].astype(dtype) for array, dtype in given for k in range(0, len(array), PART))
-    for part in chain(arrays, parts):
+    for part in chain(chain.from_iterable(own() for own in parts_of(table.arrays)), parts):
         if isinstance(part, TokenSets):
             digest.update(part.tobytes())
             continue

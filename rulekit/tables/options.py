@@ -26,8 +26,7 @@ from typing import Any, get_args
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.names import suggestion
-from rulekit.schema import Feature, Precision, Role, Unseen, require_column
-from rulekit.tables.kinds.classes import Label
+from rulekit.schema import Feature, Label, Precision, Role, Unseen, require_column
 from rulekit.tables.kinds.forms import form_of
 from rulekit.tables.raw.columns import place
 

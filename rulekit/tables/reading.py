@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rulekit.arrays import Bools
+from rulekit.arrays import Bools, pl
 from rulekit.errors import InputError, refuse_no_threads
 from rulekit.schema import Schema
 from rulekit.tables.kinds.encoding import encode
@@ -20,9 +20,9 @@ from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.raw.columns import RawTable, cells_as_given, factorize, in_dress
 from rulekit.tables.raw.delimited import DelimitedFile, ReadAgain
-from rulekit.tables.raw.files import TableFile, bytes_of, first_bytes, plain_file
+from rulekit.tables.raw.files import TableFile, bytes_of, first_bytes, is_svmlight, plain_file
 from rulekit.tables.raw.scanned import JsonLinesFile, ParquetFile
-from rulekit.tables.raw.svmlight import SvmlightFile, is_svmlight
+from rulekit.tables.raw.svmlight import SvmlightFile
 from rulekit.tables.table import PART, Budget, Store, Table, appending
 
 _JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
@@ -136,8 +136,6 @@ def picked_rows(data: Path, options: ReadingOptions, picked: Bools, budget: Budg
     Rows without a label are none of the n. A text file has the delimiter and the decimal sign of `data`, and its
     encoding where the options name it, else UTF-8.
     """
-    import polars as pl
-
     store = Store()
     source, file = open_table(data, options, store, budget), store.new_file()
     target = options.target or ""
@@ -163,8 +161,6 @@ def picked_rows(data: Path, options: ReadingOptions, picked: Bools, budget: Budg
 
 
 def _text(source: DelimitedFile, rows: Bools, encoding: str) -> Iterator[bytes]:
-    import polars as pl
-
     encoder = codecs.getincrementalencoder(encoding)()
     start = 0
     for raw in source.blocks(source.names, source.names):

@@ -13,8 +13,9 @@ import math
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -185,9 +186,14 @@ def absent(array: Array | TokenSets) -> Bools:
 
 
 class Store:
-    """A temporary folder for columns; it goes with the last object that uses it, and at the end of the process."""
+    """Where columns are kept: in a temporary folder, or in memory; and how much the distinct texts of all may take.
 
-    def __init__(self) -> None:
+    The folder goes with the last object that uses it, and at the end of the process.
+    """
+
+    def __init__(self, budget: Budget | None = None, *, in_memory: bool = False) -> None:
+        self.in_memory = in_memory
+        self._text_bytes = 1 << 62 if budget is None else budget.text_bytes
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._files = 0
 
@@ -204,11 +210,16 @@ class Store:
             what = f"the columns need {n_bytes / 1e6:.0f} MB of disk, {free / 1e6:.0f} MB are free"
             raise InputError(what, where=str(self.folder.parent), fix=_MORE_ROOM)
 
-    def writer(self, dtype: npt.DTypeLike) -> StoredColumn:
+    def spend(self, n_bytes: int, what: str, where: str) -> None:
+        """Raises InputError where so many more bytes of texts do not fit."""
+        self._text_bytes -= n_bytes
+        if self._text_bytes < 0:
+            fix = "ignore the column, or allow more memory"
+            raise InputError(f"{what} do not fit into the allowed memory", where=where, fix=fix)
+
+    def writer(self, dtype: npt.DTypeLike) -> EncodedColumn:
         """An empty column that grows at its end."""
-        column = StoredColumn(self, self.new_file(), np.dtype(dtype))
-        column.path.touch()
-        return column
+        return HeldColumn(np.dtype(dtype)) if self.in_memory else StoredColumn(self, np.dtype(dtype))
 
     def new_file(self) -> Path:
         """The path of a file that is not there yet."""
@@ -233,9 +244,13 @@ class StoredColumn:
     """Numbers of one dtype in a file, which grows at its end."""
 
     store: Store
-    path: Path
     dtype: np.dtype[Any]
     rows: int = 0
+    path: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = self.store.new_file()
+        self.path.touch()
 
     @property
     def shape(self) -> tuple[int]:
@@ -258,7 +273,7 @@ class StoredColumn:
 
     def taken(self, rows: Array) -> StoredColumn:
         """Another column of the rows that a Boolean mask or ascending row numbers pick."""
-        taken = self.store.writer(self.dtype)
+        taken = StoredColumn(self.store, self.dtype)
         for start in range(0, self.rows, PART):
             if rows.dtype == bool:
                 own = rows[start : start + PART]
@@ -271,14 +286,6 @@ class StoredColumn:
     def remove(self) -> None:
         """Give the space on disk back; the column must not be read any more."""
         self.path.unlink(missing_ok=True)
-
-
-class Memory:
-    """What is used in the place of a Store where columns stay in memory."""
-
-    def writer(self, dtype: npt.DTypeLike) -> HeldColumn:
-        """An empty column that grows at its end."""
-        return HeldColumn(np.dtype(dtype))
 
 
 class HeldColumn:
@@ -345,7 +352,7 @@ def arrays_of(columns: Sequence[EncodedColumn]) -> Sequence[Array]:
     return StoredArrays(held) if any(isinstance(column, StoredColumn) for column in columns) else held
 
 
-def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
+def _gathered(arrays: Sequence[Array]) -> Iterator[Array]:
     """Each column as one piece of memory: those of a matrix are copied, a few at a time.
 
     To go through one column of a matrix takes as long as to go through all.
@@ -359,6 +366,12 @@ def gathered(arrays: Sequence[Array]) -> Iterator[Array]:
             for k, array in apart.items():
                 few[k][start : start + _CACHED] = array[start : start + _CACHED]
         yield from few
+
+
+def parts_of(arrays: Sequence[Array]) -> Iterator[Callable[[], Iterator[Any]]]:
+    """What goes through each column of a table as often as asked: in one piece, or in parts where it is on disk."""
+    for column in arrays.columns if isinstance(arrays, StoredArrays) else _gathered(arrays):
+        yield column.parts if isinstance(column, StoredColumn) else partial(iter, [column])
 
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)

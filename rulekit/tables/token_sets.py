@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints
+from rulekit.arrays import Bools, Ints, pl
 from rulekit.tokens import SMALL_LETTERS, TOKEN_PATTERN
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Ids = npt.NDArray[np.int32]
 
@@ -167,8 +164,6 @@ def _starts(lengths: npt.NDArray[Any]) -> Ints:
 
 def tokenised(texts: pl.Series) -> tuple[pl.Series, Ints]:
     """The tokens of all texts [n] one after the other, and how many each text has; none where a text is null."""
-    import polars as pl
-
     if (texts.str.len_bytes() == texts.str.len_chars()).all():
         small = texts.str.to_lowercase()
     else:
@@ -197,8 +192,6 @@ def sets_of_texts(texts: pl.Series, vocabulary: Mapping[str, int], all_words: bo
 
 def distinct_words(words: pl.Series) -> tuple[list[str], Ints]:
     """The distinct words of a series, and the number of each word's own."""
-    import polars as pl
-
     if not len(words):
         return [], np.zeros(0, np.int64)
     # categories are numbered by first use, in some versions of polars over all columns of the process

@@ -27,11 +27,11 @@ from rulekit.graph.rules import ModelSize, counts
 from rulekit.schema import require_column
 from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
+from rulekit.tables.equal_rows import Overlap, hashes_from_json, overlap
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import DEFAULT_OPTIONS, OF_TEXT_FILES, ReadingOptions
 from rulekit.tables.reading import read_columns
-from rulekit.tables.row_hashes import Overlap, hashes_from_json, overlap
 from rulekit.tables.table import Table
 from rulekit.work.changes.hand_edits import expired_notes
 from rulekit.work.monitoring import glance, levels_of_file, separated

@@ -157,7 +157,7 @@ class Finish:
             of_held = None if held is None else Distributions(held.table, held.weight, bins=False)
             self._of_rows = Distributions(rows.table, rows.weight), of_held
             if held is not None:
-                from rulekit.tables.splitting import rows_together
+                from rulekit.tables.equal_rows import rows_together
 
                 self._together = rows_together(rows.table, rows.y, rows.group)
         statistics = rule_statistics(model, rows.table, class_indices(model, rows), rows.weight, self._of_rows[0])

@@ -43,11 +43,11 @@ from rulekit.learners.faults import blamed
 from rulekit.learners.sums_of_rows.histograms import quantise_by_class
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.schema import require_column
+from rulekit.tables.equal_rows import held_out, lacking
 from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.raw.columns import factorize
 from rulekit.tables.reading import read_columns
-from rulekit.tables.splitting import held_out, lacking
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
 from rulekit.work.progress import Finishing, Noticed, Progress, Resample, unseen

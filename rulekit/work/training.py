@@ -25,9 +25,8 @@ from rulekit.graph.rules import ModelSize, counts
 from rulekit.learners.contract import find_learner
 from rulekit.learners.faults import blamed
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labelling import order_note, read_labelled
 from rulekit.tables.labels import LabelledTable, label_counts, label_for_model
-from rulekit.tables.row_notes import order_note
 from rulekit.tables.table import Budget, parse_memory
 from rulekit.work import learning
 from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
@@ -256,7 +255,7 @@ def _refuse_many_classes(rows: LabelledTable, request: TrainingRequest) -> None:
 def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> Bools | None:
     if request.holdout is None:
         return None
-    from rulekit.tables.splitting import SPLIT_BYTES, held_out, lacking, share_note
+    from rulekit.tables.equal_rows import SPLIT_BYTES, held_out, lacking, share_note
 
     if (budget := _budget(request)) is not None:
         budget.require_rows(len(rows), "--holdout", SPLIT_BYTES)

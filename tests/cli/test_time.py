@@ -14,10 +14,10 @@ from command_line import Run
 from rulekit.errors import InputError
 from rulekit.learners.data.folds import InOrder
 from rulekit.learners.rules.estimator import RulesClassifier
+from rulekit.tables.equal_rows import held_out, lacking
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.splitting import held_out, lacking
 
 N = 600
 

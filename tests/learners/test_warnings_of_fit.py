@@ -13,9 +13,8 @@ import pytest
 
 from rulekit import AdaBoostStumpClassifier, AdditiveRulesClassifier
 from rulekit.errors import DataWarning, InputError
-from rulekit.tables.labelling import read_labelled
+from rulekit.tables.labelling import order_note, read_labelled
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.row_notes import order_note
 
 CHANCE = random.Random(3)
 VALUES = [CHANCE.uniform(5, 3000) for _ in range(200)]

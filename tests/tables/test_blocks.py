@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.errors import InputError
-from rulekit.tables.kinds.builders import Dictionary, TextAllowance
+from rulekit.tables.kinds.builders import Dictionary
 from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
@@ -129,15 +128,6 @@ def test_parquet_and_json_blocks_are_the_whole_file(
     assert_same(folder / "t.jsonl", Budget(10**9, bytes_per_block=50))
 
 
-def test_types_of_json_lines_are_those_of_the_whole_file(tmp_path: Path) -> None:
-    rows = [{"a": 1, "b": "x", "y": 0}] * 30 + [{"a": 2.5, "y": 1, "c": True}]
-    content = "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / "t.jsonl").write_text(content)
-    (tmp_path / "t.jsonl.gz").write_bytes(gzip.compress(content.encode()))
-    assert_same(tmp_path / "t.jsonl")
-    assert_same(tmp_path / "t.jsonl.gz")
-
-
 def test_weights_groups_and_dropped_rows(tmp_path: Path) -> None:
     n = 60
     columns = {
@@ -176,27 +166,28 @@ def test_errors_are_those_of_the_whole_file(tmp_path: Path, content: str) -> Non
     assert str(parts.value) == str(whole.value)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-16", "utf-8-sig"])
-def test_encodings(tmp_path: Path, encoding: str) -> None:
-    text = "a,y\n" + "plain,0\n" * 30 + "größe,1\n" * 3
-    path = tmp_path / "t.csv"
-    path.write_bytes(text.encode(encoding))
-    assert_same(path)
-
-
-def test_western_letters_after_the_sample_start_the_reading_anew(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"a,y\n" + b"plain text,0\n" * 90_000 + "größe,1\n".encode("cp1252"))
-    assert_same(path, Budget(10**9, bytes_per_block=1 << 19))
+WESTERN = "a,y\n" + "plain,0\n" * 30 + "größe,1\n" * 3
+LINES = '{"a": 1, "b": "x", "y": 0}\n' * 30 + '{"a": 2.5, "y": 1, "c": true}\n'  # types are those of the whole file
 
 
 @pytest.mark.parametrize(
-    "text", ["a,y\r1,0\r2,1\r", "a,y\n1,0\n\n2,1\n\n\n", "y,a\n1,\n\n0,1\n\n", "\n\na,y\n1,0\n2,1\n"]
+    ("name", "content", "block"),
+    [
+        *(("t.csv", WESTERN.encode(encoding), 40) for encoding in ("cp1252", "latin-1", "utf-16", "utf-8-sig")),
+        # Western letters behind the sample start the reading anew
+        ("t.csv", b"a,y\n" + b"plain text,0\n" * 90_000 + "größe,1\n".encode("cp1252"), 1 << 19),
+        ("t.csv", b"a,y\r1,0\r2,1\r", 40),
+        ("t.csv", b"a,y\n1,0\n\n2,1\n\n\n", 40),
+        ("t.csv", b"y,a\n1,\n\n0,1\n\n", 40),
+        ("t.csv", b"\n\na,y\n1,0\n2,1\n", 40),
+        ("t.jsonl", LINES.encode(), 40),
+        ("t.jsonl.gz", gzip.compress(LINES.encode()), 40),
+    ],
 )
-def test_blank_lines_and_carriage_returns(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(text.encode())
-    assert_same(path)
+def test_odd_files_are_the_same_in_blocks(tmp_path: Path, name: str, content: bytes, block: int) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert_same(path, Budget(10**9, bytes_per_block=block))
 
 
 def test_rows_end_between_quotes_only() -> None:
@@ -207,10 +198,10 @@ def test_rows_end_between_quotes_only() -> None:
 
 
 def test_too_many_texts_for_the_budget_are_refused_by_name() -> None:
-    keys = Dictionary("id", Store(), TextAllowance(1000), "t.csv")
+    keys = Dictionary("id", Store(Budget(1)), "t.csv")
     keys.add(TextColumn("id", pl.Series(["a", "b", "a"])))
     with pytest.raises(InputError, match=r"t.csv, column 'id': .* different texts .* ignore the column"):
-        keys.add(TextColumn("id", pl.Series([f"{i}" for i in range(100)])))
+        keys.add(TextColumn("id", pl.Series([f"{i:09}" * 20_000 for i in range(100)])))
 
 
 def test_a_budget_below_the_rows_says_how_much_is_needed(tmp_path: Path) -> None:
@@ -219,18 +210,12 @@ def test_a_budget_below_the_rows_says_how_much_is_needed(tmp_path: Path) -> None
         in_blocks(path, budget=Budget(100_000_000))
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("500MB", 500_000_000), ("2 gb", 2_000_000_000), ("1.5GiB", 1_610_612_736), ("64k", 64_000), (12, 12)],
-)
-def test_amounts_of_memory(text: str | int, size: int) -> None:
-    assert parse_memory(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "MB", "-1MB", "1 XB", "much", 0, -5, float("nan")])
-def test_no_amounts_of_memory(text: str | float) -> None:
-    with pytest.raises(InputError, match="no amount of memory"):
-        parse_memory(text)
+def test_amounts_of_memory() -> None:
+    sizes = {"500MB": 500_000_000, "2 gb": 2_000_000_000, "1.5GiB": 1_610_612_736, "64k": 64_000, 12: 12}
+    assert {text: parse_memory(text) for text in sizes} == sizes
+    for text in ("", "MB", "-1MB", "1 XB", "much", 0, -5, float("nan")):
+        with pytest.raises(InputError, match="no amount of memory"):
+            parse_memory(text)
 
 
 def test_files_on_disk_go_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

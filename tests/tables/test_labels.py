@@ -1,4 +1,4 @@
-"""Labels: natural types, the positive class, missing labels, weights, groups, costs, and the data hash."""
+"""Labels: natural types, the positive class, weights, groups, costs, the data hash; and what the rows tell beside."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from table_rows import split_labels
 
 from rulekit.errors import InputError
 from rulekit.schema import Schema
-from rulekit.tables.kinds.classes import classes_of_keys
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import read_labelled
-from rulekit.tables.labels import LabelledTable, data_hash, label_for_model
+from rulekit.tables.labelling import near_label_notes, order_note, read_labelled
+from rulekit.tables.labels import LabelledTable, classes_of_keys, data_hash, label_for_model
 from rulekit.tables.options import ReadingOptions
-from rulekit.tables.row_notes import near_label_notes
 
 
 def split(labels: list[object], **options: object) -> LabelledTable:
@@ -48,30 +48,23 @@ def test_labels_have_their_natural_types(labels: list[object], classes: tuple[ob
     assert data.table.names == ("x",)
 
 
-def test_the_positive_class_is_named_or_the_rarer() -> None:
-    data = split(["a", "a", "b"])
-    assert data.classes == ("a", "b")
-    assert data.notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
-    assert split(["a", "b"]).classes == ("a", "b")
-    assert split(["a", "a", "b"], positive="a").classes == ("b", "a")
-    assert split(["a", "a", "b"], positive="a").y.tolist() == [1, 1, 0]
-    assert split([0, 0, 1], positive="0").classes == (1, 0)
-    assert split([True, False, False], positive="false").classes == (True, False)
-    with pytest.raises(InputError, match="no class 'c'; classes are 'a', 'b'"):
-        split(["a", "b"], positive="c")
-    with pytest.raises(InputError, match="a positive class with 3 classes"):
-        split(["a", "b", "c"], positive="a")
-
-
-def test_ordered_classes() -> None:
-    data = split(["mid", "low", "high"], ordered=("low", "mid", "high"))
-    assert data.classes == ("low", "mid", "high")
-    assert data.y.tolist() == [1, 0, 2]
-    assert data.schema.ordered_classes
-    with pytest.raises(InputError, match="class 'high' is missing from the order"):
-        split(["mid", "low", "high"], ordered=("low", "mid"))
-    with pytest.raises(InputError, match="no class 'hihg'; did you mean 'high'"):
-        split(["mid", "low", "high"], ordered=("low", "mid", "hihg"))
+@pytest.mark.parametrize(
+    ("labels", "options", "classes", "y"),
+    [
+        (["a", "a", "b"], {}, ("a", "b"), [0, 0, 1]),
+        (["a", "b"], {}, ("a", "b"), [0, 1]),
+        (["a", "a", "b"], {"positive": "a"}, ("b", "a"), [1, 1, 0]),
+        ([0, 0, 1], {"positive": "0"}, (1, 0), [1, 1, 0]),
+        ([True, False, False], {"positive": "false"}, (True, False), [0, 1, 1]),
+        (["mid", "low", "high"], {"ordered": ("low", "mid", "high")}, ("low", "mid", "high"), [1, 0, 2]),
+    ],
+)
+def test_the_positive_class_is_named_or_the_rarer_and_ranks_are_as_ordered(
+    labels: list[object], options: dict[str, object], classes: tuple[object, ...], y: list[int]
+) -> None:
+    data = split(labels, **options)
+    assert (data.classes, data.y.tolist(), data.schema.ordered_classes) == (classes, y, "ordered" in options)
+    assert split(["a", "a", "b"]).notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
 
 
 def test_missing_labels_are_refused_or_dropped_never_silent() -> None:
@@ -93,15 +86,33 @@ def test_na_is_a_class_unless_declared_missing() -> None:
     assert data.classes == ("c", "b")
 
 
-def test_one_class_wrong_target_and_measurements_are_refused() -> None:
-    with pytest.raises(InputError, match="column 'y': the only class is 'a'"):
-        split(["a", "a"])
-    with pytest.raises(InputError, match="no target column 'incom'; did you mean 'income'"):
-        split_labels({"income": ["a", "b"], "x": [1, 2]}, ReadingOptions("incom"))
-    with pytest.raises(InputError, match="Unknown label type: continuous"):
-        split(np.linspace(0, 1, 30).tolist())
-    with pytest.raises(InputError, match="no column is left beside the target"):
-        split_labels({"y": ["a", "b"]}, ReadingOptions("y"))
+ROWS = {"x": [1, 2], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"y": ["a", "a"]}, {}, "column 'y': the only class is 'a'"),
+        ({"income": ["a", "b"]}, {"target": "incom"}, "no target column 'incom'; did you mean 'income'"),
+        ({"x": range(30), "y": np.linspace(0, 1, 30)}, {}, "Unknown label type: continuous"),
+        ({}, {"ignore": ("x",)}, "no column is left beside the target"),
+        ({}, {"positive": "c"}, "no class 'c'; classes are 'a', 'b'"),
+        ({"x": [1, 2, 3], "y": ["a", "b", "c"]}, {"positive": "a"}, "a positive class with 3 classes"),
+        ({}, {"ordered": ("a",)}, "class 'b' is missing from the order"),
+        ({"y": ["low", "high"]}, {"ordered": ("low", "hihg")}, "no class 'hihg'; did you mean 'high'"),
+        ({"g": ["p", None]}, {"group": "g"}, "data row 2, column 'g': the row has no group"),
+        *(
+            ({"w": weight}, {"weight": "w"}, r"weight|'w'")
+            for weight in ([1, -1], [1, None], [1.0, np.inf], [0, 0], ["1", "much"])
+        ),
+        *(({}, {"cost": cost}, "cost") for cost in ("5", "1:x", "0:1", "1:-1", "1:inf", "1:2:3")),
+    ],
+)
+def test_what_is_no_label_weight_group_or_cost_is_refused(
+    columns: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        split_labels(ROWS | columns, ReadingOptions(**({"target": "y"} | options)))
 
 
 def test_weight_group_and_target_are_no_features() -> None:
@@ -116,24 +127,9 @@ def test_weight_group_and_target_are_no_features() -> None:
     assert (taken.y.tolist(), taken.weight.tolist(), taken.group.tolist()) == ([0, 0], [0.5, 2], [0, 0])
 
 
-@pytest.mark.parametrize("weight", [[1, -1], [1, None], [1.0, np.inf], [0, 0], ["1", "much"]])
-def test_weights_that_are_no_weights_are_refused(weight: list[object]) -> None:
-    with pytest.raises(InputError, match=r"weight|'w'"):
-        split_labels({"x": [1, 2], "w": weight, "y": ["a", "b"]}, ReadingOptions("y", weight="w"))
-
-
-def test_a_missing_group_is_refused() -> None:
-    with pytest.raises(InputError, match="data row 2, column 'g': the row has no group"):
-        split_labels({"x": [1, 2], "g": ["p", None], "y": ["a", "b"]}, ReadingOptions("y", group="g"))
-
-
 def test_costs_weigh_the_classes() -> None:
-    data = split(["a", "a", "b"], cost="1:5")
-    assert data.cost == (1.0, 5.0)
+    assert split(["a", "a", "b"], cost="1:5").cost == (1.0, 5.0)
     assert split(["a", "b"]).cost is None
-    for cost in ("5", "1:x", "0:1", "1:-1", "1:inf", "1:2:3"):
-        with pytest.raises(InputError, match="cost"):
-            split(["a", "b"], cost=cost)
 
 
 def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
@@ -153,13 +149,18 @@ def test_reading_labels_and_reading_for_a_model(tmp_path: Path) -> None:
     assert one.y.tolist() == [0, 0]
 
 
-def test_labels_match_the_model_across_types() -> None:
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1.0", "0", "1"], (0, 1)),
+        ([1.0, 0.0, 1.0], (0, 1)),
+        (["TRUE", "False", "true"], (False, True)),
+        ([True, False, True], (False, True)),
+    ],
+)
+def test_labels_match_the_model_across_types(labels: list[object], classes: tuple[object, ...]) -> None:
     schema = Schema(infer({"x": [1, 2, 3]}).features, target="y")
-    data = {"x": [1, 2, 3]}
-    assert label_for_model(data | {"y": ["1.0", "0", "1"]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": [1.0, 0.0, 1.0]}, schema, (0, 1)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": ["TRUE", "False", "true"]}, schema, (False, True)).y.tolist() == [1, 0, 1]
-    assert label_for_model(data | {"y": [True, False, True]}, schema, (False, True)).y.tolist() == [1, 0, 1]
+    assert label_for_model({"x": [1, 2, 3], "y": labels}, schema, classes).y.tolist() == [1, 0, 1]
 
 
 def test_data_hash_depends_on_content_only(tmp_path: Path) -> None:
@@ -205,3 +206,44 @@ def test_a_label_that_differs_in_blanks_names_trim(tmp_path: Path, trained: str,
     known = read_labelled(tmp_path / "a.csv", ReadingOptions("y"))
     with pytest.raises(InputError, match=f"is no class of the model; {way}"):
         label_for_model(tmp_path / "b.csv", known.schema, known.classes)
+
+
+def rows_of(columns: dict[str, object], y: np.ndarray) -> LabelledTable:
+    return LabelledTable(infer(columns), y.astype(np.int64), tuple(range(int(y.max()) + 1)), target="y")
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.sampled_from([100, 300, 2000]), rare=st.sampled_from([0.5, 0.1, 0.02, 0.005]))
+def test_rows_in_random_order_are_never_noted(seed: int, n: int, rare: float) -> None:
+    """Rare labels and levels, gaps and ties among them; none of 5,000 seeds was noted."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < rare
+    y[:2], y[2:4] = True, False
+    columns = {
+        "number": rng.lognormal(size=n),
+        "tied": rng.poisson(0.3, n).astype(float),
+        "gaps": np.where(rng.random(n) < 0.7, np.nan, rng.normal(size=n)),
+        "level": rng.choice(["a", "b", "c"], n, p=[1 - rare, rare / 2, rare / 2]),
+        "id": np.arange(n, dtype=float),
+    }
+    rng.shuffle(y)
+    assert order_note(rows_of(columns, y)) is None
+
+
+@pytest.mark.parametrize("n", [400, 3000])
+def test_what_depends_on_the_row_before_is_named(n: int) -> None:
+    rng = np.random.default_rng(0)
+    walk = np.zeros(n)
+    for k in range(1, n):
+        walk[k] = 0.9 * walk[k - 1] + rng.normal()
+    free = rng.random(n)
+    note = order_note(rows_of({"a": free, "b": walk}, rng.random(n) < 0.5))
+    assert note is not None
+    assert "alike in b, " in note
+    assert "--time rows" in note
+    note = order_note(rows_of({"a": free, "day": np.arange(n) // 3}, walk > 0))
+    assert note is not None
+    assert "alike in y, " in note
+    assert note.endswith("in the order of day; if that is time, give --time day")
+    note = order_note(rows_of({"a": free, "b": walk}, np.arange(n) > n / 2))
+    assert note == "the rows are sorted by y: their order is no order of time"

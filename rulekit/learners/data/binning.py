@@ -281,7 +281,7 @@ def bin_stored_column(
 ) -> tuple[BinnedColumn, StoredColumn]:
     """The same of a column on disk."""
     binned, codes_of = _binned(feature, index, column, weights, max_bins, least_level)
-    codes = column.store.writer(code_type(binned.n_codes))
+    codes = StoredColumn(column.store, np.dtype(code_type(binned.n_codes)))
     for part in column.parts():
         codes.add(codes_of(part))
     return binned, codes

@@ -20,6 +20,7 @@ from rulekit.errors import InputError
 from rulekit.learners.data.binning import DiskCodes
 from rulekit.learners.data.problem import Hashes, Problem, mix
 from rulekit.tables.splitting import FEW_KINDS, in_pieces
+from rulekit.tables.equal_rows import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn
 
 
@@ -143,7 +144,8 @@ def _hashes_on_disk(problem: Problem, seed: int) -> list[tuple[StoredColumn, Sto
     codes = problem.codes
     assert isinstance(codes, DiskCodes)
     store = next((column.store for column in codes.columns if isinstance(column, StoredColumn)), None) or Store()
-    writers = [(store.writer(np.uint64), store.writer(np.uint32)) for _ in range(1 << _BITS)]
+    dtypes = (np.dtype(np.uint64), np.dtype(np.uint32))
+    writers = [(StoredColumn(store, dtypes[0]), StoredColumn(store, dtypes[1])) for _ in range(1 << _BITS)]
     for rows, h in _hashes(problem, seed):
         file = (h >> np.uint64(64 - _BITS)).astype(np.uint8)
         order = np.argsort(file, kind="stable")

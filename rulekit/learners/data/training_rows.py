@@ -22,7 +22,6 @@ from rulekit.learners.data.inputs import TrainingData, check_rows
 from rulekit.learners.parameters import ReadingSettings
 from rulekit.learners.sums_of_rows.histograms import moderate
 from rulekit.schema import Schema
-from rulekit.tables.kinds.builders import TextAllowance
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import ColumnBuilder, assembled
 from rulekit.tables.labels import LabelledTable
@@ -36,7 +35,6 @@ from rulekit.tables.table import (
     Budget,
     EncodedColumn,
     HeldColumn,
-    Memory,
     Store,
     Table,
     arrays_of,
@@ -75,12 +73,12 @@ def training_data(
     if time is not None and (groups is not None or y is None):
         raise InputError("time goes with X and y, and without groups", where="time", fix="leave one out")
     if y is not None:
-        store = Memory() if settings.memory is None else Store()
+        store = Store(_budget(settings), in_memory=settings.memory is None)
         return _Gathering(estimator, settings, store, known, time).of([(X, y, sample_weight, groups)])
     if isinstance(X, LabelledTable) and known is None:
         return _of_labelled(estimator, settings, X)
     if _are_blocks(X) and known is None:
-        return _Gathering(estimator, settings, Store()).of(X)
+        return _Gathering(estimator, settings, Store(_budget(settings))).of(X)
     raise ValueError(f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None.")
 
 
@@ -191,15 +189,13 @@ class _Gathering:
     """Blocks of rows on their way to where the columns are kept."""
 
     def __init__(
-        self, estimator: Any, settings: Any, store: Store | Memory, known: KnownRows | None = None, time: Any = None
+        self, estimator: Any, settings: Any, store: Store, known: KnownRows | None = None, time: Any = None
     ) -> None:
         self.time = time
         self.estimator, self.settings, self.known = estimator, settings, known
         self.options = ReadingOptions(**_reading(settings))
         self.store = store
         self.target = ""
-        budget = _budget(settings)
-        self.allowance = TextAllowance() if budget is None else TextAllowance(budget.text_bytes)
         self.names: tuple[str, ...] = ()
         self.source, self.notes = "", tuple[str, ...]()
         self.builders: dict[str, ColumnBuilder] = {}
@@ -216,7 +212,7 @@ class _Gathering:
 
     def of(self, blocks: Iterable[Any]) -> TrainingData:
         """The training rows of all blocks; raises InputError naming the block that does not fit the others."""
-        report = None if isinstance(self.store, Memory) else reporter(self.settings.callback, "reading")
+        report = None if self.store.in_memory else reporter(self.settings.callback, "reading")
         for number, block in enumerate(blocks, 1):
             if not isinstance(block, tuple) or not 2 <= len(block) <= 4:
                 raise InputError(
@@ -232,7 +228,7 @@ class _Gathering:
             if report is not None:
                 report(self.n_rows)
         if self.n_rows == 0:
-            none = "there is no row" if isinstance(self.store, Memory) else "no block has a row"
+            none = "there is no row" if self.store.in_memory else "no block has a row"
             raise InputError(f"0 sample(s): {none}", where="X", fix="give at least one row")
         _require_memory(self.settings, self.n_rows, self.weights is not None, self.groups is not None)
         y = np.concatenate([part.astype(self._label_type()) for part in self.labels.parts()])
@@ -274,8 +270,7 @@ class _Gathering:
         self.names = tuple(name for name in raw.names if name not in dropped)
         self.source, self.notes = raw.source, raw.notes
         self.builders = {
-            name: ColumnBuilder(declared[name], self.options, raw.source, self.store, self.allowance)
-            for name in self.names
+            name: ColumnBuilder(declared[name], self.options, raw.source, self.store) for name in self.names
         }
         if not self.names:
             raise InputError("no column is left", where="types", fix="ignore fewer columns")
@@ -286,7 +281,7 @@ class _Gathering:
             _refuse_typed(self.settings)
             check_rows(self.estimator, table, reset=True)
             self.typed, self.names = table, table.names
-            if isinstance(self.store, Memory):  # the only block
+            if self.store.in_memory:  # the only block
                 return table.n_rows
             self.columns = [
                 HeldColumn(array.dtype) if feature.kind == "text" else self.store.writer(array.dtype)

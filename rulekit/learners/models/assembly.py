@@ -26,8 +26,8 @@ from rulekit.learners.parameters import ReadingSettings
 from rulekit.logic.prime_implicants import threshold_rule
 from rulekit.numbers import log_odds, short_probability, strength_of
 from rulekit.schema import Schema
+from rulekit.tables.equal_rows import row_hashes
 from rulekit.tables.labels import data_hash
-from rulekit.tables.row_hashes import row_hashes
 from rulekit.version import __version__
 
 _FLOOR = 0.51

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.arrays import Bools, Ints
-from rulekit.errors import InputError
+from rulekit.arrays import Bools, Ints, pl
 from rulekit.schema import Display, Feature
 from rulekit.tables.kinds.forms import is_currency
 from rulekit.tables.raw.columns import (
@@ -27,12 +25,8 @@ from rulekit.tables.raw.columns import (
     natural_order,
     place,
 )
-from rulekit.tables.table import PART, Array, EncodedColumn, HeldColumn, Memory, Store, StoredColumn, encoded_dtype
+from rulekit.tables.table import PART, Array, EncodedColumn, HeldColumn, Store, StoredColumn, encoded_dtype
 from rulekit.tables.token_sets import TEXT_DTYPE, TokenSets, distinct_words, hashes_of_words, token_sets, tokenised
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 _HEAD = 64
 _KEY_OVERHEAD = 120
@@ -55,7 +49,7 @@ class DecidedColumn:
 class NumberBuilder:
     """Numbers, NaN for missing: float32 while that holds them, else float64; with the rows and dtype of each block."""
 
-    def __init__(self, store: Store | Memory) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self.column: EncodedColumn = store.writer(np.float32)
         self._blocks: list[tuple[int, np.dtype[np.generic]]] = []
@@ -197,20 +191,6 @@ def _has_fraction(head: Array) -> bool:
 
 
 @dataclass(slots=True, eq=False)
-class TextAllowance:
-    """How many bytes the distinct texts of all columns together may still take."""
-
-    left: int = 1 << 62
-
-    def spend(self, n_bytes: int, what: str, where: str) -> None:
-        """Raises InputError where the texts do not fit."""
-        self.left -= n_bytes
-        if self.left < 0:
-            fix = "ignore the column, or allow more memory"
-            raise InputError(f"{what} do not fit into the allowed memory", where=where, fix=fix)
-
-
-@dataclass(slots=True, eq=False)
 class Dictionary:
     """Keys by number, in the order in which they came, and the number [n] of each row's key, -1 for missing.
 
@@ -218,8 +198,7 @@ class Dictionary:
     """
 
     name: str
-    store: Store | Memory
-    allowance: TextAllowance
+    store: Store
     source: str = ""
     number_of: dict[str, int] = field(default_factory=dict)
     types: set[type[Column]] = field(default_factory=set)
@@ -247,7 +226,7 @@ class Dictionary:
         self.lists |= {column.levels} if isinstance(column, LevelColumn) else set()
         fresh = [key for key in keys if key not in self.number_of]
         n_bytes, what = sum(map(len, fresh)) + _KEY_OVERHEAD * len(fresh), f"more than {len(self.number_of)}"
-        self.allowance.spend(n_bytes, f"{what} different texts", place(self.source, self.name))
+        self.store.spend(n_bytes, f"{what} different texts", place(self.source, self.name))
         self.number_of.update(zip(fresh, range(len(self.number_of), len(self.number_of) + len(fresh)), strict=True))
         number = np.array([*(self.number_of[key] for key in keys), -1], dtype=np.int32)[codes]
         counts = np.bincount(number + 1, minlength=len(self.number_of) + 1)[1:]
@@ -314,7 +293,7 @@ class TextBuilder:
 
     name: str
     source: str
-    allowance: TextAllowance
+    store: Store
     words: tuple[str, ...] | None = None
     number_of: dict[str, int] = field(default_factory=dict)
     sets: HeldColumn = field(default_factory=lambda: HeldColumn(TEXT_DTYPE))
@@ -336,7 +315,7 @@ class TextBuilder:
             rows = np.repeat(np.arange(len(part)), lengths)
             sets = token_sets(rows, lookup[codes], part.is_null().to_numpy(), len(self.number_of))
             n_bytes = sum(map(len, fresh)) + _WORD_BYTES * len(fresh) + sets.nbytes
-            self.allowance.spend(n_bytes, "the words of its texts", place(self.source, self.name))
+            self.store.spend(n_bytes, "the words of its texts", place(self.source, self.name))
             self.sets.add(sets)
 
     def encoded(self, feature: Feature) -> DecidedColumn:

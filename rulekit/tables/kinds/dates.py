@@ -8,18 +8,14 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, pl
 from rulekit.dates import EPOCH
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import Column, place
 from rulekit.tables.table import Array
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LONGEST = 80
 """Characters of a cell that may hold a number or a date."""
@@ -141,8 +137,6 @@ def _digit(c: str) -> str:
 
 def parse_dates(cells: pl.Series) -> pl.Series:
     """Float64 series: days since 1970-01-01 of ISO dates (2024-05-31), null for all else."""
-    import polars as pl
-
     written = cells.set(~cells.str.contains(rf"^{_ISO_YEAR}-[0-9]{{1,2}}-[0-9]{{1,2}}$").fill_null(False), None)
     dates = written.str.to_date("%Y-%m-%d", strict=False)
     return dates.cast(pl.Int32).cast(pl.Float64)
@@ -153,8 +147,6 @@ def parse_moments(cells: pl.Series) -> pl.Series:
 
     `2024-05-31 12:00`, `2024-05-31T12:00:07.5`; with `Z` or `+02:00` behind, in UTC.
     """
-    import polars as pl
-
     parts = cells.rename("cell").to_frame().select(pl.col("cell").str.extract_groups(_MOMENT)).unnest("cell")
     time, second, sign, zone = (pl.col(name) for name in ("time", "second", "sign", "zone"))
     text = pl.col("day") + " " + time.fill_null("00:00") + second.fill_null(":00")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, pl
 from rulekit.errors import InputError
 from rulekit.names import blanks_hint, suggestion
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
@@ -159,8 +159,6 @@ def _truths_as_levels(column: Column, known: Collection[str]) -> Column:
         gaps = codes if column.missing is None else np.where(column.missing, np.int32(-1), codes)
         return LevelColumn(column.name, gaps, (false, true), first_row=column.first_row)
     if isinstance(column, TextColumn) and column.given is not None:
-        import polars as pl
-
         texts = column.cells.replace({"true": true, "false": false})
         return replace(column, cells=column.cells.zip_with(~pl.Series(column.given.truths), texts))
     return column
@@ -218,8 +216,6 @@ def numeric_values(column: Column, feature: Feature, source: str, also: str = ""
 
 def _undressed(text: TextColumn, feature: Feature, source: str) -> Floats:
     """The numbers of cells in the form of a feature, which Python reads once for each distinct cell."""
-    import polars as pl
-
     dated = feature.display in _DATES
     read = form_of(feature.display if dated else feature.kind, feature.form, f"column {feature.name!r}").reader()
     cells = text.cells.unique().drop_nulls()
@@ -234,8 +230,6 @@ def _with_given(numbers: Any, column: TextColumn, feature: Feature, source: str)
     """The numbers of a column's texts, and of its cells that came as numbers, truth values or dates their values."""
     if column.given is None:
         return numbers
-    import polars as pl
-
     values = _moments(column.given.values, column.given.moments, column, feature, source)
     there = pl.Series(~np.isnan(values)) & column.cells.is_not_null()
     return numbers.zip_with(~there, pl.Series(values, dtype=pl.Float64))

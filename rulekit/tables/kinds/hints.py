@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import takewhile
-from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import pl
 from rulekit.dates import is_dated
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.kinds.dates import digits_of_dates, parse_dates, parse_moments
 from rulekit.tables.kinds.dress import dress_of, may_mean_missing, note_of, option
 from rulekit.tables.raw.columns import BLANKS
-from rulekit.tables.table import Array, StoredArrays, StoredColumn, gathered
+from rulekit.tables.table import Array, parts_of
 
 MOST_NOTES = 5
 MANY_NAMES = 20
@@ -79,18 +78,14 @@ class Hint:
     note: str = ""
 
     def __str__(self) -> str:
-        if self.look == "dressed":
-            return f"looks like {self.kind or 'numbers in several units or no known form'}"
-        said = {
-            "ordered": f"looks ordered: {', '.join(self.levels)}",
-            "codes": f"{', '.join(self.missing)} may mean missing",
-        }
-        return said.get(self.look) or _LOOKS[self.look]
+        kind = self.kind or "numbers in several units or no known form"
+        return _LOOKS[self.look].format(kind=kind, levels=", ".join(self.levels), missing=", ".join(self.missing))
 
 
 _LOOKS = {
-    "ordered": "looks ordered: {ordered}",
-    "codes": "{codes} may mean missing",
+    "dressed": "looks like {kind}",
+    "ordered": "looks ordered: {levels}",
+    "codes": "{missing} may mean missing",
     "dates": "looks like dates",
     "an id": "looks like an id, or the number of the row",
     "constant": "has one value only",
@@ -103,16 +98,9 @@ _LOOKS = {
 
 def hints_of(features: Sequence[Feature], arrays: Sequence[Array]) -> dict[str, Hint]:
     """A hint for each column that deserves one, in memory or on disk."""
-    held: Iterable[Any] = arrays.columns if isinstance(arrays, StoredArrays) else gathered(arrays)
-    found = {}
-    for feature, column in zip(features, held, strict=True):
-        if feature.kind == "text":
-            continue
-        parts = column.parts if isinstance(column, StoredColumn) else partial(iter, [column])
-        look = _look_of_levels if feature.kind == "categorical" else look_of_numbers
-        if (hint := look(feature, parts)) is not None:
-            found[feature.name] = hint
-    return found
+    looks = {"categorical": _look_of_levels, "numeric": _look_of_numbers, "boolean": _look_of_numbers}
+    known = ((f, parts) for f, parts in zip(features, parts_of(arrays), strict=True) if f.kind != "text")
+    return {f.name: hint for f, parts in known if (hint := looks[f.kind](f, parts)) is not None}
 
 
 def notes_of(hints: Mapping[str, Hint], others: Sequence[str] = ()) -> list[str]:
@@ -158,8 +146,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _look_of_levels(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Hint | None:
-    import polars as pl
-
     levels = feature.levels
     if feature.ordered or not levels:
         return None
@@ -257,7 +243,7 @@ def _coded(look: str, feature: Feature, codes: tuple[tuple[float, int], ...]) ->
     return Hint(look, kind, missing=tuple(f"{code:.0f}" for code, _ in codes), note=note)
 
 
-def look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Hint | None:
+def _look_of_numbers(feature: Feature, parts: Callable[[], Iterator[Array]]) -> Hint | None:
     """What a numeric or Boolean column looks like; of most columns the lowest and highest values say enough."""
     head, n, n_missing, low, high, rises = np.zeros(0), 0, 0, np.inf, -np.inf, True
     for part in parts():

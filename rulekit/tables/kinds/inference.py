@@ -17,18 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.arrays import Ints
+from rulekit.arrays import Ints, pl
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Display, Feature
-from rulekit.tables.kinds.builders import (
-    DecidedColumn,
-    Dictionary,
-    NumberBuilder,
-    TextAllowance,
-    TextBuilder,
-    with_vocabulary,
-)
+from rulekit.tables.kinds.builders import DecidedColumn, Dictionary, NumberBuilder, TextBuilder, with_vocabulary
 from rulekit.tables.kinds.dress import dress_of, may_mean_missing, zeros_note
 from rulekit.tables.kinds.encoding import blank_numbers, boolean_values, numeric_values
 from rulekit.tables.kinds.hints import hints_of, notes_of
@@ -51,7 +44,7 @@ from rulekit.tables.raw.columns import (
     refuse_large_integers,
 )
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import EncodedColumn, HeldColumn, Memory, Store, Table, arrays_of
+from rulekit.tables.table import EncodedColumn, HeldColumn, Store, Table, arrays_of
 from rulekit.tables.token_sets import TEXT_DTYPE, tokenised
 
 NUMERIC_KINDS: dict[str, Display] = {"numeric": "plain", "date": "date", "datetime": "datetime", "money": "money"}
@@ -74,8 +67,7 @@ class ColumnBuilder:
     feature: Feature
     options: ReadingOptions
     source: str
-    store: Store | Memory
-    allowance: TextAllowance
+    store: Store
     reread: bool = False
     _held: NumberBuilder | Dictionary | TextBuilder | None = None
     _decimal: str = "."
@@ -136,7 +128,7 @@ class ColumnBuilder:
     def _add_texts(self, column: Column) -> None:
         words = column.words if isinstance(column, TokenColumn) else None
         if not isinstance(self._held, TextBuilder):
-            self._held = TextBuilder(self.feature.name, self.source, self.allowance, words)
+            self._held = TextBuilder(self.feature.name, self.source, self.store, words)
         if self._held.words != words:
             fix = "give every block the same words"
             raise InputError("the words differ between blocks of rows", where=self._where, fix=fix)
@@ -155,7 +147,7 @@ class ColumnBuilder:
         """The dictionary, with what came before the first text."""
         if isinstance(self._held, Dictionary):
             return self._held
-        keys = Dictionary(self.feature.name, self.store, self.allowance, self.source)
+        keys = Dictionary(self.feature.name, self.store, self.source)
         if isinstance(self._held, NumberBuilder):
             if self._held.valued and self.reread:
                 raise KindChanged(self.feature.name)
@@ -246,8 +238,6 @@ class ColumnBuilder:
 
     def _numbers_of_keys(self, dictionary: Dictionary, keys: list[str], order: Ints) -> DecidedColumn | None:
         """The column as numbers or truth values, where each of its distinct cells writes one; else None."""
-        import polars as pl
-
         name, tokens = self.feature.name, self.feature.missing_tokens
         cells = TextColumn(name, pl.Series(keys, dtype=pl.String), self._decimal).bare(tokens)
         gaps, found = cells.cells.null_count(), cells.numbers()
@@ -270,10 +260,8 @@ class ColumnBuilder:
 
     def _text_of_keys(self, dictionary: Dictionary) -> DecidedColumn:
         """A column of sentences, each distinct one of which is tokenised once."""
-        import polars as pl
-
         name = self.feature.name
-        sentences = TextBuilder(name, self.source, self.allowance)
+        sentences = TextBuilder(name, self.source, self.store)
         sentences.add(pl.Series([*dictionary.number_of, None], dtype=pl.String))  # the last one is for -1
         number = np.concatenate([np.zeros(0, np.int32), *dictionary.numbers.parts()])
         dictionary.numbers.remove()
@@ -315,8 +303,6 @@ def _is_number(key: str) -> bool:
 
 def _are_sentences(keys: list[str], counts: Ints) -> bool:
     """Whether texts are free text: at least 20, half of them distinct, of six words or more on average."""
-    import polars as pl
-
     rows = int(counts.sum())
     if rows < FEWEST_TEXTS or 2 * len(keys) < rows or sum(map(len, keys)) < 2 * MEAN_WORDS * len(keys):
         return False
@@ -343,10 +329,10 @@ def infer(data: Any, options: ReadingOptions = DEFAULT_OPTIONS) -> Table:
         raise InputError(what, where=where, fix="give columns")
     if raw.n_rows == 0:
         raise InputError("0 sample(s): there is a header but no row", where=where, fix="give at least one row")
-    features, allowance, decided = options.features(raw.known_names), TextAllowance(), []
+    features, store, decided = options.features(raw.known_names), Store(in_memory=True), []
     for column in raw.columns:
         if column.name not in options.dropped():
-            builder = ColumnBuilder(features[column.name], options, raw.source, Memory(), allowance)
+            builder = ColumnBuilder(features[column.name], options, raw.source, store)
             builder.add(column)
             decided.append(builder.encoded())
     if not decided:

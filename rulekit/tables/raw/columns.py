@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats
+from rulekit.arrays import Bools, Floats, pl
 from rulekit.dates import moment_text
 from rulekit.errors import InputError
 from rulekit.tables.table import Array
 from rulekit.tables.token_sets import TokenSets
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Codes = npt.NDArray[np.int32]
 
@@ -87,8 +84,6 @@ class TextColumn:
 
     def without(self, tokens: tuple[str, ...]) -> TextColumn:
         """The column with its missing tokens (and nothing else) made null."""
-        import polars as pl
-
         hit = self.cells.is_in(pl.Series(list(tokens), dtype=pl.String).implode()) if tokens else None
         return self if hit is None or not hit.any() else replace(self, cells=self.cells.set(hit.fill_null(False), None))
 
@@ -105,8 +100,6 @@ class TextColumn:
         `inf`, `-inf` and `nan` count as numbers; with a decimal comma a cell with a point is no number, since the point
         could stand for thousands.
         """
-        import polars as pl
-
         cells = self.cells
         if self.decimal == ",":
             pointed = cells.str.contains(".", literal=True).fill_null(False)
@@ -222,8 +215,6 @@ def cell_text(column: Column, row: int) -> str:
 
 def parse_booleans(cells: pl.Series) -> pl.Series:
     """Float64 series: 1 for true, 0 for false in any case, null for all else."""
-    import polars as pl
-
     lowered = cells.str.to_lowercase()
     return lowered.replace_strict(["true", "false"], [1.0, 0.0], default=None, return_dtype=pl.Float64)
 
@@ -270,8 +261,6 @@ def large_integer(text: str, where: str) -> InputError:
 
 def factorize(column: Column, tokens: tuple[str, ...] = ()) -> tuple[list[str], Codes]:
     """The distinct keys of a column (sorted; text as it stands) and per row the index of its key, -1 for missing."""
-    import polars as pl
-
     if isinstance(column, TokenColumn):
         raise InputError("a column of words has no levels", where=f"column {column.name!r}", fix="take it as text")
     if isinstance(column, TextColumn):
@@ -328,8 +317,6 @@ def text_of_words(words: Sequence[str], tokens: tuple[str, ...] = ()) -> str:
 
 def as_texts(column: Column, tokens: tuple[str, ...] = ()) -> pl.Series:
     """The cells of a column as texts [n], null where missing; numbers as the keys of their levels."""
-    import polars as pl
-
     if isinstance(column, TextColumn):
         return column.without(tokens).cells
     if isinstance(column, TokenColumn):

@@ -17,11 +17,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rulekit.arrays import Floats
+from rulekit.arrays import Floats, pl
 from rulekit.errors import InputError
 from rulekit.tables.options import ReadingOptions, form_declared
 from rulekit.tables.raw.columns import (
@@ -47,9 +46,6 @@ from rulekit.tables.raw.files import (
     western,
 )
 from rulekit.tables.table import Store
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _ASCII = frozenset(map(chr, range(1, 128))) - frozenset('\r\n"')
 _CHUNK = 1 << 24
@@ -311,8 +307,6 @@ def last_row_end(content: bytes) -> int:
 
 def parsed_column(name: str, series: pl.Series, dialect: Dialect, keep_text: Collection[str], trim: bool) -> Column:
     """A parsed column, as numbers where all of its cells are; trim: texts lose the blanks around them."""
-    import polars as pl
-
     if series.dtype == pl.Float64:
         return NumberColumn(name, as_floats(series))
     column = TextColumn(name, series, dialect.decimal).without(("",))
@@ -342,8 +336,6 @@ def parse_fast(
 
     Raises ReadAgain where the bytes are no UTF-8, a column in `numbers` holds something else, or rows are uneven.
     """
-    import polars as pl
-
     labels = [f"column_{j + 1}" for j in range(len(dialect.header))]  # as polars demands of a file without header
     last = len(labels) - 1
     kept = sorted({*wanted, last})  # the last column tells whether a row is short
@@ -402,8 +394,6 @@ def has_plain_quotes(parts: Iterable[bytes], delimiter: str) -> bool:
 
 def without_blank_end(source: Path | bytes, frame: pl.DataFrame, dialect: Dialect) -> tuple[pl.DataFrame, bool]:
     """The frame without the blank lines at the file's end, and whether all other rows have every delimiter."""
-    import polars as pl
-
     sign = dialect.delimiter.encode()
     total, tail = 0, b""
     for part in [source] if isinstance(source, bytes) else bytes_of(source, _CHUNK):

@@ -69,6 +69,7 @@ _TEXTS = (
     (re.compile(rb"\s*<(?:\?xml|!doctype|!--|[a-z][\w:.-]*[\s/>])", re.IGNORECASE), "XML or HTML"),
     (re.compile(rb"\s*\[\s*(?:[\[{]|\"(?:[^\"\\]|\\.)*\"\s*[,\]])"), "a JSON array"),
 )
+_SVMLIGHT = re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}")
 _JSON_OBJECT = re.compile(rb'\s*\{\s*(?:"(?:[^"\\]|\\.)*"\s*:|\}|$)')
 
 
@@ -103,22 +104,16 @@ def first_bytes(path: Path, size: int = HEAD_BYTES) -> bytes:
     fix = "check the path"
     if os.path.isdir(path):
         raise InputError("this is a folder", where=str(path), fix="give a file")
-    try:
-        with path.open("rb") as file:
-            head = file.read(size)
-    except FileNotFoundError:
-        with contextlib.suppress(OSError):
-            near = near_files(path.name, [entry.name for entry in path.parent.iterdir()])
-            fix = f"did you mean {' or '.join(map(repr, near))}?" if near else fix
-        raise InputError("no such file", where=str(path), fix=fix) from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
-    if not head.startswith(_GZIP):
-        return head
-    try:
-        return zlib.decompressobj(wbits=31).decompress(head, size)
-    except zlib.error as error:
-        raise _damaged_gzip(path, error) from None
+    with _refusing_damage(path):
+        try:
+            with path.open("rb") as file:
+                head = file.read(size)
+        except FileNotFoundError:
+            with contextlib.suppress(OSError):
+                near = near_files(path.name, [entry.name for entry in path.parent.iterdir()])
+                fix = f"did you mean {' or '.join(map(repr, near))}?" if near else fix
+            raise InputError("no such file", where=str(path), fix=fix) from None
+        return zlib.decompressobj(wbits=31).decompress(head, size) if head.startswith(_GZIP) else head
 
 
 def plain_file(path: Path, store: Store) -> Path:
@@ -188,30 +183,31 @@ def in_lines(path: Path) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    try:
-        with gzip.open(path) as file:
-            while part := file.read(CHUNK):
-                yield part
-    except (OSError, EOFError, zlib.error) as error:
-        raise _damaged_gzip(path, error) from None
+    with _refusing_damage(path), gzip.open(path) as file:
+        while part := file.read(CHUNK):
+            yield part
 
 
 def _read_once(path: Path) -> Iterator[bytes]:
-    try:
+    with _refusing_damage(path):
         for number, part in enumerate(bytes_of(path)):
             if number == 0 and part.count(b"\0") == len(part):
                 raise no_text(path.name)
             yield part
-    except OSError as error:
-        raise _unreadable(path, error) from None
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(f"cannot be read: {reason_of(error)}", where=str(path), fix="check the path and its rights")
-
-
-def _damaged_gzip(path: Path, error: Exception) -> InputError:
-    return InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again")
+@contextlib.contextmanager
+def _refusing_damage(path: Path) -> Iterator[None]:
+    """Raises InputError where a file cannot be read or unpacked."""
+    try:
+        yield
+    except InputError:  # which is a ValueError too
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"damaged gzip file ({error})", where=path.name, fix="copy it again") from None
+    except (OSError, ValueError) as error:
+        what = f"cannot be read: {reason_of(error)}"
+        raise InputError(what, where=str(path), fix="check the path and its rights") from None
 
 
 def refuse_foreign(head: bytes, name: str) -> None:
@@ -225,6 +221,11 @@ def refuse_foreign(head: bytes, name: str) -> None:
     if not lines and _JSON_OBJECT.match(head):
         fix = "JSON lines, one object a line, are read from a file that ends in .jsonl"
         raise InputError("this is JSON", where=name, fix=fix)
+
+
+def is_svmlight(head: bytes, name: str) -> bool:
+    """Whether a file is one of svmlight, by the end of its name or by its first bytes."""
+    return name.removesuffix(".gz").endswith((".svm", ".svmlight", ".libsvm")) or _SVMLIGHT.match(head) is not None
 
 
 def no_text(name: str) -> InputError:

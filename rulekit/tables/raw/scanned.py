@@ -7,29 +7,25 @@ in it, or a relation of the pairs in it: `{"P0": ["a"], "R0": [["a", "b"]]}` has
 
 from __future__ import annotations
 
+import contextlib
 import json
+import mmap
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rulekit.arrays import pl
 from rulekit.errors import InputError
 from rulekit.schema import Feature
 from rulekit.tables.raw.columns import RawTable
 from rulekit.tables.raw.files import TableFile, in_lines
 from rulekit.tables.raw.sources import raw_table
-
-if TYPE_CHECKING:
-    import polars as pl
-
-
-import contextlib
-import mmap
-import os
-import sys
-import tempfile
 
 MOST_TIMES = 100
 """A file may unpack to so many times its own bytes, and to LEAST_UNPACKED in any case."""
@@ -49,8 +45,6 @@ class ParquetFile(TableFile):
     n_rows: int
 
     def __init__(self, file: Path, rows: int | None = None) -> None:
-        import polars as pl
-
         super().__init__(file)
         self._rows, self.by_column = rows, rows is not None
         with refusing_damage("Parquet", file):
@@ -68,8 +62,6 @@ class ParquetFile(TableFile):
 
     def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
         """The rows of the named columns in their order."""
-        import polars as pl
-
         types = [self._schema[name] for name in names]
         if self._rows is None:
             # what a cell takes in memory; equal texts may share their bytes
@@ -93,8 +85,6 @@ class ParquetFile(TableFile):
             )
 
     def _read(self, names: Sequence[str], start: int, size: int) -> RawTable:
-        import polars as pl
-
         wanted = list(names or self.names[:1])  # the rows count even where none is wanted: a model may be a constant
         with refusing_damage("Parquet", self.file):
             if size == self.n_rows:
@@ -192,8 +182,6 @@ def refusing_damage(what: str, file: Path) -> Iterator[None]:
     """
     import zlib
 
-    import polars as pl
-
     with contextlib.ExitStack() as stack:
         kept, dropped = -1, False
         with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error
@@ -243,8 +231,6 @@ class JsonLinesFile(TableFile):
         asked: Collection[str] | None = None,
         dropped: Collection[str] = (),
     ) -> None:
-        import polars as pl
-
         super().__init__(file)
         self._block_bytes = block_bytes
         keys: set[bytes] = set()
@@ -284,8 +270,6 @@ class JsonLinesFile(TableFile):
 
     def _listed(self, key: str) -> pl.Expr:
         """The lists of a key, with `a, b` for the pair of a and b."""
-        import polars as pl
-
         own = pl.col(key)
         if self._schema[key] == pl.List(pl.List(pl.String)):
             return own.list.eval(pl.element().list.join(", "))
@@ -293,8 +277,6 @@ class JsonLinesFile(TableFile):
 
     def blocks(self, names: Sequence[str], keep_text: Collection[str]) -> Iterator[RawTable]:
         """The rows of the named columns in their order; raises InputError for an object with a key twice."""
-        import polars as pl
-
         total, done, lines = max(1, self.file.stat().st_size), 0, 0
         with self.file.open("rb") as file:
             while part := b"".join(file.readlines(self._block_bytes)) if self._block_bytes else file.read():
@@ -308,8 +290,6 @@ class JsonLinesFile(TableFile):
                 lines += part.count(b"\n")
 
     def _column(self, name: str) -> pl.Expr:
-        import polars as pl
-
         key, names = self._atoms.get(name, (name, ""))
         if name not in self._atoms or key not in self._schema:
             return pl.col(name) if name not in self._atoms else pl.lit(False).alias(name)
@@ -321,8 +301,6 @@ def _refuse_double_keys(content: bytes, frame: pl.DataFrame, first_line: int, so
 
     Only lines with more keys than cells that are not null are parsed a second time.
     """
-    import polars as pl
-
     lines = pl.Series(content.split(b"\n")).cast(pl.String)
     keys = lines.str.count_matches(_KEY).cast(pl.Int64) - lines.str.count_matches(_NULL).cast(pl.Int64)
     rows = (lines.str.strip_chars() != "").arg_true()

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rulekit.arrays import pl
 from rulekit.dates import EPOCH
 from rulekit.errors import InputError, refuse_no_threads
 from rulekit.tables.raw.columns import (
@@ -59,8 +60,6 @@ def raw_table(data: Any, source: str = "") -> RawTable:
         names = [_column_name(label) for label in data.columns]
         return _assemble(names, [pandas_column(name, data.iloc[:, j]) for j, name in enumerate(names)], source)
     if package in ("polars", "pyarrow"):
-        import polars as pl
-
         data = data.collect() if isinstance(data, pl.LazyFrame) else data
         if not isinstance(data, pl.DataFrame) and not hasattr(data, "column_names"):
             raise InputError("Expected 2D array, got 1D array instead", where="data", fix="give a frame")
@@ -143,8 +142,6 @@ def pandas_column(name: str, series: Any) -> Column:
 
 def polars_column(name: str, series: Any) -> Column:
     """One raw column from a polars series."""
-    import polars as pl
-
     dtype = series.dtype
     if dtype == pl.String:
         return TextColumn(name, series.set(series == "", None) if (series == "").any() else series)
@@ -261,8 +258,6 @@ def _cells(name: str, cells: list[Any]) -> Column:
 
     None, NaN and the empty text are missing. Raises InputError for bytes, a time of day, and all else that is no cell.
     """
-    import polars as pl
-
     kinds = set(map(type, cells))
     if kinds <= {str, type(None)}:
         return TextColumn(name, pl.Series(name, [cell or None for cell in cells], dtype=pl.String))

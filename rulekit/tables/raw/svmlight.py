@@ -10,32 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rulekit.arrays import pl
 from rulekit.errors import InputError
 from rulekit.tables.raw.columns import Column, NumberColumn, RawTable, TextColumn, TokenColumn
 from rulekit.tables.raw.files import TableFile
 from rulekit.tables.raw.sources import WORDS, word_names
 from rulekit.tables.token_sets import token_sets
 
-if TYPE_CHECKING:
-    import polars as pl
-
 LABEL = "label"
 MOST_FEATURES = 1 << 27
 MOST_COLUMNS = 1000
 MOST_CELLS = 1 << 25
 BLOCK_BYTES = 1 << 22
-_LINES = re.compile(rb"(?:[^\s,;:|]+(?:[ \t]+qid:\d+)?(?:[ \t]+\d+:[^\s,;:|]+)+[ \t]*(?:#.*)?\r?\n){1,}")
 _FEATURE = re.compile(r"f(0|[1-9]\d{0,8})", re.ASCII)
 _WORD, _PAIR = r"[^ \t\x0b\f\r]+", r"^(?P<id>\d{1,9}):(?P<value>.+)$"
-
-
-def is_svmlight(head: bytes, name: str) -> bool:
-    """Whether a file is one, by the end of its name or by its first bytes."""
-    return name.removesuffix(".gz").endswith((".svm", ".svmlight", ".libsvm")) or _LINES.match(head) is not None
 
 
 class SvmlightFile(TableFile):
@@ -73,8 +64,6 @@ class SvmlightFile(TableFile):
 
     def _read(self) -> None:
         """All lines of the file: labels as texts, if any; row, number and value of each feature that is not 0."""
-        import polars as pl
-
         labels, pairs, n_lines, begun = list[pl.Series](), list[pl.DataFrame](), 0, 0
         self.n_rows = self._n_empty = 0
         with self.file.open("rb") as stream:
@@ -119,8 +108,6 @@ class SvmlightFile(TableFile):
 
 
 def _label(texts: pl.Series, keep_text: Collection[str]) -> Column:
-    import polars as pl
-
     texts = texts.str.replace(r"^\+", "")
     found = texts.cast(pl.Float64, strict=False)
     if LABEL in keep_text or found.null_count():
@@ -137,8 +124,6 @@ def _parsed(
 
     before: how many lines there are before; labelled: whether they begin with a label, None where the first one tells.
     """
-    import polars as pl
-
     texts = pl.Series("word", lines, dtype=pl.String).str.replace("#.*", "")
     words = texts.str.extract_all(_WORD).to_frame().with_row_index("line").filter(pl.col("word").list.len() > 0)
     labels = words["word"].list.first()

@@ -91,7 +91,6 @@ CASES: dict[str, str | bytes] = {
     "blanks without a header": table("   ", names=""),
     "carets": table("^"),
     "tildes": table("~"),
-    "bars": table("|"),
     "a header with another sign": table(names="age;score;job;label\n"),
     "a row of units": table(names="age,score,job,label\nyears,points,,\n"),
     "a row of types": table("\t", names="age\tscore\tjob\tlabel\ncontinuous\tcontinuous\tdiscrete\tdiscrete\n"),
@@ -109,9 +108,6 @@ CASES: dict[str, str | bytes] = {
         [",".join(f'"{name}"' for name in NAMES) + "\n"] + [f'"{i}",' + ",".join(r) + "\n" for i, r in enumerate(TEXTS)]
     ),
     "blank lines": table().replace("\n", "\n\n"),
-    "a mark, UTF-8": b"\xef\xbb\xbf" + table().encode(),
-    "UTF-16": table().encode("utf-16"),
-    "carriage returns": table(end="\r"),
     "mixed line ends": table().replace("yes\n", "yes\r").replace("no\n", "no\r\n"),
     "blanks behind commas": table(", "),
     "apostrophes around cells": quoted("'"),

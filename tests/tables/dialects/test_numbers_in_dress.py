@@ -46,6 +46,14 @@ def indian(value: float) -> str:
     return ",".join(pair for pair in (*pairs, tail) if pair)
 
 
+def roman(value: float) -> str:
+    text, signs = "", ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"]
+    for size, sign in zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), signs, strict=True):
+        times, value = divmod(int(value), size)
+        text += sign * times
+    return text
+
+
 def now_and_then(often: str, *others: str) -> Callable[[float], str]:
     """Numbers, and now and then another cell."""
     return lambda v: random.choice(others) if random.random() < 0.02 else often.format(v)
@@ -55,140 +63,73 @@ def day(form: str) -> Callable[[float], str]:
     return lambda v: (FIRST + datetime.timedelta(minutes=int(v * 1000))).strftime(form)
 
 
-def roman(value: float) -> str:
-    text = ""
-    for size, sign in zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), SIGNS, strict=True):
-        times, value = divmod(int(value), size)
-        text += sign * times
-    return text
+def cell(form: str) -> Callable[[float], str]:
+    """Cells of v and what it lacks to 3000 (n), of v as a whole number (i), in parts of it, and divided with rest."""
+
+    def written(v: float) -> str:
+        i = int(v)
+        halves = {f"{sign}{by}": found for by in (7, 12, 16, 24, 60) for sign, found in zip("qr", divmod(i, by))}  # noqa: B905
+        return form.format(v=v, n=3000 - v, i=i, k=v / 1000, p=v / 30, **halves)
+
+    return written
 
 
-SIGNS = ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"]
+MARKS = [(".", ","), (",", "."), (" ", ","), ("\u00a0", ","), ("\u202f", ","), ("\u2009", "."), ("'", "."), ("’", ".")]
+FORMS = (
+    *('="{v:.1f}"', "{i:_}", "-${n:.2f}", "{v:.2f} USD", "{v:.0f} kr", "{p:.1f}%", "{v:.1f} ‰", " {p:.1f} % "),
+    *("{v:.0f} kg", "{v:.1f}km", "{v:.0f} m²", "A${v:.0f}", "Rs. {v:.0f}/-", "No.{v:.0f}", "[{v:.0f}]", "={v:.0f}"),
+    *("{k:.3f}e3 m", "{k:.4f}x10^3", "{k:.4f}×10³", "{n:.0f}-", "−{n:.1f}", "‑{n:.0f}", "minus {n:.0f}"),
+    *("neg. {n:.0f}", "plus {v:.0f}", "~{v:.0f}", "approximately {v:.0f}", "more than {v:.0f}", "{v:.1f}/4"),
+    *("{i:#x}", "{i:#o}", "\u200e{v:.0f}\ufeff", "{q60}:{r60:02}", "{q60:02}:{r60:02}:30", "{q60}h{r60:02}"),
+    *("PT{q60}H{r60}M", "{q60}°{r60:02}′", "{q60} hours and {r60} minutes", "{q24}d {r24}h"),
+    *("{q12}'{r12}\"", "{q12} ft {r12} in", "{q12}yrs {r12}mon", "{q7} weeks {r7} days", "{q16} lb {r16} oz"),
+)
 NUMBERS: dict[str, Callable[[float], str]] = {
-    "points of thousands, decimal comma": lambda v: grouped(v, ".", ","),
-    "commas of thousands": lambda v: grouped(v, ",", "."),
-    "commas of thousands, whole": lambda v: grouped(v, ",", "", 0),
-    "points of thousands, whole": lambda v: grouped(v, ".", "", 0),
+    **{f"grouped {mark}{decimal}": lambda v, m=mark, d=decimal: grouped(v, m, d) for mark, decimal in MARKS},
+    **{f"whole, grouped {mark}": lambda v, m=mark: grouped(v, m, "", 0) for mark in ",."},
     "decimal comma": lambda v: f"{v:.1f}".replace(".", ","),
     "quotes left inside": lambda v: f'"{v:.1f}"'.replace(".", ","),
-    "a spreadsheet's text": lambda v: f'="{v:.1f}"',
-    "blanks of thousands": lambda v: grouped(v, " ", ","),
-    "no-break blanks": lambda v: grouped(v, "\u00a0", ","),
-    "narrow no-break blanks": lambda v: grouped(v, "\u202f", ","),
-    "thin blanks": lambda v: grouped(v, "\u2009", "."),
-    "apostrophes": lambda v: grouped(v, "'", "."),
-    "curly apostrophes": lambda v: grouped(v, "’", "."),
-    "underscores": lambda v: f"{int(v):_}",
+    **{form: cell(form) for form in FORMS},
     "lakhs": indian,
     "dollars": lambda v: "$" + grouped(v, ",", "."),
-    "dollars lost": lambda v: f"-${3000 - v:.2f}",
     "euros": lambda v: grouped(v, ".", ",") + " €",
     "francs": lambda v: "CHF " + grouped(v, "'", "."),
-    "codes of currencies": lambda v: f"{v:.2f} USD",
-    "crowns": lambda v: f"{v:.0f} kr",
     "zloty": lambda v: grouped(v, " ", ",") + " zł",
-    "per cent": lambda v: f"{v / 30:.1f}%",
-    "per mille": lambda v: f"{v:.1f} ‰",
-    "kilograms": lambda v: f"{v:.0f} kg",
-    "kilometres": lambda v: f"{v:.1f}km",
-    "a power and a unit": lambda v: f"{v / 1000:.3f}e3 m",
-    "times ten to the": lambda v: f"{v / 1000:.4f}x10^3",
     "a power, decimal comma": lambda v: f"{v / 1000:.4f}E3".replace(".", ","),
-    "minus signs behind": lambda v: f"{3000 - v:.0f}-",
     "parentheses": lambda v: f"({3000 - v:.0f})" if v < 2990 else f"{v:.0f}",
-    "minus signs of Unicode": lambda v: f"−{3000 - v:.1f}",
     "digits of full width": lambda v: "".join(chr(0xFF10 + int(c)) for c in f"{v:.0f}"),
-    "hexadecimal": lambda v: hex(int(v)),
+    "digits of Arabic": lambda v: f"{v:.1f}".replace(".", "٫").translate({48 + i: 0x660 + i for i in range(10)}),
     "thousands as K": lambda v: f"{v / 1000:.2f}K" if v > 1000 else f"{v:.0f}",
     "K and M": lambda v: f"{v / 500:.2f}M" if v > 500 else f"{v * 2:.0f}K",
     "errors of a spreadsheet": now_and_then("{:.1f}", "#DIV/0!", "#N/A", "#VALUE!"),
+    "C's infinity": now_and_then("{:.1f}", "1.#INF", "-1.#IND"),
     "words for missing": now_and_then("{:.1f}", "n/a", "unknown", "-", "NULL", "?", "."),
     "units and words for missing": now_and_then("{:.0f} kg", "n/a", "-"),
     "bounds": lambda v: "<200" if v < 200 else ">2800" if v > 2800 else f"{v:.0f}",
-    "about": lambda v: f"~{v:.0f}",
-    "hours and minutes": lambda v: f"{int(v) // 60}:{int(v) % 60:02d}",
-    "hours, minutes, seconds": lambda v: f"{int(v) // 60:02d}:{int(v) % 60:02d}:30",
-    "days and hours": lambda v: f"{int(v) // 24}d {int(v) % 24}h",
     "minutes or hours": lambda v: f"{v:.0f} min" if v < 600 else f"{v / 60:.2f} h",
+    "milliseconds or seconds": lambda v: f"{v:.0f}ms" if v < 600 else f"{v / 1000:.3f}s",
+    "bytes": lambda v: f"{v:.0f} MB" if v < 600 else f"{v / 1000:.3f} GB",
+    "KiB and MiB": lambda v: f"{v:.0f} KiB" if v < 600 else f"{v / 1024:.4f} MiB",
     "no cents": lambda v: f"{v:.0f}.-" if int(v) % 2 else f"{v:.2f}",
     "half a day": lambda v: (
         f"{int(v / 60) % 12 or 12}:{int(v) % 60:02d}:00 {'AM' if v < 720 else 'PM'}" if v < 1440 else "11:59 PM"
     ),
-    "fractions": lambda v: f"{int(v)} {int(v * 8) % 8}/8",
-    "ratios": lambda v: f"{v:.1f}/4",
-    "signs of fractions": lambda v: f"{int(v)} {'⅛¼½¾'[int(v * 4) % 4]}",
-    "hours, minutes behind": lambda v: f"{int(v) // 60}h{int(v) % 60:02d}",
-    "durations of ISO": lambda v: f"PT{int(v) // 60}H{int(v) % 60}M",
-    "milliseconds or seconds": lambda v: f"{v:.0f}ms" if v < 600 else f"{v / 1000:.3f}s",
-    "bytes": lambda v: f"{v:.0f} MB" if v < 600 else f"{v / 1000:.3f} GB",
-    "feet and inches": lambda v: f"{int(v) // 12}'{int(v) % 12}\"",
-    "feet and inches by name": lambda v: f"{int(v) // 12} ft {int(v) % 12} in",
-    "years and months": lambda v: f"{int(v) // 12}yrs {int(v) % 12}mon",
-    "degrees": lambda v: f"{int(v) // 60}°{int(v) % 60:02d}′",
     "hours of the day": lambda v: f"{int(v / 130) % 12 or 12}{'am' if v < 1560 else 'pm'}",
+    "fractions": lambda v: f"{int(v)} {int(v * 8) % 8}/8",
+    "signs of fractions": lambda v: f"{int(v)} {'⅛¼½¾'[int(v * 4) % 4]}",
     "one year, two years": lambda v: f"{v / 100:.0f} year{'s' * (f'{v / 100:.0f}' != '1')}",
-    "squares": lambda v: f"{v:.0f} m²",
-    "powers of Unicode": lambda v: f"{v / 1000:.4f}×10³",
     "Fortran": lambda v: f"{v:.4e}".replace("e", "D"),
-    "signs that nobody sees": lambda v: f"\u200e{v:.0f}\ufeff",
-    "digits of Arabic": lambda v: f"{v:.1f}".replace(".", "٫").translate({48 + i: 0x660 + i for i in range(10)}),
     "footnotes": lambda v: f"{v:.1f}{random.choice(['', '*', '**', '†'])}",
-    "brackets": lambda v: f"[{v:.0f}]",
-    "formulas": lambda v: f"={v:.0f}",
-    "octal": lambda v: oct(int(v)),
-    "dollars of Australia": lambda v: f"A${v:.0f}",
-    "rupees": lambda v: f"Rs. {3000 - v:.0f}/-" if v < 0 else f"Rs. {v:.0f}/-",
-    "blanks before per cent": lambda v: f" {v / 30:.1f} % ",
     "Roman numerals": lambda v: roman(max(v, 1.0)),
-    "minus as a word": lambda v: f"minus {3000 - v:.0f}",
-    "negative as a word": lambda v: f"neg. {3000 - v:.0f}",
-    "plus as a word": lambda v: f"plus {v:.0f}",
-    "numbers behind No.": lambda v: f"No.{v:.0f}",
-    "approximately": lambda v: f"approximately {v:.0f}",
-    "more than": lambda v: f"more than {v:.0f}",
-    "hyphens of Unicode": lambda v: f"‑{3000 - v:.0f}",
-    "weeks and days": lambda v: f"{int(v) // 7} weeks {int(v) % 7} days",
-    "hours and minutes as words": lambda v: f"{int(v) // 60} hours and {int(v) % 60} minutes",
-    "pounds and ounces": lambda v: f"{int(v) // 16} lb {int(v) % 16} oz",
-    "KiB and MiB": lambda v: f"{v:.0f} KiB" if v < 600 else f"{v / 1024:.4f} MiB",
-    "C's infinity": now_and_then("{:.1f}", "1.#INF", "-1.#IND"),
 }
-DATES: dict[str, Callable[[float], str]] = {
-    form: day(form)
-    for form in (
-        *("%d-%b-%y", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%b %d, %Y", "%d %B %Y"),
-        *(
-            "%a %b %d %H:%M:%S %Y",
-            "%Y%m%dT%H%M%S",
-            "%d de %B de %Y",
-            "%A, %d %B %Y",
-            "%G-W%V-%u",
-            "%Y%m%d",
-            "%b-%y",
-            "%m/%Y",
-            "%d/%m/%Y %H:%M",
-            "%m/%d/%y %I:%M %p",
-            "%m/%y",
-            "KW %V/%G",
-            "%Y年%m月%d日",
-            "%d%m%Y",
-            "%m%d%Y",
-            "%H:%M:%S %d/%m/%Y",
-            "%d.%m.%Y %H:%M Uhr",
-            "%d/%b/%Y:%H:%M:%S +0000",
-            "%Y-%j",
-            "%d. %m. %Y",
-            "%Y:%m:%d %H:%M:%S",
-            "%Y_%m_%d",
-            "%Y-%m-%d-%H-%M-%S",
-            "%Y-%m-%dT%H:%M:%S.123456789",
-        ),
-    )
-}
-CASES = NUMBERS | DATES
+DATES = """%d-%b-%y | %d/%m/%Y | %m/%d/%Y | %d.%m.%Y | %d.%m.%y | %Y/%m/%d | %b %d, %Y | %d %B %Y | %a %b %d %H:%M:%S %Y
+%Y%m%dT%H%M%S | %d de %B de %Y | %A, %d %B %Y | %G-W%V-%u | %Y%m%d | %b-%y | %m/%Y | %d/%m/%Y %H:%M | %m/%d/%y %I:%M %p
+%m/%y | KW %V/%G | %Y年%m月%d日 | %d%m%Y | %m%d%Y | %H:%M:%S %d/%m/%Y | %d.%m.%Y %H:%M Uhr | %d/%b/%Y:%H:%M:%S +0000
+%Y-%j | %d. %m. %Y | %Y:%m:%d %H:%M:%S | %Y_%m_%d | %Y-%m-%d-%H-%M-%S | %Y-%m-%dT%H:%M:%S.123456789"""
+CASES = NUMBERS | {form: day(form) for form in re.split(r" \| |\n", DATES)}
 
 
-def write(path: Path, cell: Callable[[float], str], delimiter: str = ",") -> None:
+def write(path: Path, written: Callable[[float], str], delimiter: str = ",") -> None:
     """A table whose label is whether v is large, but for 3 % of the rows."""
     random.seed(5)
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -198,7 +139,7 @@ def write(path: Path, cell: Callable[[float], str], delimiter: str = ",") -> Non
             value = random.lognormvariate(6.8, 0.8)
             value = min(value, 2995.0)
             label = (value > 900) != (random.random() < 0.03)
-            lines.writerow([cell(value), random.randint(1, 9), random.choice(["a", "b"]), "yes" if label else "no"])
+            lines.writerow([written(value), random.randint(1, 9), random.choice(["a", "b"]), "yes" if label else "no"])
 
 
 def pasted(note: str) -> ReadingOptions:
@@ -220,6 +161,11 @@ def error(rows: LabelledTable) -> float:
     return min(float(np.mean((values > cut) != yes)) for cut in values)
 
 
+def said(rows: LabelledTable) -> list[str]:
+    """The notes on v that name an option."""
+    return [note for note in rows.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
+
+
 FILES = [(name, ",") for name in CASES] + [(name, ";") for name in list(CASES)[:12]]
 
 
@@ -229,7 +175,7 @@ def test_it_is_read_right_or_a_note_names_what_reads_it(name: str, delimiter: st
     path = tmp_path / "data.csv"
     write(path, CASES[name], delimiter)
     plain = read_labelled(path, ReadingOptions(target="y"))
-    notes = [note for note in plain.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
+    notes = said(plain)
     if not notes:
         assert error(plain) < WORST
         return
@@ -322,39 +268,34 @@ def test_an_example_that_shows_no_one_form_is_refused(kind: str, example: str, w
         [f"+49 170 {i}" for i in range(1234567, 1234600)],
         ["red", "green", "3"],
         [f"a{i} b{i}" for i in range(40)],
+        ["M", "L", "XL", "S"] * 9,
+        ["C", "D", "M"] * 12,
     ],
 )
 def test_codes_names_and_addresses_are_no_numbers_in_dress(cells: list[str]) -> None:
     assert not [note for note in infer({"v": cells}).notes if "category of" in note]
 
 
-@pytest.mark.parametrize(
-    "form", ["{} of 100", "{}:1", "{}x3", "{} ± 2", "{} (5%)", "np.float64({}.5)", "#{}", "{}|3", "{}²", "({}, 3, 4)"]
-)
-def test_numbers_in_no_known_form_are_named(form: str) -> None:
-    cells = [form.format(i, i + 10) for i in range(60)] * 2
-    note = f"cells with numbers such as {form.format(0, 10)!r}, a form that is not known; write plain numbers"
-    assert note in infer({"v": cells}).notes[0]
+NO_FORM = ["{} of 100", "{}:1", "{}x3", "{} ± 2", "{} (5%)", "np.float64({}.5)", "#{}", "{}|3", "{}²", "({}, 3, 4)"]
+UNKNOWN = "a form that is not known; write plain numbers"
 
 
 @pytest.mark.parametrize(
-    "cells",
+    ("cells", "note"),
     [
-        [f"{i % 28 + 1} {month} 2024" for i in range(60) for month in ("stycznia", "lutego", "marca", "maja")],
-        [f"{i % 28 + 1} {month}" for i in range(28) for month in ("Jan", "Feb")],
-        [f"{i % 28 + 1}.{month}.2024" for i in range(28) for month in ("I", "II", "III", "IV")],
-        [f"令和4年{month}月{day}日" for month in range(1, 13) for day in (1, 7)],
-        ["".join("一二三四五六七八九"[int(c) - 1] for c in str(i)) for i in range(111, 199) if "0" not in str(i)],
-        [f"${i:04X}" for i in range(160, 700, 3)],
+        *(([form.format(i) for i in range(60)] * 2, f"such as {form.format(0)!r}, {UNKNOWN}") for form in NO_FORM),
+        ([f"{i % 28 + 1} {month} 2024" for i in range(60) for month in ("stycznia", "lutego", "marca")], UNKNOWN),
+        ([f"{i % 28 + 1} {month}" for i in range(28) for month in ("Jan", "Feb")], UNKNOWN),
+        ([f"{i % 28 + 1}.{month}.2024" for i in range(28) for month in ("I", "II", "III", "IV")], UNKNOWN),
+        ([f"令和4年{month}月{day}日" for month in range(1, 13) for day in (1, 7)], UNKNOWN),
+        (["".join("零一二三四五六七八九"[int(c)] for c in str(i)) for i in range(111, 199)], UNKNOWN),
+        ([f"${i:04X}" for i in range(160, 700, 3)], UNKNOWN),
+        ([f"{i} {'kg' if i % 2 else 'lb'}" for i in range(60)], "in several units, 'lb', 'kg'"),
+        ([f"{i}%" if i % 2 else f"{i / 100}" for i in range(60)], "in several units, '%', 'none'"),
     ],
 )
-def test_dates_and_numbers_in_other_writings_are_named(cells: list[str]) -> None:
-    assert "a form that is not known" in infer({"v": cells}).notes[0]
-
-
-def test_sizes_are_no_roman_numbers() -> None:
-    notes = infer({"v": ["M", "L", "XL", "S"] * 9, "k": ["C", "D", "M"] * 12}).notes
-    assert not [note for note in notes if "category of" in note]
+def test_numbers_and_dates_that_no_form_reads_are_named(cells: list[str], note: str) -> None:
+    assert note in infer({"v": cells}).notes[0]
 
 
 def test_weights_groups_and_times_are_read_by_their_form(tmp_path: Path) -> None:
@@ -412,13 +353,6 @@ def test_leading_zeros_are_named(tmp_path: Path) -> None:
     assert not infer({"v": ["0.5", "0", "10", "-0"]}).notes
 
 
-def test_several_units_are_named() -> None:
-    cells = [f"{i} {'kg' if i % 2 else 'lb'}" for i in range(60)]
-    assert "in several units, 'lb', 'kg'" in infer({"v": cells}).notes[0]
-    cells = [f"{i}%" if i % 2 else f"{i / 100}" for i in range(60)]
-    assert "in several units, '%', 'none'" in infer({"v": cells}).notes[0]
-
-
 @pytest.mark.parametrize(
     ("values", "note"),
     [
@@ -453,13 +387,12 @@ def test_a_terminal_breaks_no_option_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", list(CASES)[::4])
 def test_a_model_of_the_pasted_option_errs_seldom(name: str, tmp_path: Path) -> None:
     """From the file to the model and back to the file, by what the note says."""
     path = tmp_path / "data.csv"
     write(path, CASES[name])
-    plain = read_labelled(path, ReadingOptions(target="y"))
-    notes = [note for note in plain.table.notes if "'v'" in note and ("--type" in note or "--missing" in note)]
+    notes = said(read_labelled(path, ReadingOptions(target="y")))
     reading = pasted(notes[0]) if notes else ReadingOptions(target="y")
     made = train(TrainingRequest(path, reading, learner="adaboost", output=tmp_path / "m.json"))
     scores = score(tmp_path / "m.json", path)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from rulekit.errors import InputError
+from rulekit.graph.decisions import Fires
+from rulekit.graph.nodes import Among, And, Compare
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
-from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.kinds import encoding
+from rulekit.tables.kinds.encoding import encode, encode_blocks
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import Table
@@ -142,7 +148,7 @@ COLUMNS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(COLUMNS, min_size=1, max_size=3), st.booleans())
 def test_encoding_the_training_data_again_changes_nothing(columns: list[list[object]], declare: bool) -> None:
     data = {f"c{j}": cells for j, cells in enumerate(columns)}
@@ -156,13 +162,70 @@ def test_encoding_the_training_data_again_changes_nothing(columns: list[list[obj
             assert set(array[array > 0].tolist()) == set(range(2, 2 + len(feature.levels)))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(COLUMNS, min_size=1, max_size=3), st.permutations(range(5)))
-def test_rows_are_encoded_alone_as_in_company(columns: list[list[object]], order: list[int]) -> None:
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(COLUMNS, min_size=1, max_size=3), st.permutations(range(5)), st.integers(1, 6))
+def test_rows_are_encoded_alone_and_in_blocks_as_in_company(
+    monkeypatch: pytest.MonkeyPatch, columns: list[list[object]], order: list[int], size: int
+) -> None:
     data = {f"c{j}": cells for j, cells in enumerate(columns)}
     table = infer(data)
     schema = Schema(table.features)
+    used = schema.names[: size % 3 + 1]
+    monkeypatch.setattr(encoding, "BLOCK", size)
+    for whole in (data, table):
+        blocks = list(encode_blocks(whole, schema, used))
+        assert {rows.n_rows for rows in blocks[:-1]} <= {size}
+        for name in used:
+            found = np.concatenate([rows.array(name) for rows in blocks])
+            np.testing.assert_array_equal(found, table.array(name))
+            assert found.dtype == table.array(name).dtype
     for row in order[:2]:
         alone = encode([{name: cells[row] for name, cells in data.items()}], schema)
         for whole, part in zip(table.arrays, alone.arrays, strict=True):
             np.testing.assert_array_equal(whole[row : row + 1], part)
+
+
+MIXED = Schema((*(Feature(f"x{j}", precision="float64") for j in range(3)), Feature("x3", "categorical", ("1", "2"))))
+
+
+def test_blocks_of_a_matrix_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors name the row of the whole."""
+    monkeypatch.setattr(encoding, "BLOCK", 7)
+    schema = Schema((*MIXED.features[:3], replace(MIXED.features[3], unseen="error")))
+    for n in (0, 1, 7, 8, 40):
+        X = np.round(np.random.default_rng(n).normal(0, 3, (n, 4)).astype(np.float32), 1)
+        X[:, 3] = np.abs(X[:, 0]) % 2 < 1
+        X[:, 3] += 1
+        blocks, whole = list(encode_blocks(X, schema, ("x0", "x3"))), encode(X, schema)
+        assert [rows.n_rows for rows in blocks] == [min(7, n - start) for start in range(0, max(n, 1), 7)]
+        for name in ("x0", "x3"):
+            found = np.concatenate([rows.array(name) for rows in blocks])
+            np.testing.assert_array_equal(found, whole.array(name))
+            assert not np.signbit(found).any() or (found[np.signbit(found)] < 0).all()  # no minus zero
+    for column, value in ((3, 5.0), (0, 2**60)):
+        X = np.ones((30, 4), dtype=np.int64)
+        X[18, column] = value
+        with pytest.raises(InputError, match=f"data row 19, column 'x{column}'"):
+            list(encode_blocks(X, schema, schema.names))
+    with pytest.raises(InputError, match="X has 5 features, but the model is expecting 4"):
+        list(encode_blocks(np.zeros((3, 5)), schema, schema.names))
+    table = encode(np.ones((20, 4)), schema)
+    assert list(encode_blocks(table, schema, ("x0",))) == [table]
+
+
+def test_a_text_in_blocks_is_what_it_is_in_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks must not tell the kind of a column anew: the text 3.0 among words is no number."""
+    monkeypatch.setattr(encoding, "BLOCK", 7)
+    cells = ["x", "3.0", *["3.0"] * 20]
+    schema = Schema((Feature("c", "categorical", ("3", "x")),))
+    for data in ({"c": cells}, np.array([[cell] for cell in cells], dtype=object)):
+        (table,) = encode_blocks(data, schema, ("c",))
+        assert table.array("c").tolist() == encode(data, schema).array("c").tolist()
+
+
+def test_predictions_are_those_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "BLOCK", 7)
+    graph = RuleGraph(MIXED, ("no", "yes"), Fires(And((Compare("x0", ">", 0.5, True), Among("x3", ("1",), True)))))
+    X = np.abs(np.random.default_rng(0).normal(size=(50, 4))).round()
+    assert graph.predict(X).tolist() == graph.predict(graph.table(X)).tolist()
+    np.testing.assert_array_equal(graph.predict_proba(X), graph.predict_proba(graph.table(X)))

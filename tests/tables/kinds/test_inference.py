@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from table_rows import cells_of
 
 from rulekit.errors import InputError
 from rulekit.tables.kinds.inference import infer
@@ -71,10 +72,7 @@ def test_frames_arrays_and_mappings_agree() -> None:
         table = infer(frame)
         assert [f.kind for f in table.features] == ["numeric", "categorical", "boolean"]
         assert table.features[1].levels == ("x", "y")
-        same(table.arrays[0].tolist(), [1.5, NAN, 3.0])
-        assert table.arrays[1].tolist() == [2, 0, 3]
-        assert table.arrays[2].tolist() == [1, 0, 1]
-        assert infer(table) is table
+        assert cells_of(table) == {"a": [1.5, None, 3], "b": ["x", None, "y"], "c": [1, 0, 1]}
 
 
 @pytest.mark.parametrize(
@@ -107,46 +105,47 @@ def test_ordered_levels_are_ranks() -> None:
 def test_missing_tokens_are_explicit() -> None:
     data = {"n": ["1", "?", "3"], "c": ["NA", "x", "?"], "s": [-999, 5, 7]}
     table = infer(data, ReadingOptions(missing=["?", "s=-999"]))
-    same(table.array("n").tolist(), [1, NAN, 3])
-    assert table.features[1].levels == ("NA", "x")
-    assert table.array("c").tolist() == [2, 3, 0]
-    same(table.array("s").tolist(), [NAN, 5, 7])
+    assert cells_of(table) == {"n": [1, None, 3], "c": ["NA", "x", None], "s": [None, 5, 7]}
     assert [f.missing_tokens for f in table.features] == [("?",), ("?",), ("?", "-999")]
     assert infer(data, ReadingOptions(missing={"c": ["NA"]})).features[1].levels == ("?", "x")
 
 
-def test_likely_tokens_are_reported_not_guessed() -> None:
-    table = infer({"c": ["NA", "x", "unknown"], "s": [-999, -999, 1]})
-    assert table.features[0].levels == ("NA", "unknown", "x")
-    assert table.notes == (
-        "column 's' has 2 cells -999; if it means missing, --missing s=-999",
-        "levels that may mean missing: c 'NA' (1), c 'unknown' (1); if they do, declare --missing COL=TOKEN",
-    )
+CLIENTS = [f"client {i}" for i in range(20)]
 
 
-def test_a_text_of_its_own_in_every_row_is_said_to_name_the_rows() -> None:
-    """Its levels filled every export without a word."""
-    names = [f"client {i}" for i in range(20)]
-    note = "column 'id': ids or row numbers, it seems; leave out what only names rows: --ignore id"
-    assert infer({"id": names}).notes == (note,)
-    assert infer({"id": [*names, names[0]]}).notes == infer({"id": names[1:]}).notes == ()
-
-
-def test_nearly_numeric_text_names_the_other_cells() -> None:
-    table = infer({"n": [str(i) for i in range(99)] + ["?"]})
-    assert table.features[0].kind == "categorical"
-    assert table.notes == (
-        "column 'n' is categorical because 1 of its cells are no numbers: '?' (1); if they mean missing, "
-        "--missing 'n=?'",
-    )
-    assert table.features[0].levels[:3] == ("0", "1", "10")
-    assert "3 of its cells are no numbers: 'NA' (2), '?' (1)" in infer({"n": ["1", "NA", "?", "2", "NA"]}).notes[0]
-
-
-def test_an_all_missing_column_is_numeric_and_told() -> None:
-    table = infer(pl.DataFrame({"a": [None, None], "b": [1, 2]}))
-    assert table.features[0].kind == "numeric"
-    assert table.notes == ("column 'a' has no values; it is kept as numeric",)
+@pytest.mark.parametrize(
+    ("data", "kinds", "notes"),
+    [
+        (
+            {"c": ["NA", "x", "unknown"], "s": [-999, -999, 1]},
+            ["categorical", "numeric"],
+            [
+                "column 's' has 2 cells -999; if it means missing, --missing s=-999",
+                "levels that may mean missing: c 'NA' (1), c 'unknown' (1); if they do, declare --missing COL=TOKEN",
+            ],
+        ),
+        (
+            {"id": CLIENTS},
+            ["categorical"],
+            ["column 'id': ids or row numbers, it seems; leave out what only names rows: --ignore id"],
+        ),
+        ({"id": [*CLIENTS, CLIENTS[0]]}, ["categorical"], []),
+        ({"id": CLIENTS[1:]}, ["categorical"], []),
+        (
+            {"n": ["1", "NA", "?", "2", "NA"] + [str(i) for i in range(99)]},
+            ["categorical"],
+            [
+                "column 'n' is categorical because 3 of its cells are no numbers: 'NA' (2), '?' (1); if they mean "
+                "missing, --missing n=NA --missing 'n=?'"
+            ],
+        ),
+        ({"a": [None, None], "b": [1, 2]}, ["numeric"] * 2, ["column 'a' has no values; it is kept as numeric"]),
+    ],
+)
+def test_what_may_be_read_wrongly_is_told_and_not_guessed(data: dict, kinds: list[str], notes: list[str]) -> None:
+    table = infer(data)
+    assert [feature.kind for feature in table.features] == kinds
+    assert list(table.notes) == notes
 
 
 def test_display_of_integers_and_dates() -> None:
@@ -161,15 +160,13 @@ def test_display_of_integers_and_dates() -> None:
     stamp = infer(pl.DataFrame({"t": [datetime.datetime(2020, 1, 1, 12), datetime.datetime(2020, 1, 1, 12, 0, 1)]}))
     assert stamp.features[0].precision == "float64"
     assert stamp.arrays[0].tolist() == [1577880000.0, 1577880001.0]
-    assert infer({"i": [1.0, 2.0, NAN]}).features[0].display == "integer"
-    for values, display in (
-        ([3, 0, 2, NAN], "count"),
-        ([3, 0, -1], "integer"),
-        ([3, 0, 0.5], "plain"),
-        (["3", "0", "12"], "count"),
-    ):
-        assert infer({"i": values}).features[0].display == display
-    assert infer({"i": [1.0, 2.5]}).features[0].display == "plain"
+    shown = {
+        "integer": ([1.0, 2.0, NAN], [3, 0, -1]),
+        "count": ([3, 0, 2, NAN], ["3", "0", "12"]),
+        "plain": ([3, 0, 0.5],),
+    }
+    for display, columns in shown.items():
+        assert {infer({"i": values}).features[0].display for values in columns} == {display}
     assert "column 'd': dates; --type d=date" in infer({"d": ["2020-01-01", "2020-01-02"]}).notes[0]
 
 
