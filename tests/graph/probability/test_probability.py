@@ -6,27 +6,13 @@ import itertools
 import math
 import random
 
-import numpy as np
 import pytest
-from random_tables import random_table
-from table_rows import row_of
 
-from rulekit.conformance.models import random_formula, random_schema
 from rulekit.errors import BudgetError, GraphError
 from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.oracle import evaluate_node, probability_by_states, run_circuit
 from rulekit.graph.nodes import TRUE, Node, topological
-from rulekit.graph.probability.circuits import (
-    Bit,
-    Complement,
-    Fixed,
-    Given,
-    Mix,
-    Product,
-    build_circuit,
-    hidden_bits,
-    random_nodes,
-)
+from rulekit.graph.probability.circuits import Bit, Complement, Fixed, Given, Mix, Product, build_circuit
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 
@@ -86,29 +72,6 @@ def test_a_circuit_is_the_sum_over_all_states():
     assert mixed > 30  # decision diagrams were at work
 
 
-def test_a_bit_and_its_contrary_in_several_clauses():
-    """Both branches of a decision diagram are weighed rightly: a or b without a, and c."""
-    a, b, c = (bit(name, INPUTS[0], p) for name, p in (("a", 0.1), ("b", 0.2), ("c", 0.4)))
-    circuit = build_circuit(rg.Or((rg.And((rg.Not(a), b)), rg.And((rg.Not(a), c)))))
-    assert run_circuit(circuit, {INPUTS[0]: True}) == pytest.approx(0.9 * (1 - 0.8 * 0.6), rel=1e-14)
-    circuit = build_circuit(rg.Or((rg.And((a, b)), rg.And((rg.Not(a), c)))))
-    assert run_circuit(circuit, {INPUTS[0]: True}) == pytest.approx(0.1 * 0.2 + 0.9 * 0.4, rel=1e-14)
-
-
-@pytest.mark.full
-def test_twelve_shared_bits():
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        schema = random_schema(rng)
-        formula = random_formula(rng, schema, bits=12, shared=True)
-        row = row_of(random_table(rng, schema, 1), 0)
-        leaves = [n for n in random_nodes(formula) if n.family.value == "Boolean"]
-        causes = [h.cause for h in hidden_bits(formula).values()]
-        truth = {node: bool(evaluate_node(node, schema, row)) for node in [*leaves, *causes]}
-        expected = probability_by_states(formula, truth)
-        assert evaluate_node(rg.Probability(formula), schema, row) == pytest.approx(expected, rel=1e-12, abs=1e-15)
-
-
 # What a formula of each kind is worth --------------------------------------------------------------------------------
 
 
@@ -122,24 +85,6 @@ def test_noisy_or_noisy_and_and_noisy_and_not():
         assert probability(rg.Or((h1, h2)), truth) == pytest.approx(1 - (1 - w1 * x1) * (1 - w2 * x2), abs=1e-15)
         assert probability(rg.And((h1, h2)), truth) == pytest.approx(w1 * x1 * w2 * x2, abs=1e-15)
         assert probability(rg.And((h1, rg.Not(h2))), truth) == pytest.approx(w1 * x1 * (1 - w2 * x2), abs=1e-15)
-
-
-@pytest.mark.parametrize("inputs", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(8))
-def test_every_conditional_distribution_is_a_noisy_logical_formula(inputs, seed):
-    """P(y | C) over up to three bits, any table: one hidden bit for each cell of the inputs."""
-    rng = np.random.default_rng(seed)
-    cells = list(itertools.product((False, True), repeat=inputs))
-    table = dict(zip(cells, rng.choice([0.0, 1.0, 1e-13, 1 - 1e-13, *rng.random(4)], len(cells)).tolist(), strict=True))
-    clauses = []
-    for i, (cell, p) in enumerate(table.items()):
-        literals = [node if state else rg.Not(node) for node, state in zip(INPUTS, cell, strict=False)]
-        clauses.append(rg.And((*literals, bit(f"h{i}", TRUE, p))))
-    circuit = build_circuit(rg.Or(clauses))
-    for cell, p in table.items():
-        truth: dict[Node, bool] = dict(zip(INPUTS, cell, strict=False))
-        truth |= {rg.Not(node): not state for node, state in truth.items()}
-        assert run_circuit(circuit, {**truth, TRUE: True}) == pytest.approx(p, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("strength", [0.0, 5e-324, 1e-300, 1e-17, 1e-9, 36.0, 700.0, INF])
@@ -156,25 +101,6 @@ def test_extreme_strengths(strength):
 def test_five_thousand_small_misses():
     formula = rg.Or([bit(f"h{i}", p=1e-4) for i in range(5000)])
     assert probability(formula) == pytest.approx(-math.expm1(5000 * math.log1p(-1e-4)), rel=1e-12)
-
-
-def test_at_least_counts_like_the_binomial():
-    formula = rg.AtLeast(3, [bit(f"h{i}", p=0.25) for i in range(10)])
-    expected = sum(math.comb(10, j) * 0.25**j * 0.75 ** (10 - j) for j in range(3, 11))
-    assert probability(formula) == pytest.approx(expected, rel=1e-13)
-
-
-def test_a_repeated_child_counts_twice_in_an_at_least_and_once_in_an_and():
-    h, g = bit("h", p=0.25), bit("g", p=0.5)
-    assert probability(rg.AtLeast(2, (h, h, g))) == pytest.approx(0.25, abs=1e-15)
-    assert probability(rg.And((h, h))) == pytest.approx(0.25, abs=1e-15)
-
-
-def test_a_contradiction_is_impossible_and_a_tautology_sure():
-    h = bit("h", p=0.3)
-    assert probability(rg.And((h, rg.Not(h)))) == 0.0
-    assert probability(rg.Or((h, rg.Not(h)))) == 1.0
-    assert build_circuit(rg.Or((h, rg.Not(h)))).steps == (Fixed(1.0),)
 
 
 # The steps -----------------------------------------------------------------------------------------------------------
@@ -209,6 +135,12 @@ def test_equal_subcircuits_are_computed_once():
     assert len(set(once)) == len(once)
 
 
+def test_what_is_impossible_or_sure_is_one_constant():
+    h = bit("h", p=0.3)
+    assert build_circuit(rg.And((h, rg.Not(h)))).steps == (Fixed(0.0),)
+    assert build_circuit(rg.Or((h, rg.Not(h)))).steps == (Fixed(1.0),)
+
+
 def test_only_the_children_that_share_bits_form_a_group():
     a, b, c, d = (bit(name, INPUTS[0], p) for name, p in (("a", 0.1), ("b", 0.2), ("c", 0.3), ("d", 0.4)))
     steps = build_circuit(rg.Or((rg.And((a, b)), d, rg.And((a, c))))).steps
@@ -226,10 +158,6 @@ def test_a_module_is_one_variable():
     alone = probability(wide, {INPUTS[0]: True})
     expected = alone + (1 - alone) * 0.1 * 0.5
     assert probability(formula, {INPUTS[0]: True}) == pytest.approx(expected, rel=1e-12)
-
-
-def test_equal_formulas_have_one_circuit():
-    assert build_circuit(bit("h")) is build_circuit(bit("h"))
 
 
 # Refusals ------------------------------------------------------------------------------------------------------------
