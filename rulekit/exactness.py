@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from rulekit.graph.nodes import Column, Family, LevelPoints, Linear, LinearThreshold, Node, Step
+from rulekit.graph.nodes import Column, Family, LevelPoints, Node, Step, WeightedSum
 
 SINGLE_BITS, DOUBLE_BITS = 24, 53
 ZERO_GRID, NO_GRID = 5000, -5000  # of zero, which lies on every grid, and of what is no multiple of any power of two
@@ -101,7 +101,7 @@ def span_of_term(child: Node) -> Span | None:
     return None
 
 
-def span_of_sum(node: Linear | LinearThreshold) -> Span | None:
+def span_of_sum(node: WeightedSum) -> Span | None:
     """The span of every partial sum of a node, in any order; None where that of some term is not known."""
     found = [(weight, span_of_term(child)) for weight, child in node.terms]
     spans = [Span.of(weight).times(span) for weight, span in found if span is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -15,25 +15,24 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.leaves import cuts_of_leaf, levels_of_leaf, push_negations, readers
-from rulekit.graph.nodes import Among, And, Compare, Node, Not, Or, topological, with_children
+from rulekit.graph.nodes import Among, And, Compare, Family, Node, Not, Or, topological, with_children
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import crossing, float32, next_float32
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.passes import simplify
 
 MOST = 30_000
-KINDS = ("independent", "moved", "rewritten", "simplified", "other schema", "swapped classes")
 
 
 def random_pair(seed: int) -> tuple[RuleGraph, RuleGraph, str]:
     """Two models of at most three columns that can be compared on few cells, and how the second came about."""
     rng = np.random.default_rng(seed)
-    kind = KINDS[seed % len(KINDS)]
+    kind = list(SECOND)[seed % len(SECOND)]
     while True:
         schema = replace(schema := random_schema(rng), features=schema.features[:3])
         try:
             first = random_graph(rng, schema=schema)
-            second = _second(rng, first, kind)
+            second = SECOND[kind](rng, first)
             check(first)
             check(second)
         except GraphError:
@@ -42,22 +41,12 @@ def random_pair(seed: int) -> tuple[RuleGraph, RuleGraph, str]:
             return first, second, kind
 
 
-def _second(rng: np.random.Generator, first: RuleGraph, kind: str) -> RuleGraph:
-    if kind == "independent":
-        for _ in range(200):
-            second = random_graph(rng, schema=first.schema)
-            if set(map(repr, first.classes)) & set(map(repr, second.classes)):
-                return second.with_(schema=replace(second.schema, ordered_classes=second.decision.ordered))
-        raise GraphError("no class in common")
-    if kind == "simplified":
-        return simplify(first)
-    if kind == "rewritten":
-        return changed(first, {root: rewritten(rng, root, first.schema) for root in first.decision.roots})
-    if kind == "moved":
-        return _moved(rng, first)
-    if kind == "other schema":
-        return first.with_(schema=_other_schema(rng, first), probability=())
-    return _swapped(first)
+def _independent(rng: np.random.Generator, first: RuleGraph) -> RuleGraph:
+    for _ in range(200):
+        second = random_graph(rng, schema=first.schema)
+        if set(map(repr, first.classes)) & set(map(repr, second.classes)):
+            return second.with_(schema=replace(second.schema, ordered_classes=second.decision.ordered))
+    raise GraphError("no class in common")
 
 
 def changed(graph: RuleGraph, image: Mapping[Node, Node]) -> RuleGraph:
@@ -72,7 +61,7 @@ def rewritten(rng: np.random.Generator, root: Node, schema: Schema) -> Node:
     for node in topological([root]):
         new = with_children(node, [image[child] for child in node.children]) if node.children else node
         draw = rng.random()
-        boolean = node.family.value == "boolean"
+        boolean = node.family is Family.BOOLEAN
         if boolean and leaves and draw < 0.5:
             other: Node = leaves[int(rng.integers(len(leaves)))]
             options = (
@@ -148,6 +137,19 @@ def _swapped(graph: RuleGraph) -> RuleGraph:
         )
         return RuleGraph(graph.schema, turned, back, default=k - 1 - graph.default)
     return graph.with_(probability=())
+
+
+SECOND: dict[str, Callable[[np.random.Generator, RuleGraph], RuleGraph]] = {
+    "independent": _independent,
+    "moved": _moved,
+    "rewritten": lambda rng, first: changed(
+        first, {root: rewritten(rng, root, first.schema) for root in first.decision.roots}
+    ),
+    "simplified": lambda rng, first: simplify(first),
+    "other schema": lambda rng, first: first.with_(schema=_other_schema(rng, first), probability=()),
+    "swapped classes": lambda rng, first: _swapped(first),
+}
+"""How the second model of a pair comes about."""
 
 
 # All cells, found without the code of `compare` --------------------------------------------------------------------

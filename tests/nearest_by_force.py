@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rulekit.graph.evaluation.oracle import evaluate_row, read_level, read_number, read_text
-from rulekit.graph.leaves import levels_of_leaf, readers, tokens_of_leaf
-from rulekit.graph.nodes import Column, Node, Step
+from rulekit.graph.leaves import cuts_of_leaf, levels_of_leaf, readers, tokens_of_leaf
+from rulekit.graph.nodes import Column, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature
 from rulekit.tokens import tokens
@@ -201,8 +201,7 @@ def _cuts(feature: Feature, nodes: list[Node]) -> set[float] | None:
                     cut = np.nextafter(cut, kind(-np.inf))
                 cuts.add(float(cut) + 0.0)
         else:
-            own = node.cuts if isinstance(node, Step) else (getattr(node, "value", None),)
-            cuts |= {float(kind(cut)) + 0.0 for cut in own if cut is not None}
+            cuts |= {float(kind(cut)) + 0.0 for cut in cuts_of_leaf(node)}
     return {cut for cut in cuts if math.isfinite(cut)}
 
 
@@ -213,18 +212,7 @@ def _spread(graph: RuleGraph, feature: Feature, nodes: list[Node]) -> float:
     if known.get("low") is not None and known["high"] > known["low"]:
         return float(known["high"] - known["low"])
     kind = np.float32 if feature.precision == "float32" else np.float64
-    ends = [
-        c
-        for node in nodes
-        for c in (
-            (node.low, node.high)
-            if isinstance(node, Column)
-            else node.cuts
-            if isinstance(node, Step)
-            else (getattr(node, "value", None),)
-        )
-        if c is not None
-    ]
-    ends = sorted({float(kind(c)) + 0.0 for c in ends if math.isfinite(float(kind(c)))})
+    numbers = [float(kind(end)) + 0.0 for node in nodes for end in cuts_of_leaf(node)]
+    ends = sorted({end for end in numbers if math.isfinite(end)})
     width = ends[-1] - ends[0] if ends else 0.0
     return width if 0 < width < math.inf else max(1.0, abs(ends[0]) if ends else 1.0)

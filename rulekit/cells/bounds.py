@@ -29,7 +29,7 @@ from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import column_of
 from rulekit.graph.nodes import Family, Node, topological
-from rulekit.graph.probability.circuits import Bit, Complement, Fixed, Given, Mix, Product, build_circuit, inputs
+from rulekit.graph.probability.circuits import Algebra, build_circuit, fold_circuit, inputs
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, encoded_dtype
 
@@ -139,7 +139,7 @@ class BoxBounds:
                 rows.append(self.place(parts[0] if len(parts) == 1 else type(node)(parts), column)[1])
             (layer.ands if isinstance(node, rg.And) else layer.ors).append((self.place(node)[1], rows))
             return
-        if isinstance(node, rg.Linear | rg.LinearThreshold):
+        if isinstance(node, rg.WeightedSum):
             step = self._sum(node)
         elif (name := column_of(node)) is not None:
             step = self._leaf(node, name)
@@ -155,7 +155,7 @@ class BoxBounds:
             (others if column is None else by_column.setdefault(column, [])).append((weight, child))
         return others, by_column
 
-    def _sum(self, node: rg.Linear | rg.LinearThreshold) -> _Bounding:
+    def _sum(self, node: rg.WeightedSum) -> _Bounding:
         others, by_column = self._parted(node.terms)
         parts = [(weight, self.place(child)) for weight, child in others]
         parts += [(1.0, self._new(1, column, own)) for column, own in by_column.items()]
@@ -305,23 +305,14 @@ def _mixed(p: Bounds, high: Bounds, low: Bounds) -> Bounds:
 def _probability(node: rg.Probability, operands: Sequence[Bounds]) -> Bounds:
     circuit = build_circuit(node.formula)
     given = dict(zip(circuit.causes, operands, strict=True))
-    values: list[Any] = []
-    for step in circuit.steps:
-        match step:
-            case Bit(cause, on, off):
-                values.append(_chosen(given[cause], on, off))
-            case Given(cause):
-                values.append(_chosen(given[cause], 1.0, 0.0))
-            case Fixed(value):
-                values.append((np.float64(value), np.float64(value)))
-            case Complement(a):
-                values.append((1.0 - values[a][1], 1.0 - values[a][0]))
-            case Product(a, b):
-                values.append(_times(values[a], values[b]))
-            case Mix(p, high, low):
-                values.append(_mixed(values[p], values[high], values[low]))
-    low, high = values[-1]
-    return np.asarray(low), np.asarray(high)
+    algebra: Algebra[Bounds] = Algebra(
+        lambda cause, on, off: _chosen(given[cause], on, off),
+        lambda value: (np.array(value), np.array(value)),
+        lambda a: (1.0 - a[1], 1.0 - a[0]),
+        _times,
+        mix=_mixed,
+    )
+    return fold_circuit(circuit.steps, algebra)
 
 
 def _strength(node: rg.Strength, operands: Sequence[Bounds]) -> Bounds:

@@ -267,9 +267,11 @@ class _NodeType(type):
         rest = {key: value for key, value in space.items() if key not in own}
         slots = tuple(field for field in own if field != "children")
         cls = super().__new__(mcs, name, bases, {"__slots__": slots, **rest})
+        cls.FAMILY = family
+        if bases and not own:
+            return cls
         cls.KINDS = MappingProxyType({field: told.kind for field, told in own.items()})
         cls.DEFAULTS = tuple(told.default for told in own.values() if told.default is not _REQUIRED)
-        cls.FAMILY = family
         either = inspect.Parameter.POSITIONAL_OR_KEYWORD
         arguments = [inspect.Parameter(field, either, default=told.default) for field, told in own.items()]
         cls.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
@@ -306,7 +308,7 @@ class _NodeType(type):
         return _interned.setdefault(node.digest, node)  # type: ignore[return-value]
 
 
-@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(of,))
+@dataclass_transform(eq_default=False, field_specifiers=(of,))
 class Node(metaclass=_NodeType):
     """Base of all nodes. `children` are nodes in order; `digest` is 32 bytes; `family` is set on construction."""
 

@@ -56,6 +56,16 @@ _NUMBERS = (REAL, BOOLEAN)  # a Boolean node counts as 0 and 1
 _FORMULA = (RANDOM, BOOLEAN)
 _MISSING, _UNSEEN = Truth("missing"), Truth("unseen")
 
+if TYPE_CHECKING:  # a constructor takes any sequence
+
+    class ManyNodes:
+        def __get__(self, node: Any, owner: Any = None) -> tuple[Node, ...]: ...
+        def __set__(self, node: Any, value: Sequence[Node]) -> None: ...
+
+    class Terms:
+        def __get__(self, node: Any, owner: Any = None) -> tuple[tuple[float, Node], ...]: ...
+        def __set__(self, node: Any, value: Sequence[tuple[float, Node]]) -> None: ...
+
 
 # Boolean leaves ----------------------------------------------------------------------------------------------------
 
@@ -120,63 +130,47 @@ class Not(Node):
     child: Node = of(Child(families=_FORMULA))
 
 
-class And(Node):
+class Joined(Node):
+    """Children in any number, and nothing else."""
+
+    children: ManyNodes = of(Children(families=_FORMULA))
+
+
+class And(Joined):
     """All children; true with none."""
 
-    children: tuple[Node, ...] = of(Children(families=_FORMULA))
 
-    if TYPE_CHECKING:  # any sequence will do
-
-        def __init__(self, children: Sequence[Node]) -> None: ...
-
-
-class Or(Node):
+class Or(Joined):
     """At least one child; false with none."""
-
-    children: tuple[Node, ...] = of(Children(families=_FORMULA))
-
-    if TYPE_CHECKING:  # any sequence will do
-
-        def __init__(self, children: Sequence[Node]) -> None: ...
 
 
 class AtLeast(Node):
     """At least k of the children (a child that stands twice counts twice)."""
 
     k: int = of(CountField("the count of an at-least"))
-    children: tuple[Node, ...] = of(Children(families=_FORMULA))
-
-    if TYPE_CHECKING:  # any sequence will do
-
-        def __init__(self, k: int, children: Sequence[Node]) -> None: ...
+    children: ManyNodes = of(Children(families=_FORMULA))
 
 
-class Odd(Node):
+class Odd(Joined):
     """An odd number of the children (a child that stands twice counts twice); false with none."""
 
-    children: tuple[Node, ...] = of(Children(families=_FORMULA))
 
-    if TYPE_CHECKING:  # any sequence will do
+class WeightedSum(Node):
+    """Bias + sum of weight * child, in double from left to right; children are Real or Boolean (0 and 1)."""
 
-        def __init__(self, children: Sequence[Node]) -> None: ...
-
-
-class LinearThreshold(Node, family=BOOLEAN):
-    """A linear threshold unit: bias + sum of weight * child >= 0, summed in double from left to right.
-
-    Children are Real, or Boolean (taken as 0 and 1).
-    """
-
-    terms: tuple[tuple[float, Node], ...] = of(TermsField(families=_NUMBERS))
+    terms: Terms = of(TermsField(families=_NUMBERS))
     bias: float = of(Finite("a bias"))
-
-    if TYPE_CHECKING:  # any sequence will do
-
-        def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None: ...
 
     @property
     def weights(self) -> tuple[float, ...]:
         return tuple(weight for weight, _ in self.terms)
+
+
+class LinearThreshold(WeightedSum, family=BOOLEAN):
+    """A linear threshold unit: bias + sum of weight * child >= 0, summed in double from left to right.
+
+    Children are Real, or Boolean (taken as 0 and 1).
+    """
 
 
 class Above(Node, family=BOOLEAN):
@@ -273,19 +267,8 @@ class LevelPoints(Node, family=REAL):
         return tuple((points, tuple(found[points])) for points in sorted(found, reverse=True))
 
 
-class Linear(Node, family=REAL):
+class Linear(WeightedSum, family=REAL):
     """bias + sum of weight * child, in double from left to right; children are Real or Boolean (0 and 1)."""
-
-    terms: tuple[tuple[float, Node], ...] = of(TermsField(families=_NUMBERS))
-    bias: float = of(Finite("a bias"))
-
-    if TYPE_CHECKING:  # any sequence will do
-
-        def __init__(self, terms: Sequence[tuple[float, Node]], bias: float) -> None: ...
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        return tuple(weight for weight, _ in self.terms)
 
 
 class Strength(Node, family=REAL):

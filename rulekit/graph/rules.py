@@ -217,7 +217,7 @@ def literals_over(node: Node, below: Sequence[int]) -> int:
         return max(1, len(node.groups))
     if hasattr(node, "feature"):
         return 1
-    if isinstance(node, rg.Linear | rg.LinearThreshold):
+    if isinstance(node, rg.WeightedSum):
         return sum(max(1, count) for weight, count in zip(node.weights, below, strict=True) if weight != 0)
     if isinstance(node, rg.Hidden):
         return 1 + (below[0] if below[0] > 1 else 0)

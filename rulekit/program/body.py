@@ -212,7 +212,7 @@ def _negated(body: Body, node: rg.Not) -> Expression:
     return body.spelling.negated(body.expression(child))
 
 
-def _connected(body: Body, node: Node) -> Expression:
+def _connected(body: Body, node: rg.Joined) -> Expression:
     """The parts in one expression; where they are too many for one, in several."""
     spelling, most = body.spelling, body.spelling.max_operands
     connective = {rg.And: spelling.all_of, rg.Or: spelling.any_of, rg.Odd: spelling.odd}[type(node)]

@@ -21,7 +21,7 @@ from rulekit.exactness import DOUBLE_BITS, Span, span_of_sum
 from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column, readers
-from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Node, Strength
+from rulekit.graph.nodes import Above, Family, Linear, LinearThreshold, Node, Strength, WeightedSum
 from rulekit.schema import Feature
 from rulekit.tables.table import Array, Table
 
@@ -102,7 +102,7 @@ def _is_sum(score: Node) -> bool:
 
 def _may_round(score: Node, threshold: float = 0.0) -> bool:
     """Whether a sum, or what it lacks to a threshold, may depend on the order in which it is made."""
-    span = span_of_sum(score) if isinstance(score, Linear | LinearThreshold) else None
+    span = span_of_sum(score) if isinstance(score, WeightedSum) else None
     return span is None or not (span + span + Span.of(Fraction(threshold))).fits(DOUBLE_BITS)
 
 

@@ -34,7 +34,7 @@ _MAX_CELLS = 1 << 14
 
 def dead_terms(node: Node, context: PassContext) -> Node:
     """A term of weight 0, or over a false condition, adds nothing; a true one that stands first joins the bias."""
-    if not isinstance(node, rg.Linear | rg.LinearThreshold):
+    if not isinstance(node, rg.WeightedSum):
         return node
     bias = node.bias
     kept: list[tuple[float, Node]] = []
@@ -186,7 +186,7 @@ Term = tuple[float, Node]
 
 def join_terms(node: Node, context: PassContext) -> Node:
     """An exact sum whose terms over one column are joined where that has no more literals."""
-    if not isinstance(node, rg.Linear | rg.LinearThreshold) or len(node.terms) < 2:
+    if not isinstance(node, rg.WeightedSum) or len(node.terms) < 2:
         return node
     readings: dict[str, list[tuple[int, Floats]]] = {}
     for place, (weight, child) in enumerate(node.terms):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from counted_work import calls
+from random_tables import random_table
 
 from rulekit.cells.axis import cells_of, cleaned, cuts_of
 from rulekit.cells.space import axis_of, cell_space
@@ -19,6 +20,7 @@ from rulekit.numbers import crossing, double_crossing, float32
 from rulekit.program.nodes import RawCompare
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Table
 
 NARROW, WIDE = Feature("x"), Feature("w", precision="float64")
 
@@ -165,13 +167,30 @@ def test_nothing_lies_above_an_infinite_cut():
     assert not any(axis.readings[leaf])
 
 
+def test_thresholds_that_are_one_float32_are_one_cell():
+    for feature, values in ((NARROW, 5), (WIDE, 6)):  # both infinities and missing too
+        leaves = [Compare(feature.name, ">", 0.1), Compare(feature.name, ">", 0.10000000149011612)]
+        assert len(cells_of(feature, leaves).encoded()) == values
+
+
+def _patterns(leaves, table):
+    """The combinations of truth values of some leaves."""
+    truth = evaluate_nodes(leaves, table)
+    return set(zip(*(truth[leaf].tolist() for leaf in leaves), strict=True))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_set_of_cells_is_where_its_leaf_holds(seed):
     """Masks of the simplifier, encoded rows and raw rows are three views of one axis."""
-    graph = random_graph(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng)
     for name, leaves in readers(graph.roots).items():
         feature = graph.schema[name]
         boolean = [leaf for leaf in leaves if isinstance(leaf, LEAVES)]
+        shown = cells_of(feature, boolean).encoded()
+        encoded = Table((feature,), (shown,), len(shown))
+        rows = random_table(rng, Schema((feature,)), 300)
+        assert _patterns(boolean, rows) <= _patterns(boolean, encoded)
         cells, raw = cells_of(feature, leaves), cells_of(feature, leaves, raw=True)
         if any(isinstance(leaf, Column) for leaf in leaves):
             continue  # of a Column the encoded view has the bounds as cuts, the raw one its steps

@@ -9,30 +9,10 @@ import pytest
 
 from rulekit.conformance.models import random_graph
 from rulekit.errors import GraphError
+from rulekit.graph import nodes as rg
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-    Strength,
-)
+from rulekit.graph.nodes import TRUE, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Constraints, Feature, Schema
 
@@ -44,10 +24,14 @@ FEATURES = (
     Feature("race", role="forbidden"),
     Feature("zip", "boolean", role="audit"),
 )
-SCHEMA = Schema(FEATURES)
-X = Compare("x", ">", 0.0)
-H, G = Hidden("h", X, 1.0), Hidden("g", X, 1.0)
-REAL = Column("x", 0.0, -1.0, 1.0)
+SCHEMA = Schema((*FEATURES, Feature("new\nline", "boolean")))
+X = rg.Compare("x", ">", 0.0)
+H, G = rg.Hidden("h", X, 1.0), rg.Hidden("g", X, 1.0)
+REAL = rg.Column("x", 0.0, -1.0, 1.0)
+
+
+class Enigma(rg.Node, family=rg.BOOLEAN):
+    """A node type that nobody knows."""
 
 
 def graph(decision, probability=(), classes=(0, 1), schema=SCHEMA):
@@ -68,96 +52,76 @@ def test_legal_graphs_pass(seed):
 @pytest.mark.parametrize(
     ("node", "named"),
     [
-        (And((X, REAL)), "And"),
-        (Not(Probability(H)), "Not"),
-        (LinearThreshold(((1.0, H),), 0.0), "LinearThreshold"),
-        (LinearThreshold(((1.0, Probability(H)),), 0.0), "LinearThreshold"),
-        (Compare("nowhere", ">", 0.0), "Compare of column 'nowhere'"),
-        (Compare("b", ">", 0.0), "Compare of column 'b'"),
-        (Compare("c", ">", 0.0), "Compare of column 'c'"),
-        (IsTrue("x"), "IsTrue of column 'x'"),
-        (Among("x", ("red",)), "Among of column 'x'"),
-        (Among("c", ("green",)), "'green'"),
-        (Compare("x", ">", 1e39), "1e+39"),
-        (Compare("race", ">", 1.0), "forbidden"),
-        (IsTrue("zip"), "reports"),
-        (Missing("zip"), "reports"),
-        (AtLeast(3, (X, X)), "AtLeast"),
-        (AtLeast(-1, (X, X)), "AtLeast"),
+        (rg.And((X, REAL)), "And"),
+        (rg.Not(rg.Probability(H)), "Not"),
+        (rg.LinearThreshold(((1.0, H),), 0.0), "LinearThreshold"),
+        (rg.LinearThreshold(((1.0, rg.Probability(H)),), 0.0), "LinearThreshold"),
+        (rg.Compare("nowhere", ">", 0.0), "Compare of column 'nowhere'"),
+        (rg.Compare("b", ">", 0.0), "Compare of column 'b'"),
+        (rg.Compare("c", ">", 0.0), "Compare of column 'c'"),
+        (rg.Compare("new\nline", ">", 0.0), r"Compare of column 'new\nline'"),  # in one line
+        (rg.IsTrue("x"), "IsTrue of column 'x'"),
+        (rg.Among("x", ("red",)), "Among of column 'x'"),
+        (rg.Among("c", ("green",)), "'green'"),
+        (rg.Compare("x", ">", 1e39), "1e+39"),
+        (rg.Compare("race", ">", 1.0), "forbidden"),
+        (rg.IsTrue("zip"), "reports"),
+        (rg.Missing("zip"), "reports"),
+        (rg.AtLeast(3, (X, X)), "AtLeast"),
+        (rg.AtLeast(-1, (X, X)), "AtLeast"),
+        (rg.And((rg.Compare("deep", ">", 0.0), REAL)), "'deep'"),  # the first one is the one below
+        (rg.Above(X, 0.5), "Above"),
+        (rg.Above(H, 0.5), "Above"),
+        (rg.Linear(((1.0, H),), 0.0), "Linear"),
+        (rg.Step("x", (0.0, 1e39), (0.0, 1.0, 2.0), 0.0), "Step of column 'x'"),
+        (rg.Step("b", (0.5,), (0.0, 1.0), 0.0), "Step of column 'b'"),
+        (rg.Column("c", 0.0, 0.0, 1.0), "Column of column 'c'"),
+        (rg.LevelPoints("x", (("red", 1.0),)), "LevelPoints of column 'x'"),
+        (rg.LevelPoints("c", (("green", 1.0),)), "'green'"),
+        (rg.Probability(rg.Hidden("outer", H, 1.0)), "Hidden 'outer'"),  # a cause is not random
+        (rg.Probability(rg.Or((H, rg.Hidden("h", X, 2.0)))), "'h'"),  # two bits of one name
+        (Enigma(), "Enigma"),
     ],
 )
-def test_an_illegal_boolean_node_is_named(node, named):
-    assert named in fault(Fires(Or((X, node)) if node.family.value == "Boolean" else node))
+def test_an_illegal_node_is_named(node, named):
+    found = fault(Fires(rg.Or((X, node)) if node.family.value in ("Boolean", "Random") else rg.Above(node, 0.0)))
+    assert named in found
+    assert "\n" not in found
 
 
 @pytest.mark.parametrize(
-    ("node", "named"),
+    ("decision", "classes", "named"),
     [
-        (Linear(((1.0, H),), 0.0), "Linear"),
-        (Step("x", (0.0, 1e39), (0.0, 1.0, 2.0), 0.0), "Step of column 'x'"),
-        (Step("b", (0.5,), (0.0, 1.0), 0.0), "Step of column 'b'"),
-        (Column("c", 0.0, 0.0, 1.0), "Column of column 'c'"),
-        (LevelPoints("x", (("red", 1.0),)), "LevelPoints of column 'x'"),
-        (LevelPoints("c", (("green", 1.0),)), "'green'"),
+        *((decision, (0, 1), "Fires") for decision in (Fires(H), Fires(REAL), Fires(rg.Probability(H)))),
+        (ArgMax((X, H), (0.5, 0.5), (0, 1)), (0, 1), "ArgMax"),
+        (Median((X, H)), (0, 1, 2), "Random"),
+        *((Fires(X), classes, "classes") for classes in [(0, math.nan), (0, math.inf), (0, None), ((1,), 2)]),
     ],
 )
-def test_an_illegal_real_node_is_named(node, named):
-    assert named in fault(Fires(Above(node, 0.0)))
-
-
-def test_the_first_illegal_node_is_the_one_below():
-    assert "'deep'" in fault(Fires(And((Compare("deep", ">", 0.0), REAL))))
-
-
-def test_a_cause_is_not_random():
-    assert "Hidden 'outer'" in fault(Fires(Above(Probability(Hidden("outer", H, 1.0)), 0.5)))
-
-
-def test_two_bits_of_one_name_in_a_formula_are_refused():
-    assert "'h'" in fault(Fires(Above(Probability(Or((H, Hidden("h", X, 2.0)))), 0.5)))
-
-
-@pytest.mark.parametrize("decision", [Fires(H), Fires(REAL), Fires(Probability(H)), ArgMax((X, H), (0.5, 0.5), (0, 1))])
-def test_a_root_has_the_family_that_its_decision_needs(decision):
-    assert type(decision).__name__ in fault(decision)
-
-
-def test_the_parts_of_a_median_are_looked_at():
-    assert "Random" in fault(Median((X, H)), classes=(0, 1, 2))
-
-
-@pytest.mark.parametrize("score", [X, H])
-def test_only_numbers_are_above_a_threshold(score):
-    assert "Above" in fault(Fires(Above(score, 0.5)))
+def test_roots_have_the_family_that_their_decision_needs_and_classes_can_be_written(decision, classes, named):
+    assert named in fault(decision, classes=classes)
+    assert "Boolean" in fault(Fires(X), (X,))  # no reported probability
 
 
 @pytest.mark.parametrize(
-    "formula", [And((H, G)), Or((H, And((G, X)))), Or((H, H)), Or((H, Hidden("h", X, 2.0))), Not(H), REAL]
+    "formula",
+    [rg.And((H, G)), rg.Or((H, rg.And((G, X)))), rg.Or((H, H)), rg.Or((H, rg.Hidden("h", X, 2.0))), rg.Not(H), REAL],
 )
 def test_strengths_add_of_an_or_of_different_bits(formula):
-    assert fault(Fires(Above(Strength(formula), 0.5)))
-    for right in (Or((H, G, X)), H, X):
-        check(graph(Fires(Above(Strength(right), 0.5))))
-
-
-def test_a_reported_probability_is_one():
-    assert "Boolean" in fault(Fires(X), (X,))
-
-
-@pytest.mark.parametrize("classes", [(0, math.nan), (0, math.inf), (0, None), ((1,), 2)])
-def test_classes_can_be_written_in_a_file(classes):
-    assert "classes" in fault(Fires(X), classes=classes)
+    assert fault(Fires(rg.Above(rg.Strength(formula), 0.5)))
+    for right in (rg.Or((H, G, X)), H, X):
+        check(graph(Fires(rg.Above(rg.Strength(right), 0.5))))
 
 
 def test_columns_that_may_not_meet():
     schema = Schema(FEATURES, constraints=Constraints(together=(("x", "b"), ("d",))))
-    together = And((X, IsTrue("b")))
-    legal = Fires(Or((together, Compare("d", ">", 0.0), Among("c", ("red",)))))
+    together = rg.And((X, rg.IsTrue("b")))
+    legal = Fires(rg.Or((together, rg.Compare("d", ">", 0.0), rg.Among("c", ("red",)))))
     check_meetings(graph(legal, schema=schema))
     apart = Schema(FEATURES, constraints=Constraints(apart=(("x", "d", "c"),)))
     check_meetings(graph(legal, schema=apart))
     for declared in (schema, apart):
-        broken = graph(Fires(Or((together, And((X, Compare("d", ">", 0.0)))))), schema=declared)
+        broken = graph(Fires(rg.Or((together, rg.And((X, rg.Compare("d", ">", 0.0)))))), schema=declared)
         with pytest.raises(GraphError, match="the columns 'x', 'd' may not stand in one rule") as caught:
             check_meetings(broken)
         assert "rule r" in str(caught.value)
@@ -165,21 +129,8 @@ def test_columns_that_may_not_meet():
         check_meetings(graph(legal, schema=Schema(FEATURES, constraints=Constraints(apart=(("x", "y"),)))))
 
 
-class Enigma(Node, family=FALSE.family):
-    """A node type that nobody knows."""
-
-
-def test_an_unknown_node_is_refused_by_name():
-    assert "Enigma" in fault(Fires(Or((X, Enigma()))))
-
-
-def test_a_message_is_one_line():
-    schema = Schema((Feature("new\nline", "boolean"),))
-    assert "\n" not in fault(Fires(Compare("new\nline", ">", 0.0)), schema=schema)
-
-
 def test_ten_thousand_nodes_deep():
     node: Node = X
     for _ in range(10_000):
-        node = Not(Or((node, TRUE)))
+        node = rg.Not(rg.Or((node, TRUE)))
     check(graph(Fires(node)))

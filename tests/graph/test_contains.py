@@ -7,8 +7,7 @@ from rulekit.errors import GraphError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.oracle import evaluate_node
-from rulekit.graph.language.parsing import parse_condition, parse_graph
-from rulekit.graph.language.text import print_node
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import And, Compare, Contains, Hidden, Linear, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
@@ -68,20 +67,6 @@ def test_the_vocabulary_of_a_model_is_what_its_nodes_name() -> None:
 def test_what_is_no_token_is_refused(token: str) -> None:
     with pytest.raises(GraphError, match="is no token"):
         Contains("t", (token,))
-
-
-@pytest.mark.parametrize(
-    ("text", "node"),
-    [
-        ("t contains wheat", HAS[0]),
-        ("(t contains any of {1987, käse, wheat} or missing)".replace("1987", '"1987"'), HAS[1]),
-        ("(t lacks all of {} or missing)", Not(HAS[2])),
-        ('u contains "missing"', HAS[4]),
-    ],
-)
-def test_the_words_of_the_rule_language(text: str, node: Node) -> None:
-    assert parse_condition(text, SCHEMA) is node
-    assert print_node(node) == text
 
 
 def test_a_rule_text_needs_no_list_of_words() -> None:

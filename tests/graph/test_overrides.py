@@ -21,6 +21,7 @@ from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.files.model_files import from_json
 from rulekit.graph.files.writing import to_json
+from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.nodes import FALSE, Above, Column, Hidden, Linear, Logistic, Not, Or, Probability, Strength
 from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT
 from rulekit.graph.rule_graph import RuleGraph
@@ -28,6 +29,8 @@ from rulekit.graph.variants import with_overrides
 from rulekit.tables.table import Table
 
 SEEDS = st.integers(0, 2**32 - 1)
+HEAD = "rulekit rules 1\ncolumn x: numeric\nlabel y: {no, yes}\ndecide yes when x > 1\n"
+SAID = 'override o1 by "A" on 2026-11-25 because "b": x <= 0 -> yes\n'
 
 
 @given(SEEDS)
@@ -75,15 +78,6 @@ def test_what_was_put_on_comes_off_as_the_same_nodes_and_again_on(seed):
     assert with_overrides(bare, over.overrides) == over
     assert with_overrides(over, over.overrides) == over
     assert with_overrides(over, ()) == bare
-
-
-@given(SEEDS)
-@settings(max_examples=25, deadline=None)
-def test_files_keep_overrides(seed):
-    _, over, _ = overridden(seed)
-    again = from_json(to_json(over))
-    assert again.overrides == over.overrides
-    assert again == over
 
 
 def test_every_form_of_decision_is_drawn():
@@ -171,7 +165,7 @@ def test_a_file_cannot_claim_an_override_that_does_not_decide():
         from_json(json.dumps(data), verify=False)
 
 
-def test_a_changed_author_is_another_two_rules():
+def test_a_changed_author_is_another_model():
     graph = two_rules()
     other = replace(graph, overrides=(replace(graph.overrides[0], author="B. Smith"), graph.overrides[1]))
     assert other.digest != graph.digest
@@ -184,3 +178,34 @@ def test_a_changed_author_is_another_two_rules():
 def test_a_decision_cannot_be_changed_under_its_overrides():
     with pytest.raises(GraphError, match="not that of its overrides"):
         two_rules().with_(decision=Fires(X))
+
+
+def test_a_statement_that_is_added_by_hand_decides():
+    graph = parse_graph(HEAD + SAID + "override o2 by B on 2026-11-26 until 2037-01-01 because c: x > 5 -> no\n")
+    assert [(each.id, each.class_index, each.expires) for each in graph.overrides] == [
+        ("o1", 1, None),
+        ("o2", 0, "2037-01-01"),
+    ]
+    assert graph.predict({"x": [0.0, 0.5, 2.0, 6.0]}).tolist() == ["yes", "no", "yes", "no"]
+    assert graph.underlying == parse_graph(HEAD)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("by", "author", "is not said with author, on, because"),
+        ("because", "until 2026-01-01 because", "before its date"),
+        ("on 2026-11-25", "on 2026-13-25", "is no date"),
+        ("on 2026-11-25", "on 2026-11-25T12:00", "is no date"),
+        ('"A"', '" "', "no author"),
+        ("-> yes", "-> perhaps", "no class perhaps"),
+        ("-> yes", "", "`->`"),
+        ("o1", '"o 1"', "no id"),
+        ("x <= 0", "z <= 0", "no column 'z'"),
+        ("x <= 0", "(h fires with probability 0.5 when x <= 0)", "not Boolean"),
+        (SAID, SAID + SAID, "two overrides are called o1"),
+    ],
+)
+def test_wrong_statements_are_refused(old, new, why):
+    with pytest.raises(FormatError, match=why):
+        parse_graph(HEAD + SAID.replace(old, new))

@@ -10,31 +10,10 @@ from random_tables import random_table
 
 from rulekit.audit.explaining.explanations import explain
 from rulekit.conformance.models import random_graph
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Step,
-)
+from rulekit.graph.nodes import FALSE, TRUE, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, columns_of, counts, fired, literals, rule_ids, rules_of
 from rulekit.numbers import strength_of
@@ -42,8 +21,8 @@ from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 
 SCHEMA = Schema((Feature("x"), Feature("b", "boolean"), Feature("c", "categorical", ("red", "blue"))))
-A, B, C = Compare("x", ">", 0.0), IsTrue("b"), Among("c", ("red",))
-H1, H2, H3 = (Hidden(f"h{i}", cause, strength_of(0.75)) for i, cause in enumerate((A, B, C)))
+A, B, C = rg.Compare("x", ">", 0.0), rg.IsTrue("b"), rg.Among("c", ("red",))
+H1, H2, H3 = (rg.Hidden(f"h{i}", cause, strength_of(0.75)) for i, cause in enumerate((A, B, C)))
 TABLE = Table(
     SCHEMA.features,
     (
@@ -67,18 +46,18 @@ def shape(model: RuleGraph) -> list[tuple[int, Node, int]]:
     ("node", "expected"),
     [
         (A, 1),
-        (Missing("x"), 1),
+        (rg.Missing("x"), 1),
         (TRUE, 0),
-        (Not(And((A, B))), 2),
-        (AtLeast(2, (A, B, Or((A, C)))), 4),  # as written out
-        (LinearThreshold(((0.5, A), (0.0, B), (-1.0, C)), 0.0), 2),  # live weights
+        (rg.Not(rg.And((A, B))), 2),
+        (rg.AtLeast(2, (A, B, rg.Or((A, C)))), 4),  # as written out
+        (rg.LinearThreshold(((0.5, A), (0.0, B), (-1.0, C)), 0.0), 2),  # live weights
         (H1, 1),
-        (Hidden("h", And((A, B)), 1.0), 3),
-        (Hidden("h", TRUE, 1.0), 1),
-        (Column("x", 0.0, 0.0, 1.0), 1),
-        (Step("x", (0.0, 1.0), (1.0, 2.0, 3.0), 0.0), 3),
-        (LevelPoints("c", (("red", 1.0), ("blue", -1.0), ("green", 1.0)), 2.0, 3.0), 2),
-        (LevelPoints("c", (), 2.0), 1),
+        (rg.Hidden("h", rg.And((A, B)), 1.0), 3),
+        (rg.Hidden("h", TRUE, 1.0), 1),
+        (rg.Column("x", 0.0, 0.0, 1.0), 1),
+        (rg.Step("x", (0.0, 1.0), (1.0, 2.0, 3.0), 0.0), 3),
+        (rg.LevelPoints("c", (("red", 1.0), ("blue", -1.0), ("green", 1.0)), 2.0, 3.0), 2),
+        (rg.LevelPoints("c", (), 2.0), 1),
     ],
 )
 def test_literals(node, expected):
@@ -86,8 +65,8 @@ def test_literals(node, expected):
 
 
 def test_the_clauses_of_a_boolean_decision_are_rules():
-    clause = And((B, C))
-    assert shape(graph(Fires(Or((A, clause))))) == [(1, A, 1), (1, clause, 2)]
+    clause = rg.And((B, C))
+    assert shape(graph(Fires(rg.Or((A, clause))))) == [(1, A, 1), (1, clause, 2)]
     assert shape(graph(Fires(clause))) == [(1, clause, 2)]
     assert shape(graph(Fires(FALSE))) == []
     assert shape(graph(Fires(TRUE))) == [(1, TRUE, 0)]
@@ -96,16 +75,16 @@ def test_the_clauses_of_a_boolean_decision_are_rules():
 @pytest.mark.parametrize(
     ("formula", "connective", "count"),
     [
-        (Or((H1, H2, H3)), "or", 3),
-        (And((H1, Or((H2, H3)))), "and", 2),
-        (AtLeast(2, (H1, H2, H3)), "at least 2", 3),
-        (Odd((H1, H2, H3)), "odd", 3),
-        (Not(And((H1, H2))), "or", 1),
+        (rg.Or((H1, H2, H3)), "or", 3),
+        (rg.And((H1, rg.Or((H2, H3)))), "and", 2),
+        (rg.AtLeast(2, (H1, H2, H3)), "at least 2", 3),
+        (rg.Odd((H1, H2, H3)), "odd", 3),
+        (rg.Not(rg.And((H1, H2))), "or", 1),
         (H1, "or", 1),
     ],
 )
 def test_the_children_of_the_outermost_connective_are_rules(formula, connective, count):
-    rules = rules_of(graph(Fires(Above(Probability(formula), 0.5))))
+    rules = rules_of(graph(Fires(rg.Above(rg.Probability(formula), 0.5))))
     assert [rule.connective for rule in rules] == [connective] * count
     assert all(rule.nested for rule in rules)
     assert sum(rule.literals for rule in rules) == len({h for h in (H1, H2, H3) if h in _below(formula)})
@@ -118,16 +97,16 @@ def _below(formula: Node) -> set[Node]:
 
 
 def test_the_levels_with_the_same_points_are_a_rule_of_one_literal():
-    points = LevelPoints("c", (("red", 1.5), ("blue", -1.0), ("green", 1.5)), missing=4.0)
-    model = graph(Fires(Above(Linear(((2.0, points), (-3.0, A)), 0.0), 0.0)))
-    groups = [Among("c", ("green", "red")), Among("c", ("blue",)), A]
+    points = rg.LevelPoints("c", (("red", 1.5), ("blue", -1.0), ("green", 1.5)), missing=4.0)
+    model = graph(Fires(rg.Above(rg.Linear(((2.0, points), (-3.0, A)), 0.0), 0.0)))
+    groups = [rg.Among("c", ("green", "red")), rg.Among("c", ("blue",)), A]
     assert [(rule.node, rule.weight) for rule in rules_of(model)] == list(zip(groups, [3.0, -2.0, -3.0], strict=True))
     assert shape(model) == [(1, node, 1) for node in groups]
 
 
 def test_the_segments_of_a_step_function_are_rules_of_one_literal():
-    step = Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
-    model = graph(Fires(Above(Linear(((2.0, step), (0.0, A), (-3.0, And((B, C)))), 0.0), 0.0)))
+    step = rg.Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
+    model = graph(Fires(rg.Above(rg.Linear(((2.0, step), (0.0, A), (-3.0, rg.And((B, C)))), 0.0), 0.0)))
     rules = rules_of(model)
     assert [rule.weight for rule in rules] == [-2.0, 1.0, 4.0, -3.0]
     assert [rule.literals for rule in rules] == [1, 1, 1, 2]
@@ -140,31 +119,31 @@ def test_the_segments_of_a_step_function_are_rules_of_one_literal():
 
 
 def test_each_class_has_its_rules():
-    scores = (Or((A, B)), Probability(Or((H1, H2))), Linear(((1.0, C),), 0.0))
+    scores = (rg.Or((A, B)), rg.Probability(rg.Or((H1, H2))), rg.Linear(((1.0, C),), 0.0))
     model = graph(ArgMax(scores, (0.5, 0.5, 0.5), (0, 1, 2)), ("a", "b", "c"))
     assert [rule.class_index for rule in rules_of(model)] == [0, 0, 1, 1, 2]
-    model = graph(Median((A, Above(Probability(H1), 0.5))), ("a", "b", "c"))
+    model = graph(Median((A, rg.Above(rg.Probability(H1), 0.5))), ("a", "b", "c"))
     assert shape(model) == [(1, A, 1), (2, H1, 1)]
 
 
 def test_counts():
-    assert counts(graph(Fires(Or((A, And((B, C))))))) == ModelSize(2, 3, 2)
-    noisy = Probability(Or((H1, And((H2, H3)))))
-    assert counts(graph(Fires(Above(noisy, 0.5)), probability=(noisy,))) == ModelSize(2, 3, 3)
-    assert counts(graph(Fires(Above(Linear(((1.0, A), (2.0, And((A, B)))), 0.0), 0.0)))) == ModelSize(2, 3, 2)
-    assert counts(graph(Fires(Above(Logistic(Linear(((1.0, A),), 0.0)), 0.5)))) == ModelSize(1, 1, 1)
+    assert counts(graph(Fires(rg.Or((A, rg.And((B, C))))))) == ModelSize(2, 3, 2)
+    noisy = rg.Probability(rg.Or((H1, rg.And((H2, H3)))))
+    assert counts(graph(Fires(rg.Above(noisy, 0.5)), probability=(noisy,))) == ModelSize(2, 3, 3)
+    assert counts(graph(Fires(rg.Above(rg.Linear(((1.0, A), (2.0, rg.And((A, B)))), 0.0), 0.0)))) == ModelSize(2, 3, 2)
+    assert counts(graph(Fires(rg.Above(rg.Logistic(rg.Linear(((1.0, A),), 0.0)), 0.5)))) == ModelSize(1, 1, 1)
 
 
 def test_a_boolean_rule_fires_where_it_is_true():
-    assert fired(graph(Fires(Or((A, And((B, C)))))), TABLE).T.tolist() == [
+    assert fired(graph(Fires(rg.Or((A, rg.And((B, C)))))), TABLE).T.tolist() == [
         [False, True, True, False],
         [True, False, False, False],
     ]
 
 
 def test_a_random_rule_fires_where_it_is_likelier_than_not():
-    weak = Hidden("weak", TRUE, strength_of(0.5))  # exactly one half does not fire
-    model = graph(Fires(Above(Probability(Or((H1, And((H1, H2)), weak))), 0.5)))
+    weak = rg.Hidden("weak", TRUE, strength_of(0.5))  # exactly one half does not fire
+    model = graph(Fires(rg.Above(rg.Probability(rg.Or((H1, rg.And((H1, H2)), weak))), 0.5)))
     assert fired(model, TABLE).T.tolist() == [
         [False, True, True, False],
         [False, False, True, False],
@@ -182,14 +161,14 @@ def test_a_model_without_rules_fires_none():
 def test_a_boolean_decision_is_the_union_of_its_rules(seed):
     rng = np.random.default_rng(seed)
     model = random_graph(rng)
-    if isinstance(model.decision, Fires) and not isinstance(model.decision.formula, Above):
+    if isinstance(model.decision, Fires) and not isinstance(model.decision.formula, rg.Above):
         table = random_table(rng, model.schema, 30)
         assert fired(model, table).any(axis=1).tolist() == decide(model, table).astype(bool).tolist()
 
 
 def test_an_explanation_says_label_probabilities_and_rules():
-    score = Probability(Or((H1, And((H2, H3)))))
-    model = graph(Fires(Above(score, 0.5)), probability=(score,))
+    score = rg.Probability(rg.Or((H1, rg.And((H2, H3)))))
+    model = graph(Fires(rg.Above(score, 0.5)), probability=(score,))
     rules = rules_of(model)
     rows = explain(model, TABLE)
     assert [row["label"] for row in rows] == ["yes", "yes", "yes", "no"]
@@ -202,12 +181,12 @@ def test_an_explanation_says_label_probabilities_and_rules():
 
 
 def test_an_explanation_of_a_sum_says_the_weights():
-    model = graph(Fires(Above(Linear(((2.0, A), (-1.0, B)), 0.0), 0.0)))
+    model = graph(Fires(rg.Above(rg.Linear(((2.0, A), (-1.0, B)), 0.0), 0.0)))
     assert [entry["weight"] for entry in explain(model, TABLE)[2]["rules"]] == [2.0, -1.0]
 
 
 def test_ids_are_the_shortest_unique_prefixes_of_the_digests():
-    nodes = [Compare("x", ">", i / 8) for i in range(20_000)]  # some share six digits
+    nodes = [rg.Compare("x", ">", i / 8) for i in range(20_000)]  # some share six digits
     names = rule_ids(nodes)
     assert len(set(names.values())) == len(nodes)
     assert all(name[0] == "r" and node.digest.hex().startswith(name[1:]) for node, name in names.items())
@@ -225,13 +204,13 @@ def test_an_id_depends_on_the_rule_alone():
 
 
 def test_the_columns_of_a_rule():
-    assert columns_of(And((A, Not(C), Hidden("h", B, 1.0)))) == {"x", "b", "c"}
+    assert columns_of(rg.And((A, rg.Not(C), rg.Hidden("h", B, 1.0)))) == {"x", "b", "c"}
 
 
 def test_ten_thousand_nodes_deep():
     node: Node = A
     for _ in range(10_000):
-        node = Not(And((node, B)))
+        node = rg.Not(rg.And((node, B)))
     model = graph(Fires(node))
     assert counts(model) == ModelSize(1, 10_001, 1)
     assert fired(model, TABLE)[:, 0].tolist() == evaluate_nodes([node], TABLE)[node].tolist()
@@ -240,10 +219,10 @@ def test_ten_thousand_nodes_deep():
 def test_a_formula_shared_at_every_level_is_counted_without_writing_it_out():
     node: Node = A
     for _ in range(200):
-        node = And((node, node))
+        node = rg.And((node, node))
     assert literals([node])[node] == 2**200
 
 
 def test_infinite_strengths_fire():
-    model = graph(Fires(Above(Probability(Or((Hidden("h", A, math.inf), H2))), 0.5)))
+    model = graph(Fires(rg.Above(rg.Probability(rg.Or((rg.Hidden("h", A, math.inf), H2))), 0.5)))
     assert fired(model, TABLE)[:, 0].tolist() == [False, True, True, False]

@@ -75,27 +75,13 @@ decide largest of (
 """,
 }
 SHORT = (
-    *("threshold", "level sets", "rule beside probability", "points by level"),
-    *(
-        "attained threshold",
-        "probability on the side of the rules",
-        "few stumps",
-        "few units",
-        "rules of three classes",
-    ),
+    *("threshold", "level sets", "rule beside probability", "points by level", "attained threshold"),
+    *("probability on the side of the rules", "few stumps", "few units", "rules of three classes"),
 )
 LONG = (
-    *(
-        "noisy-or",
-        "shared bits",
-        "noisy-and",
-        "4 ordered, rules",
-        "4 ordered, noisy",
-        "3 classes, the first of rule sets",
-        "dates and money",
-    ),
-    *("whole numbers", "3 classes, numbers", "3 classes, additive", "CNLL, ratio stumps", "CNLL, original form"),
-    *("noisy-parity", "look-alikes", "doubles throughout"),
+    *("noisy-or", "shared bits", "noisy-and", "4 ordered, rules", "4 ordered, noisy", "3 classes, additive"),
+    *("3 classes, the first of rule sets", "dates and money", "whole numbers", "3 classes, numbers", "noisy-parity"),
+    *("CNLL, ratio stumps", "CNLL, original form", "look-alikes", "doubles throughout"),
 )
 
 

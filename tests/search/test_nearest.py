@@ -161,23 +161,17 @@ def test_distances_are_in_units_of_the_spread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("wishes", "to", "said"),
     [
-        (Wishes(frozenset({"agee"})), "no column 'agee'"),
-        (Wishes(directions={"town": "up"}), "goes neither up nor down"),
-        (Wishes(directions={"age": "sideways"}), "no direction 'sideways'"),  # type: ignore[dict-item]
+        (Wishes(frozenset({"agee"})), None, "no column 'agee'"),
+        (Wishes(directions={"town": "up"}), None, "goes neither up nor down"),
+        (Wishes(directions={"age": "sideways"}), None, "no direction 'sideways'"),  # type: ignore[dict-item]
+        (ANY, 2, "no class 2"),
     ],
 )
-def test_wishes_that_do_not_fit_are_refused(wishes: Wishes, said: str) -> None:
-    graph = parse_graph(RULES)
+def test_wishes_and_classes_that_do_not_fit_are_refused(wishes: Wishes, to: int | None, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        nearest_changes(graph, graph.table({"age": [1], "income": [1], "owner": [True], "town": ["a"]}), wishes)
-
-
-def test_a_class_that_there_is_not_is_refused() -> None:
-    graph = parse_graph(RULES)
-    with pytest.raises(InputError, match="no class 2"):
-        nearest_changes(graph, graph.table({"age": [1], "income": [1], "owner": [True], "town": ["a"]}), to=2)
+        told(parse_graph(RULES), {"age": [1], "income": [1], "owner": [True], "town": ["a"]}, wishes, to)
 
 
 UNITS = """rulekit rules 1

@@ -33,6 +33,7 @@ from rulekit.graph.node import (
     Truth,
 )
 from rulekit.graph.nodes import Node, Vocabulary, kinds_of
+from rulekit.graph.overrides import MAX_TEXT
 from rulekit.schema import Constraints, Display, Feature, Kind, Precision, Role, Schema, Unseen
 
 LARGEST_COUNT = 2**53
@@ -224,6 +225,20 @@ SCHEMA = {
     "missing_never_helps": _TRUTH,
     "features": each(Codec(lambda feature, _: _write_feature(feature), lambda value, _: _feature(value), {})),
 }
+
+
+_SAID = replace(TEXT, schema={"type": "string", "minLength": 1, "maxLength": MAX_TEXT})
+_DATE = replace(TEXT, schema={"type": "string", "format": "date"})
+OVERRIDE = {
+    "id": replace(TEXT, schema={"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,39}$"}),
+    "class": replace(_COUNT, schema={"type": "integer", "minimum": 0}),
+    "condition": _NODE,
+    "author": _SAID,
+    "date": _DATE,
+    "reason": _SAID,
+    "expires": _DATE,
+}
+"""The fields of an override; only the last may be left out."""
 
 
 def write_schema(schema: Schema) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from rulekit.graph.files.fields import (
     COLUMN,
     DECISION_FIELDS,
     NODE_FIELDS,
+    OVERRIDE,
     SCHEMA,
     TEXT,
     Codec,
@@ -37,7 +38,7 @@ from rulekit.graph.files.safe_files import AnyPath, decode, ensure_writable, rea
 from rulekit.graph.files.writing import FORMAT, MEASURED, VERSION
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary, topological
-from rulekit.graph.overrides import MAX_OVERRIDES, MAX_TEXT, Override
+from rulekit.graph.overrides import MAX_OVERRIDES, Override
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.graph.rules import rung_of
 from rulekit.schema import Feature
@@ -47,7 +48,6 @@ READABLE = (1,)  # every earlier version stays loadable
 MAX_NODES = 2_000_000
 _OPTIONAL = ("required", "overrides", "provenance", "statistics", "ladder")
 _KEYS = ("format", "version", "digest", "schema", "classes", "default", "nodes", "decision", "probability", *_OPTIONAL)
-_OVERRIDE = ("id", "class", "condition", "author", "date", "reason", "expires")
 MAX_RUNGS = 64
 _RUNG = (*MEASURED, "digest", "default", "decision", "probability", "provenance", "statistics")
 _ACCEPT = "if the change is meant, accept it with `rulekit import`"
@@ -145,9 +145,9 @@ def _read_overrides(value: object, nodes: Nodes) -> tuple[Override, ...]:
         raise FormatError(f"{len(lines)} overrides are more than the {MAX_OVERRIDES} that are read")
 
     def read(value: object) -> Override:
-        data = _object(value, "it", _OVERRIDE, optional=("expires",))
-        said = {name: read_text(data[name]) for name in ("id", "author", "date", "reason", "expires") if name in data}
-        return Override(class_index=read_count(data["class"]), condition=read_node(data["condition"], nodes), **said)
+        data = _object(value, "it", OVERRIDE, optional=("expires",))
+        told = {key: OVERRIDE[key].read(item, nodes) for key, item in data.items()}
+        return Override(class_index=told.pop("class"), **told)
 
     return tuple(_at(f"override {number}", read, line) for number, line in enumerate(lines, 1))
 
@@ -340,9 +340,7 @@ def model_schema() -> dict[str, Any]:
     nodes = {name: _typed_schema(name, {"id": TEXT.schema}, codecs) for name, codecs in NODE_FIELDS.items()}
     decisions = {name: _typed_schema(name, {}, codecs) for name, codecs in DECISION_FIELDS.items()}
     column = {item.name: COLUMN[item.name].schema for item in fields(Feature)}
-    schema = {key: codec.schema for key, codec in SCHEMA.items()} | {
-        "features": {"type": "array", "items": _object_schema(column, 2)}
-    }
+    schema = _schemas(SCHEMA) | {"features": {"type": "array", "items": _object_schema(column, 2)}}
     parts = {
         "format": {"const": FORMAT},
         "version": {"const": VERSION},
@@ -354,11 +352,11 @@ def model_schema() -> dict[str, Any]:
         "decision": _any_of(decisions),
         "probability": {"type": "array", "items": _REF},
         "required": {"type": "array", "items": _object_schema({"class": {"type": "integer"}, "condition": _REF})},
-        "overrides": {"type": "array", "items": _object_schema(_override(), -1), "maxItems": MAX_OVERRIDES},
+        "overrides": {"type": "array", "items": _object_schema(_schemas(OVERRIDE), -1), "maxItems": MAX_OVERRIDES},
         "provenance": {"type": "object"},
         "statistics": {"type": "object"},
-        "ladder": _ladder(_any_of(nodes), _any_of(decisions)),
     }
+    parts["ladder"] = _ladder(parts)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"rulekit model file, format version {VERSION}",
@@ -367,38 +365,18 @@ def model_schema() -> dict[str, Any]:
     }
 
 
-def _override() -> dict[str, Any]:
-    """One override; only `expires`, the last, may be left out."""
-    text, date = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}, {"type": "string", "format": "date"}
-    return {
-        "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,39}$"},
-        "class": {"type": "integer", "minimum": 0},
-        "condition": _REF,
-        "author": text,
-        "date": date,
-        "reason": text,
-        "expires": date,
-    }
-
-
-def _ladder(node: dict[str, Any], decision: dict[str, Any]) -> dict[str, Any]:
-    count, rate = {"type": "integer", "minimum": 0}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    measured = {"size": count, "error": rate, "standard_error": rate, "macro_f1": rate}
-    model = {
-        "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-        "default": count,
-        "decision": decision,
-        "probability": {"type": "array", "items": _REF},
-        "provenance": {"type": "object"},
-        "statistics": {"type": "object"},
-    }
-    rows = {"anyOf": [_object_schema(measured), _object_schema(measured | model)]}
+def _ladder(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The ladder of a model with these parts; the row of the model itself has its size and what was measured alone."""
+    rate = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+    row = {"size": parts["default"], **dict.fromkeys(MEASURED[1:], rate)}
+    other = row | {key: parts[key] for key in _RUNG if key in parts}
+    rows = {"anyOf": [_object_schema(row), _object_schema(other)]}
     return _object_schema(
         {
-            "chosen": count,
+            "chosen": parts["default"],
             "smallest": {"type": ["integer", "null"], "minimum": 0},
             "why": {"type": "string"},
-            "nodes": {"type": "array", "items": node},
+            "nodes": parts["nodes"],
             "rungs": {"type": "array", "items": rows, "maxItems": MAX_RUNGS},
         }
     )
@@ -415,7 +393,11 @@ def _object_schema(properties: dict[str, Any], needed: int | None = None) -> dic
 
 
 def _typed_schema(name: str, before: dict[str, Any], codecs: Mapping[str, Codec]) -> dict[str, Any]:
-    return _object_schema({**before, "type": {"const": name}, **{key: codec.schema for key, codec in codecs.items()}})
+    return _object_schema({**before, "type": {"const": name}, **_schemas(codecs)})
+
+
+def _schemas(codecs: Mapping[str, Codec]) -> dict[str, Any]:
+    return {key: codec.schema for key, codec in codecs.items()}
 
 
 def _any_of(names: Iterable[str]) -> dict[str, Any]:

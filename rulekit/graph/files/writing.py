@@ -16,6 +16,7 @@ from rulekit.graph.decisions import Decision
 from rulekit.graph.files.fields import (
     DECISION_FIELDS,
     NODE_FIELDS,
+    OVERRIDE,
     Codec,
     Ids,
     plain_value,
@@ -97,18 +98,10 @@ def _write_required(graph: ModelParts, ids: Ids) -> list[dict[str, Any]]:
 
 
 def _write_overrides(graph: ModelParts, ids: Ids) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": override.id,
-            "class": override.class_index,
-            "condition": ids[override.condition],
-            "author": override.author,
-            "date": override.date,
-            "reason": override.reason,
-            **({} if override.expires is None else {"expires": override.expires}),
-        }
-        for override in graph.overrides
+    held = [
+        {key: getattr(each, "class_index" if key == "class" else key) for key in OVERRIDE} for each in graph.overrides
     ]
+    return [{key: OVERRIDE[key].write(item, ids) for key, item in each.items() if item is not None} for each in held]
 
 
 def _write_decision(decision: Decision, ids: Ids) -> dict[str, Any]:

@@ -152,19 +152,20 @@ def _unexpected(error: Any, text: str) -> FormatError:
     )
 
 
+_WRITE = {
+    **dict.fromkeys(("Pi", "Pf", "„", "‚"), 'write the straight double quote "'),
+    **dict.fromkeys(("Pd", "−"), "write the plain minus sign -"),
+    "Zs": "write a plain blank",
+    **dict.fromkeys(("Cc", "Cf"), "delete this invisible character"),
+    **{"≤": "write <=", "≥": "numbers are compared with `<=` or `>`", "≠": "write `not in {...}`"},
+}
+"""By a character, or the category of one, what to write in its place."""
+
+
 def _plain(character: str) -> str:
     """What to write in the place of a character; word processors replace plain ones by others that look alike."""
-    kind = unicodedata.category(character)
-    if kind in ("Pi", "Pf") or character in "„‚":
-        return 'write the straight double quote "'
-    if kind == "Pd" or character == "−":
-        return "write the plain minus sign -"
-    if kind == "Zs":
-        return "write a plain blank"
-    if kind in ("Cc", "Cf"):
-        return "delete this invisible character"
-    if character in "≤≥≠":
-        return {"≤": "write <=", "≥": "numbers are compared with `<=` or `>`", "≠": "write `not in {...}`"}[character]
+    if hint := _WRITE.get(character, _WRITE.get(unicodedata.category(character))):
+        return hint
     if character != (plain := unicodedata.normalize("NFKC", character)):
         return f"write {plain!r}, or put the name in double quotes"
     return "write names that are no plain words in double quotes"

@@ -94,7 +94,7 @@ class Wording:
         children = tuple(self.called[child] for child in node.children)
         if isinstance(node, rg.And | rg.Or | rg.AtLeast | rg.Odd) and len(self._phrases(node)) > 1:
             return f"{prefix}{quantifier(node)}(\n{_aligned(list(self._items(node, note, names or {})))}){suffix}"
-        if isinstance(node, rg.Linear | rg.LinearThreshold) and children:
+        if isinstance(node, rg.WeightedSum) and children:
             notes = ("", *map(note, node.children))
             items = [f"{term}," for term in terms(node, children)]
             if isinstance(node, rg.LinearThreshold):

@@ -62,10 +62,6 @@ def _leaf(words: str, *markers: str) -> Phrase:
     return Phrase(f"({words}{''.join(f' or {m}' for m in markers)})") if markers else Phrase(words)
 
 
-def _is_true(node: rg.IsTrue, _: Children) -> Phrase:
-    return _leaf(name(node.feature), *["missing"] * node.missing)
-
-
 def _some(node: rg.Or | rg.AtLeast | rg.Odd, children: Children) -> Phrase:
     if isinstance(node, rg.Or) and len(children) > 1:
         return Phrase(" or ".join(child.at(Binding.AND) for child in children), Binding.OR)
@@ -92,12 +88,12 @@ def _hidden(node: rg.Hidden, children: Children, said: Callable[[float], str] = 
     return Phrase(f"{words} when {children[0].at(Binding.OR)}", Binding.FIRES)
 
 
-def opening(node: rg.Linear | rg.LinearThreshold, said: Callable[[float], str] = number) -> str:
+def opening(node: rg.WeightedSum, said: Callable[[float], str] = number) -> str:
     """What a sum begins with: a unit with the points that it needs, which are its bias with the other sign."""
     return f"at least {said(0.0 - node.bias)} points of" if isinstance(node, rg.LinearThreshold) else "sum"
 
 
-def terms(node: rg.Linear | rg.LinearThreshold, children: Children, said: Callable[[float], str] = number) -> list[str]:
+def terms(node: rg.WeightedSum, children: Children, said: Callable[[float], str] = number) -> list[str]:
     """The weighted terms of a unit; those of a sum behind its bias."""
     written = [] if isinstance(node, rg.LinearThreshold) else [said(node.bias)]
     for factor, child, text in zip(node.weights, node.children, children, strict=True):
@@ -113,25 +109,9 @@ PREFIXES: dict[type[Node], str] = {
 }
 
 
-def _prefixed(node: Node, children: Children) -> Phrase:
-    return Phrase(PREFIXES[type(node)] + children[0].at(Binding.ATOM))
-
-
-def _above(node: rg.Above, children: Children) -> Phrase:
-    return Phrase(f"{children[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE)
-
-
 def exceeds(node: rg.Above, said: str) -> str:
     """What follows a score that must be above its threshold."""
     return f"exceeds {scale_of(node.score)} {said}"
-
-
-def _rescaled(node: rg.Rescaled, children: Children) -> Phrase:
-    return Phrase(f"odds({number(node.odds)} * {children[0].at(Binding.ATOM)})")
-
-
-def _difference(node: rg.Difference, children: Children) -> Phrase:
-    return Phrase(f"difference({', '.join(child.words for child in children)})")
 
 
 DECIDED = "decided"
@@ -148,15 +128,17 @@ def sides(node: rg.Sided, rule: str) -> str:
 
 
 _WORDING: dict[type[Node], Callable[..., Phrase]] = {
-    rg.IsTrue: _is_true,
+    rg.IsTrue: lambda node, _: _leaf(name(node.feature), *["missing"] * node.missing),
     rg.Missing: lambda node, _: Phrase(f"{name(node.feature)} is missing"),
     rg.Constant: lambda node, _: Phrase("true" if node.value else "false"),
     **dict.fromkeys((rg.Or, rg.AtLeast, rg.Odd), _some),
-    rg.Above: _above,
+    rg.Above: lambda node, parts: Phrase(
+        f"{parts[0].at(Binding.ATOM)} {exceeds(node, number(node.threshold))}", Binding.ABOVE
+    ),
     rg.Hidden: _hidden,
-    **dict.fromkeys(PREFIXES, _prefixed),
-    rg.Rescaled: _rescaled,
-    rg.Difference: _difference,
+    **dict.fromkeys(PREFIXES, lambda node, parts: Phrase(PREFIXES[type(node)] + parts[0].at(Binding.ATOM))),
+    rg.Rescaled: lambda node, parts: Phrase(f"odds({number(node.odds)} * {parts[0].at(Binding.ATOM)})"),
+    rg.Difference: lambda node, parts: Phrase(f"difference({', '.join(part.words for part in parts)})"),
     rg.Sided: _sided,
 }
 
@@ -288,7 +270,7 @@ class ExactWording:
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return names(in_order(levels, self.feature(column)))
 
-    def sum(self, node: rg.Linear | rg.LinearThreshold, children: Children) -> Phrase:
+    def sum(self, node: rg.WeightedSum, children: Children) -> Phrase:
         space = " " if isinstance(node, rg.LinearThreshold) else ""
         return Phrase(f"{opening(node, self.weight)}{space}({', '.join(terms(node, children, self.weight))})")
 
@@ -322,7 +304,7 @@ class ForPeople(ExactWording):
     def level_set(self, levels: Sequence[str], column: str) -> str:
         return level_set(levels, self.most_levels, self.feature(column))
 
-    def sum(self, node: rg.Linear | rg.LinearThreshold, children: Children) -> Phrase:
+    def sum(self, node: rg.WeightedSum, children: Children) -> Phrase:
         """A unit as the points that it needs, and what brings them: of columns their names alone."""
         if not isinstance(node, rg.LinearThreshold):
             return ExactWording.sum(self, node, children)

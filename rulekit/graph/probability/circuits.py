@@ -112,6 +112,7 @@ class Algebra(Generic[V]):
     """What the steps of a circuit are carried out in; unless given, the operations are those of doubles and arrays.
 
     choose(cause, on, off): one constant where a Boolean node holds, else the other. complement(a): 1.0 - a.
+    mix(p, high, low): None where it is the sum of the two products.
     """
 
     choose: Callable[[Node, float, float], V]
@@ -119,6 +120,7 @@ class Algebra(Generic[V]):
     complement: Callable[[Any], Any] = lambda a: 1.0 - a
     times: Callable[[Any, Any], Any] = mul
     plus: Callable[[Any, Any], Any] = add
+    mix: Callable[[Any, Any, Any], Any] | None = None
 
     def step(self, step: CircuitStep, values: Mapping[int, V] | Sequence[V]) -> V:
         """The value of a step, given those of its operands."""
@@ -134,6 +136,8 @@ class Algebra(Generic[V]):
                 value = self.complement(values[a])
             case Product(a, b):
                 value = self.times(values[a], values[b])
+            case Mix(p, high, low) if self.mix is not None:
+                value = self.mix(values[p], values[high], values[low])
             case Mix(p, high, low):
                 first = self.times(values[p], values[high])
                 value = self.plus(first, self.times(self.complement(values[p]), values[low]))

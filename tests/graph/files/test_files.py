@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import subprocess
@@ -74,14 +75,9 @@ def sample(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_saved_model_loads(tmp_path: Path) -> None:
     GRAPH.save(tmp_path / "model.json")
 
-    assert load(tmp_path / "model.json") == GRAPH
-    assert load(str(tmp_path / "model.json")) == GRAPH
+    assert load(tmp_path / "model.json") == load(str(tmp_path / "model.json")) == GRAPH
     assert names(tmp_path) == ["model.json"]
-
-
-def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_bytes(b"\xef\xbb\xbf" + to_json(GRAPH).encode())
-
+    (tmp_path / "model.json").write_bytes(b"\xef\xbb\xbf" + to_json(GRAPH).encode())  # a byte order mark
     assert load(tmp_path / "model.json") == GRAPH
 
 
@@ -216,7 +212,7 @@ def test_a_failure_or_an_interrupt_leaves_the_old_file_and_no_other(
     assert (path.read_bytes(), names(tmp_path)) == (b"old", ["model.json"])
 
 
-@pytest.mark.parametrize("failing", [1, 2, 3])
+@pytest.mark.parametrize("failing", [1, 2, 3, 4])
 @pytest.mark.parametrize("links", [True, False])
 @pytest.mark.parametrize("fault", [OSError(5, "Input/output error"), KeyboardInterrupt("input/output error")])
 def test_several_files_are_all_or_none(
@@ -237,18 +233,13 @@ def test_several_files_are_all_or_none(
     monkeypatch.setattr(os, "replace", replace)
     if not links:
         monkeypatch.setattr(os, "link", no_link)
-    with pytest.raises((InputError, KeyboardInterrupt), match="input/output error"):
-        write_all({str(tmp_path / name): f"new {name}".encode() for name in "abc"})
+    new = {name: f"new {name}".encode() for name in "abc"}
+    refused = pytest.raises((InputError, KeyboardInterrupt), match="input/output error")
+    with refused if failing < 4 else contextlib.nullcontext():
+        write_all({str(tmp_path / name): data for name, data in new.items()})
 
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old a", "c": b"old c"}
-
-
-def test_several_files_replace_several(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"old a")
-
-    write_all({str(tmp_path / name): f"new {name}".encode() for name in "ab"})
-
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new a", "b": b"new b"}
+    left = {"a": b"old a", "c": b"old c"} if failing < 4 else new
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == left
 
 
 def test_no_such_folder_is_an_input_error(tmp_path: Path) -> None:

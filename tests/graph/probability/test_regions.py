@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rulekit.graph.nodes import TRUE, And, Hidden, IsTrue, Node, Not, Or
 from rulekit.graph.probability.diagrams import modules_below
 
 A, B, C, D = (Hidden(name, TRUE, 1.0) for name in "abcd")
 
 
-def modules(*roots: Node) -> set[Node]:
-    return set(modules_below(roots))
+INNER, NOT_B, PLAIN = Or((B, C)), Not(B), And((B, IsTrue("x")))
+OUTER = Or((NOT_B, C))
 
 
-def test_a_part_with_bits_of_its_own_is_a_module():
-    inner = Or((B, C))
-    assert modules(And((A, inner)), Not(A)) == {inner}
-
-
-def test_a_part_that_stands_twice_is_a_module():
-    inner = Or((B, C))
-    assert modules(And((A, inner)), And((D, inner)), Or((A, D))) == {inner}
-
-
-def test_a_part_whose_bit_stands_elsewhere_is_none():
-    assert modules(And((A, Or((B, C)))), Or((B, A))) == set()
-
-
-def test_boolean_nodes_do_not_break_a_module():
-    known = IsTrue("x")
-    inner = And((B, known))
-    assert modules(Or((A, inner)), And((A, known))) == {inner}
-
-
-def test_modules_within_modules():
-    inner = Not(B)
-    outer = Or((inner, C))
-    assert modules(And((A, outer)), Not(A)) == {inner, outer}
+@pytest.mark.parametrize(
+    ("roots", "modules"),
+    [
+        ((And((A, INNER)), Not(A)), {INNER}),
+        ((And((A, INNER)), And((D, INNER)), Or((A, D))), {INNER}),  # it stands twice
+        ((And((A, INNER)), Or((B, A))), set()),  # its bit stands elsewhere
+        ((Or((A, PLAIN)), And((A, IsTrue("x")))), {PLAIN}),  # Boolean nodes do not count
+        ((And((A, OUTER)), Not(A)), {NOT_B, OUTER}),
+    ],
+)
+def test_modules_have_every_occurrence_of_their_bits(roots: tuple[Node, ...], modules: set[Node]) -> None:
+    assert modules_below(roots) == modules
