@@ -30,7 +30,7 @@ MOST_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows under a heading; `decides` says whether they decide the label or are reported only.
+    """Rows under a heading.
 
     base_rates: how often the class of the rows is found in the tables of their figures, "" where that is not known.
     signs: of a sum, for what points above and below 0 speak.
@@ -38,7 +38,6 @@ class Section:
 
     heading: str
     rows: tuple[Row, ...] = ()
-    decides: bool = True
     base_rates: str = ""
     signs: str = ""
 
@@ -72,8 +71,7 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
 def _parted(section: Section) -> list[Section]:
     """A section with the rules that act, and below it those that keep them from acting."""
     acting, inhibiting = (tuple(row for row in section.rows if row.inhibits is so) for so in (False, True))
-    below = Section(_INHIBITORS, inhibiting, section.decides)
-    return [replace(section, rows=acting), *[below] * bool(inhibiting)]
+    return [replace(section, rows=acting), *[Section(_INHIBITORS, inhibiting)] * bool(inhibiting)]
 
 
 def _rates(rows: Sequence[Row], said: str) -> str:
@@ -312,7 +310,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
         signs = _some_totals(node.probability if isinstance(node, rg.Sided) else node)
         heading = f"{_reports(graph, k)}: {_measure(node, rules)}"
-        found += _parted(Section(heading, rows, decides=False, signs=signs))
+        found += _parted(Section(heading, rows, signs=signs))
     return tuple(found)
 
 

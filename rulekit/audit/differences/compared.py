@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.findings import Example, Said, given, said_of_value, shown_row, table_of
+from rulekit.audit import Said
+from rulekit.audit.checks.findings import Example, given, said_of_value, shown_row, table_of
 from rulekit.audit.differences.joint import Declared, Joint, decide_by_same_rules, declared, joint
 from rulekit.audit.differences.row_flips import Flip, GroupFlips, RowFlips, row_flips
 from rulekit.audit.differences.ways import Differing, WayFound, regions

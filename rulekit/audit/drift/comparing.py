@@ -27,7 +27,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.names import label_text
-from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
+from rulekit.shown.table_figures import KnownTable, known_of
 from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.raw.sources import raw_table
@@ -203,8 +203,8 @@ def _column(column: ColumnOfToday) -> ColumnDrift:
     """What is counted of a column; its index is of a text the largest of its words'."""
     then, size, known = column.then, column.rows.size, column.rows.known.size
     index = 0.0
-    if isinstance(then, KnownTexts):
-        for share, now in _words(then, column):
+    if column.feature.kind == "text":
+        for share, now in _words(column):
             psi = stability_index(np.array([now, size - now]), known * np.array([share, 1.0 - share]))
             index = max(index, psi)
     elif column.n > 0.0:
@@ -213,14 +213,15 @@ def _column(column: ColumnOfToday) -> ColumnDrift:
     return ColumnDrift(column.name, then.missing, column.missing / size, dict(column.new), *rows, index)
 
 
-def _words(then: KnownTexts, column: ColumnOfToday) -> list[tuple[float, float]]:
+def _words(column: ColumnOfToday) -> list[tuple[float, float]]:
     """Of texts without a word, and of those with each word, the share in training and how many there are today."""
-    return [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
+    shares = zip(column.then.shares.tolist(), column.counts.tolist(), strict=True)
+    return [(column.then.wordless, column.wordless), *shares]
 
 
 def _counts(column: ColumnOfToday) -> tuple[Array, Array]:
     """The known cells by bin or level, now and then; the new levels are one more."""
-    if isinstance(column.then, KnownLevels):
+    if column.feature.kind == "categorical":
         new = max(0.0, column.n - float(column.counts.sum()))
         return np.append(column.counts, new), np.append(column.before, 0.0)
     return column.counts, column.before
@@ -251,24 +252,24 @@ def _classes(graph: RuleGraph, rows: RowsOfToday, name: str, codes: Array | None
 
 
 def _column_tests(column: ColumnOfToday, drift: ColumnDrift) -> Iterator[_Test]:
-    name, then, rows = column.name, column.then, column.rows
+    name, kind, then, rows = column.name, column.feature.kind, column.then, column.rows
     known = rows.known.size
     chance = share_test(column.missing, rows.size, then.missing * known, known)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
-    if isinstance(then, KnownTexts):
-        for share, count in _words(then, column):
+    if kind == "text":
+        for share, count in _words(column):
             chance = share_test(count, rows.size, share * known, known)
             yield _Test("words", name, chance, matters(share, count / rows.size))
         return
     now, before = _counts(column)
-    chance = homogeneity(now, before, in_order=isinstance(then, KnownNumbers))
+    chance = homogeneity(now, before, in_order=kind != "categorical")
     yield _Test("distribution", name, chance, drift.psi >= LEAST_PSI)
-    if isinstance(then, KnownLevels):
+    if kind == "categorical":
         yield _Test("new levels", name, _chance_of_new(column), column.unseen_share >= LEAST_SHARE)
         left = (round(n) for n, own in zip(before, now, strict=True) if n and not own)
         gone = [all_in_one(n, known, known + rows.size) for n in left]
         missed = [share for share, own in zip(then.shares, now, strict=False) if share and not own]
-        chance = min(1.0, len(then.levels) * min(gone, default=1.0))
+        chance = min(1.0, len(then.names) * min(gone, default=1.0))
         yield _Test("gone", name, chance, max(missed, default=0.0) >= _GONE_SHARE)
         return
     for side in (column.below, column.above):
