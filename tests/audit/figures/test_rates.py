@@ -120,11 +120,11 @@ def test_rates_are_those_of_the_rows_of_each_group(rows: list[tuple[int, bool, b
             share = group.rate(measure).share
             assert (np.nan if share is None else share) == pytest.approx(expected[measure], nan_ok=True)
             compared = group.rate(measure).difference
-            reference = next(g for g in found.groups if g.name == found.reference).rate(measure).share
-            if compared is not None and share is not None and reference is not None:
-                assert compared.value == pytest.approx(share - reference)
-                assert compared.low is not None
-                assert compared.low <= compared.value + 1e-12
+            other = next(g for g in found.groups if g.name == found.reference).rate(measure)
+            if compared is not None and share is not None and other.share is not None:
+                assert compared.value == pytest.approx(share - other.share)
+                ends = difference_bounds(share, group.rate(measure).effective_n, other.share, other.effective_n)
+                assert (compared.low, compared.high) == pytest.approx(tuple(map(float, ends)))
         assert (group.rates[0].difference is None) == (group.name == found.reference)
     heaviest = np.bincount(codes, weight, 3).argmax()
     assert found.reference == found.groups[heaviest].name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import cast
 
@@ -16,10 +17,12 @@ from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards import card_of
+from rulekit.notebook.display import graph_html
+from rulekit.shown.score_cards import card_of, total_table
 from rulekit.shown.sections import reported, sections
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.inference import infer
+from rulekit.targets import find_target
 
 LEVELS = [f"level{i:02}" for i in range(40)]
 
@@ -109,6 +112,25 @@ def test_points_by_level_stand_as_lines_with_missing_and_unseen() -> None:
     assert explained["change"]["text"] == "town: a level never seen -> level00"
 
 
+def test_the_table_of_totals_stands_wherever_a_card_of_whole_points_is_read_or_written() -> None:
+    graph = parse_graph(CARD.replace("0.0693", "1"))
+    for form in ("show", "full", "table", "c50"):
+        text = find_target("text").emit(graph, {"format": form}).main.decode().replace("\\>", ">").replace("&gt;", ">")
+        assert '24 totals that a row can have; "yes" from 3 on:' in text
+        assert ">99.9" in text
+    page = graph_html(graph)
+    assert "24 totals that a row can have" in page
+    assert page.count("&gt;99.9") == 3
+    query = find_target("sql").emit(graph, {}).main.decode()
+    assert '-- Total of the points: probability of "yes"\n--   -13: 1.59' in query
+    assert "TOTALS = (\n    (-13.0, 1.59" in find_target("python").emit(graph, {}).main.decode()
+    table, metadata = total_table(graph), pytest.importorskip("rulekit_exporters.onnx.metadata")
+    pairs = json.loads(metadata.properties_of(find_target("onnx").emit(graph, {}).main)["rulekit.totals"])
+    assert table is not None
+    assert [total for total, _ in pairs] == [row.total for row in table.rows] == [-13.0, *map(float, range(-12, 11))]
+    assert total_table(parse_graph(CARD.replace("5 if income", "5.125 if income"))) is None
+
+
 REPORTED = """rulekit rules 1
 column age: numeric, count
 column owner: boolean
@@ -167,10 +189,7 @@ def test_several_cards_are_counted() -> None:
         REPORTED.partition("label y")[0]
         + """label y: {a, b, c}
 default a
-decide first of (
-  c: age > 60,
-  b: age > 40,
-)
+decide first of (c: age > 60, b: age > 40)
 report (
   a: probability of (H fires with probability 0.3333 when true),
   b: logistic of sum(0, 0.1 * sum(-20, 36 if age > 40)),
