@@ -167,11 +167,8 @@ def test_what_is_shown_and_reported_is_the_same(tmp_path: Path) -> None:
     section = report(model).document.section("history")
     assert section.data["rounds"] == [{name: [*map(float, texts)] for name, texts in found.lines}]
     assert f"{few.title}; {margins}." in str(section.blocks)
-
-
-def test_several_classes_have_a_sentence_each() -> None:
-    graph = fitted(kind="several", size=3).rule_graph_
-    short, full = show(graph, 200), show(graph, 200, full=True)
+    several = fitted(kind="several", size=3).rule_graph_  # which have a sentence each
+    short, full = show(several, 200), show(several, 200, full=True)
     assert short.count("AdaBoost's theorem for") == full.count("AdaBoost's theorem for") == 3
     assert [short.count("  edge bound in %"), full.count("  edge bound in %")] == [0, 3]
 

@@ -118,18 +118,6 @@ def test_the_two_sided_bound_and_its_corollary_keep_their_coverage(rows: int) ->
     assert within.max() < 0.3
 
 
-def test_without_the_length_the_coverage_is_lost() -> None:
-    """Labels without a cause: the model of fewest errors looks better than it is, which the bounds allow for."""
-    rows = 60
-    errors, true = simulated(np.full(64, 0.5), rows, 3)
-    chosen = errors.argmin(axis=1)
-    least = errors[np.arange(TABLES), chosen] / rows
-    naive = math.sqrt(math.log(2.0 / DELTA) / (2.0 * rows))
-    within = np.array([made[1].high - 0.5 for made in bounds_by_length(rows, rows // 2)])
-    assert np.mean(true[chosen] <= least + naive) < 1.0 - DELTA
-    assert np.mean(true[chosen] <= least + within[chosen]) >= 1.0 - DELTA
-
-
 # What each says ------------------------------------------------------------------------------------------------------
 
 
