@@ -22,6 +22,7 @@ from rulekit.audit.drift.findings import RATE, ColumnDrift, Drift, ShareDrift
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
 from rulekit.audit.drift.observed import Beyond, ColumnOfToday, NewLevels, RowsOfToday, new_levels, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
+from rulekit.audit.figures.rates import effective_rows
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
@@ -78,10 +79,8 @@ def compare(
         picked = np.arange(0, table.n_rows, table.n_rows // most)
         counted = table.take(picked)
         weight, y, labels = (None if part is None else part[picked] for part in (weight, y, labels))
-    size = float(counted.n_rows)
     weight = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight / weight.max(), dtype=float)
-    if weight is not None:
-        size = float(weight.sum() ** 2 / (weight**2).sum())
+    size = effective_rows(weight, counted.n_rows)
     rows = RowsOfToday(known, table, counted, weight, size / known.together, new or {})
     columns = [seen(rows, graph.schema[name]) for name in known.columns]
     decided = decide(graph, counted) if labels is None else labels
@@ -162,11 +161,7 @@ def _drift(
         tests += _share_tests(shares, known, size)
         holds = rejected([test.chance for test in tests], RATE)
         found = {(test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters}
-    alarms = {
-        column.name: frozenset(kind for kind, name in found if name == column.name and kind != "share")
-        for column in columns
-    }
-    changes = changes_of({column.name: column for column in columns}, alarms) if any(alarms.values()) else {}
+    changes = changes_of(columns, {(kind, name) for kind, name in found if kind != "share"})
     judged = [replace(each, changed=("share", each.name) in found and matters(each.then, each.now)) for each in shares]
     return Drift(
         n,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,11 +30,12 @@ _ALL = 0.999
 _UNNAMED = Shift("distribution", "distributed otherwise than in training")
 
 
-def changes_of(columns: Mapping[str, ColumnOfToday], alarms: Mapping[str, Alarms]) -> dict[str, tuple[Shift, ...]]:
-    """By column what happened, for those of which a test says that something did."""
-    odd = {own: tests for own, tests in alarms.items() if tests}
-    partners = swapped(columns, odd) if len(odd) > 1 else {}
-    return {own: tuple(_changes(columns[own], tests, partners)) or (_UNNAMED,) for own, tests in odd.items()}
+def changes_of(columns: Sequence[ColumnOfToday], alarms: Set[tuple[str, str]]) -> dict[str, tuple[Shift, ...]]:
+    """By column what happened, for those of which a test says that something did: its kind and the column."""
+    tests = {column.name: frozenset(kind for kind, name in alarms if name == column.name) for column in columns}
+    odd = [column for column in columns if tests[column.name]]
+    partners = swapped(odd, tests)
+    return {own.name: tuple(_changes(own, tests[own.name], partners)) or (_UNNAMED,) for own in odd}
 
 
 def _changes(column: ColumnOfToday, tests: Alarms, partners: Mapping[str, str]) -> Iterator[Shift]:
@@ -205,19 +206,17 @@ def _words(column: ColumnOfToday, then: KnownColumn) -> Iterator[Shift]:
 _MOST = 40  # columns of which all pairs are looked at
 
 
-def swapped(columns: Mapping[str, ColumnOfToday], odd: Mapping[str, Alarms]) -> dict[str, str]:
+def swapped(odd: Sequence[ColumnOfToday], tests: Mapping[str, Alarms]) -> dict[str, str]:
     """By column the one with which it was exchanged, among those that are odd."""
-    suspects = [own for own, tests in odd.items() if tests & {"distribution", "new levels", "out of range"}][:_MOST]
+    suspects = [own for own in odd if tests[own.name] & {"distribution", "new levels", "out of range"}][:_MOST]
     pairs = []
     for a, b in itertools.combinations(suspects, 2):
-        if columns[a].feature.kind == columns[b].feature.kind:
-            left = max(_as_other(columns[a], columns[b]), _as_other(columns[b], columns[a]))
-            if left <= 1.0:
-                pairs.append((left, a, b))
+        if a.feature.kind == b.feature.kind and (left := max(_as_other(a, b), _as_other(b, a))) <= 1.0:
+            pairs.append((left, a.name, b.name))
     found: dict[str, str] = {}
-    for _, a, b in sorted(pairs):
-        if a not in found and b not in found:
-            found |= {a: b, b: a}
+    for _, one, other in sorted(pairs):
+        if one not in found and other not in found:
+            found |= {one: other, other: one}
     return found
 
 

@@ -193,14 +193,6 @@ def test_a_class_without_its_rules_never_makes_a_code_longer() -> None:
     assert all(codes[few] <= codes[more] for few in codes for more in codes if few < more)
 
 
-def test_one_condition_in_many_rules_is_written_once() -> None:
-    schema = Schema(tuple(Feature(f"x{i}") for i in range(8)))
-    cut = Compare("x0", "<=", 1234.567)
-    rules = [And([cut, Compare(f"x{i}", ">", 3.0)]) for i in range(1, 8)]
-    others = [And([Compare("x0", "<=", 1234.567 + i), Compare(f"x{i}", ">", 3.0)]) for i in range(1, 8)]
-    assert length(Or(rules), schema) < length(Or(others), schema) - 6 * 20
-
-
 # Graphs, not trees ---------------------------------------------------------------------------------------------------
 
 
