@@ -16,7 +16,7 @@ from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.words import chance, counted, listed, name, quoted, share, weight
-from rulekit.graph.leaves import readers
+from rulekit.graph.leaves import column_of, readers
 from rulekit.graph.overrides import Override
 from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
@@ -151,8 +151,8 @@ def missing_note(graph: RuleGraph) -> str:
     roots = [part.score if isinstance(part.score, rg.Probability) else root for root, part in pairs]
     roots += [override.condition for override in graph.overrides]
     accepting, nodes = _accepting(roots), tuple(rg.topological(roots))
-    valued = {_feature(node) for node in nodes if node.family is rg.Family.REAL}
-    read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
+    valued = {column_of(node) for node in nodes if node.family is rg.Family.REAL}
+    read = [f for f in graph.schema.names if f in set(map(column_of, nodes))]
     never, rest = [name(f) for f in read if f not in accepting | valued], [name(f) for f in read if f in accepting]
     every = len(never) == len(read) > MOST_COLUMNS
     missing = f"a missing {'value' if every else listed(never, 'or')}"
@@ -191,7 +191,7 @@ def _accepting(roots: Sequence[rg.Node]) -> set[str]:
     stack = list(seen)
     while stack:
         node, positive = stack.pop()
-        feature = _feature(node)
+        feature = column_of(node)
         if (
             feature
             and node.family is rg.Family.BOOLEAN
@@ -213,10 +213,6 @@ def _is_clause(node: rg.Node) -> bool:
     if isinstance(node, rg.Hidden) and node.off == 0.0:
         node = node.cause
     return all(not p.children or (isinstance(p, rg.Not) and not p.child.children) for p in conjuncts(node))
-
-
-def _feature(node: rg.Node) -> str:
-    return str(getattr(node, "feature", ""))
 
 
 # Headings ------------------------------------------------------------------------------------------------------------
