@@ -62,10 +62,7 @@ def test_lists_of_rules_and_columns_do_not_grow_with_the_model() -> None:
 def test_the_line_of_what_a_limit_left_open_tells_how_many_rules() -> None:
     """It named the one rule at which the limit came, and counted all that were never looked at as one question."""
     reason = "the limit of 20 seconds was reached (--time-limit)"
-    left = (
-        Open("shadowed", "whether r1 changes a decision", reason),
-        Open("shadowed", "whether 4,900 rules of 5,000 change a decision", reason, many=True),
-    )
-    assert [text for word, text in check_lines(Checked((), (), left, (), 5_000)) if word == "open"] == [
-        f"whether 4,900 rules of 5,000 change a decision: {reason}; also whether r1 changes a decision"
-    ]
+    one, many = "whether r1 changes a decision", "whether 4,900 rules of 5,000 change a decision"
+    left = Open("shadowed", one, reason), Open("shadowed", many, reason, many=True)
+    said = [text for word, text in check_lines(Checked((), (), left, (), 5_000)) if word == "open"]
+    assert said == [f"{many}: {reason}; also {one}"]

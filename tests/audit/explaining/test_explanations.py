@@ -109,14 +109,10 @@ def test_bits_of_one_name_in_two_formulas_are_told_apart():
     ],
 )
 def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: str, failing: str):
-    holds, fails = (
-        {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True, "t": "Wheat"},
-        {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"},
-    )
-    said = {
-        row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in explain(caused_by(cause), [holds, fails])
-    }
-    assert said == {True: holding, False: failing}
+    holds = {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True, "t": "Wheat"}
+    fails = {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"}
+    conditions = [row["conditions"][0] for row in explain(caused_by(cause), [holds, fails])]
+    assert {each["holds"]: each["said"] for each in conditions} == {True: holding, False: failing}
 
 
 @pytest.mark.parametrize(
