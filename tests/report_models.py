@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -43,15 +44,10 @@ def loans(weighted: bool = False) -> Trained:
     model, held = folder / "model.json", folder / "held.csv"
     parameters: dict[str, Any] = {"max_rules": 3, "stopping": "none", "monotone": {"income": "decreasing"}}
     train(TrainingRequest(table, reading, parameters=parameters, holdout=0.3, held_rows=held, output=model))
-    apart = held.read_text().splitlines()
-    rest = folder / "training.csv"
-    lines = table.read_text().splitlines()
-    left = list(apart[1:])
-    kept = []
-    for line in lines[1:]:
-        if line in left:
-            left.remove(line)
-        else:
-            kept.append(line)
-    rest.write_text("\n".join([lines[0], *kept]) + "\n")
+    header, *lines = table.read_text().splitlines()
+    left, rest, kept = Counter(held.read_text().splitlines()[1:]), folder / "training.csv", [header]
+    for line in lines:
+        left[line] -= 1
+        kept += [line] * (left[line] < 0)  # equal rows may stand in both
+    rest.write_text("\n".join(kept) + "\n")
     return Trained(model, rest, held, ReadingOptions(weight="w" if weighted else None))

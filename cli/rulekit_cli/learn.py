@@ -17,7 +17,7 @@ from rulekit_cli.console import aligned, bounded, guarded, log, notes, result, r
 from rulekit_cli.options import PROMISES, command
 
 if TYPE_CHECKING:
-    from rulekit.audit.figures.curves import LabelFigures, LabelRates
+    from rulekit.audit.figures.curves import LabelFigures
     from rulekit.work.describing import ColumnDescription
     from rulekit.work.evaluating import LabelEvaluation
     from rulekit.work.resampling import Trial, Tried
@@ -315,15 +315,15 @@ def evaluate_each_label(found: LabelEvaluation, *, json: bool) -> None:
     notes(found.notes)
     result(*_label_table(found.figures))
     point = found.curve.break_even
-    result(f"precision and recall break even at {point.rate:.3f}, each label given above {point.threshold:.3f}")
+    result("precision and recall break even at {rate:.3f}, each label given above {threshold:.3f}".format(**point))
 
 
 def _label_table(figures: Sequence[LabelFigures], sizes: Sequence[Sequence[str]] = ()) -> list[str]:
     """A line of each label and of the averages; sizes: rules and literals of each model."""
     from rulekit.audit.figures.curves import macro_average, micro_average
 
-    def rates(of: LabelRates) -> list[str]:
-        return [f"{of.precision:.3f}", f"{of.recall:.3f}", f"{of.f1:.3f}"]
+    def rates(of: dict[str, float]) -> list[str]:
+        return [f"{rate:.3f}" for rate in of.values()]
 
     header = ["label", *(["rules", "literals"] if sizes else []), "rows", "predicted", "precision", "recall", "F1"]
     body = [

@@ -241,10 +241,8 @@ class Covering:
             return None
         self.left -= 2
         search = RowSearch(self.joint.over[0], images, deadline=self.deadline)
-        inside, around = (
-            search.find(Claim(one), Claim(other, False)) == Sought(None) for one, other in (images[::-1], images)
-        )
-        return _kind(inside, around)
+        asked = (search.find(Claim(one), Claim(other, False)) for one, other in (images[::-1], images))
+        return _kind(*(found == Sought(None) for found in asked))
 
     def _covered(self, parts: Mapping[Columns, Node]) -> Bools:
         held = [np.ones(len(axis), dtype=bool) for axis in self.axes]

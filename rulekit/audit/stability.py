@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Floats, Ints
+from rulekit.audit import Said
 from rulekit.audit.rule_matching import TOLERANCE, Alike, Columns, RuleParts, dice, rule_parts
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.language.text import print_node
@@ -194,8 +195,6 @@ def stability_of(
 
 # In lines ------------------------------------------------------------------------------------------------------------
 
-Said = tuple[str, str]
-"""A word, "" for what stands under the line before, and a text."""
 
 MOST_CONDITIONS, MOST_FURTHER = 30, 5
 

@@ -150,12 +150,8 @@ def conditions_of(node: rg.Node, words: Words) -> tuple[str, ...]:
 def _parts(node: rg.And) -> Iterator[tuple[rg.Node, bool]]:
     """What a conjunction joins, two bounds on one column as one, and whether it reads as one condition."""
     for places in grouped(node.children, anywhere=True):
-        parts = tuple(node.children[i] for i in places)
-        yield (
-            (parts[0], not parts[0].children or isinstance(parts[0], rg.Not))
-            if len(parts) == 1
-            else (rg.And(parts), True)
-        )
+        one, *others = parts = tuple(node.children[i] for i in places)
+        yield (rg.And(parts), True) if others else (one, not one.children or isinstance(one, rg.Not))
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------

@@ -283,20 +283,21 @@ def row_scores(graph: RuleGraph, table: Table) -> list[list[dict[str, Any]]]:
     compared with the totals of other classes, or a probability made of it decides; points: the lines that hold, the
     largest first, each with the id of its rule ("" of none).
     """
-    graph = graph.underlying
-    names = {(rule.class_index, rule.node): rule.id for rule in rules_of(graph)}
-    found: list[list[dict[str, Any]]] = [[] for _ in range(table.n_rows)]
-    for part in graph.decision.parts:
-        if (card := card_of(part.score, graph.schema)) is not None:
-            for row, score in zip(found, _scores(graph, part, card, table, names), strict=True):
-                row.append(score)
-    return found
+    names = {(rule.class_index, rule.node): rule.id for rule in rules_of(graph.underlying)}
+    scores = [_scores(graph.underlying, part, card, table, names) for part, card in cards_of(graph)]
+    return [[own[i] for own in scores] for i in range(table.n_rows)]
+
+
+def cards_of(graph: RuleGraph) -> list[tuple[Part, Card]]:
+    """The parts of a decision, beneath the overrides, that are sums, each with its card."""
+    made = ((part, card_of(part.score, graph.schema)) for part in graph.underlying.decision.parts)
+    return [(part, card) for part, card in made if card is not None]
 
 
 def has_scores(graph: RuleGraph) -> bool:
     """Whether sums decide, so that a row has points and totals."""
-    cards = [card_of(part.score, graph.schema) for part in graph.underlying.decision.parts]
-    return None not in cards and any(card.groups for card in cards if card)
+    cards = cards_of(graph)
+    return len(cards) == len(graph.underlying.decision.parts) and any(card.groups for _, card in cards)
 
 
 def sum_of(score: rg.Node) -> rg.Node:
@@ -308,16 +309,15 @@ def sum_of(score: rg.Node) -> rg.Node:
 
 def total_names(graph: RuleGraph) -> list[str]:
     """The columns that hold totals: `total`, of several sums `total(label)`; none where no sum decides."""
-    sums = [part for part in graph.underlying.decision.parts if card_of(part.score, graph.schema) is not None]
-    return ["total"] if len(sums) == 1 else [f"total({graph.classes[part.class_index]})" for part in sums]
+    cards = cards_of(graph)
+    return ["total"] if len(cards) == 1 else [f"total({graph.classes[part.class_index]})" for part, _ in cards]
 
 
 def threshold_words(graph: RuleGraph) -> str:
     """`"yes" where the total exceeds 0` for the reader of a table of totals; "" where they are compared otherwise."""
-    graph = graph.underlying
-    part, *others = graph.decision.parts
-    card = card_of(part.score, graph.schema)
-    if others or card is None or (threshold := _threshold(graph, part)) is None:
+    part, *others = graph.underlying.decision.parts
+    threshold, card = _threshold(graph.underlying, part), card_of(part.score, graph.schema)
+    if others or card is None or threshold is None:
         return ""
     least = card.least_above(threshold)
     test = f"exceeds {number(threshold)}" if least is None else f"is {number(least)} or more"

@@ -16,7 +16,7 @@ from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.language.figures import RuleFigures, base_rates, rule_figures, speaks_for
 from rulekit.graph.language.words import chance, counted, listed, name, quoted, share, weight
-from rulekit.graph.leaves import readers
+from rulekit.graph.leaves import column_of, readers
 from rulekit.graph.overrides import Override
 from rulekit.graph.probability.deciding import formula_on_grid, gated_parts
 from rulekit.graph.rule_graph import RuleGraph
@@ -30,7 +30,7 @@ MOST_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows under a heading; `decides` says whether they decide the label or are reported only.
+    """Rows under a heading.
 
     base_rates: how often the class of the rows is found in the tables of their figures, "" where that is not known.
     signs: of a sum, for what points above and below 0 speak.
@@ -38,7 +38,6 @@ class Section:
 
     heading: str
     rows: tuple[Row, ...] = ()
-    decides: bool = True
     base_rates: str = ""
     signs: str = ""
 
@@ -72,8 +71,7 @@ def sections(graph: RuleGraph, full: bool = False) -> tuple[Section, ...]:
 def _parted(section: Section) -> list[Section]:
     """A section with the rules that act, and below it those that keep them from acting."""
     acting, inhibiting = (tuple(row for row in section.rows if row.inhibits is so) for so in (False, True))
-    below = Section(_INHIBITORS, inhibiting, section.decides)
-    return [replace(section, rows=acting), *[below] * bool(inhibiting)]
+    return [replace(section, rows=acting), *[Section(_INHIBITORS, inhibiting)] * bool(inhibiting)]
 
 
 def _rates(rows: Sequence[Row], said: str) -> str:
@@ -153,8 +151,8 @@ def missing_note(graph: RuleGraph) -> str:
     roots = [part.score if isinstance(part.score, rg.Probability) else root for root, part in pairs]
     roots += [override.condition for override in graph.overrides]
     accepting, nodes = _accepting(roots), tuple(rg.topological(roots))
-    valued = {_feature(node) for node in nodes if node.family is rg.Family.REAL}
-    read = [f for f in graph.schema.names if f in set(map(_feature, nodes))]
+    valued = {column_of(node) for node in nodes if node.family is rg.Family.REAL}
+    read = [f for f in graph.schema.names if f in set(map(column_of, nodes))]
     never, rest = [name(f) for f in read if f not in accepting | valued], [name(f) for f in read if f in accepting]
     every = len(never) == len(read) > MOST_COLUMNS
     missing = f"a missing {'value' if every else listed(never, 'or')}"
@@ -193,7 +191,7 @@ def _accepting(roots: Sequence[rg.Node]) -> set[str]:
     stack = list(seen)
     while stack:
         node, positive = stack.pop()
-        feature = _feature(node)
+        feature = column_of(node)
         if (
             feature
             and node.family is rg.Family.BOOLEAN
@@ -215,10 +213,6 @@ def _is_clause(node: rg.Node) -> bool:
     if isinstance(node, rg.Hidden) and node.off == 0.0:
         node = node.cause
     return all(not p.children or (isinstance(p, rg.Not) and not p.child.children) for p in conjuncts(node))
-
-
-def _feature(node: rg.Node) -> str:
-    return str(getattr(node, "feature", ""))
 
 
 # Headings ------------------------------------------------------------------------------------------------------------
@@ -312,7 +306,7 @@ def reported(graph: RuleGraph, full: bool = True) -> tuple[Section, ...]:
         rows = rows if card is None else tuple(row for row in card_rows(card, k, known, words, {}) if row.weight)
         signs = _some_totals(node.probability if isinstance(node, rg.Sided) else node)
         heading = f"{_reports(graph, k)}: {_measure(node, rules)}"
-        found += _parted(Section(heading, rows, decides=False, signs=signs))
+        found += _parted(Section(heading, rows, signs=signs))
     return tuple(found)
 
 

@@ -111,40 +111,21 @@ def training_of(graph: RuleGraph) -> TableFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KnownNumbers:
-    """The share of missing cells, the range, the cuts [m - 1] between bins and their shares [m] of the known cells.
+class KnownColumn:
+    """The share of missing cells, and the shares [m] of bins or levels among known cells, of words among all rows.
 
-    grid: by unit the share of the values that are multiples of it.
+    names [m]: the levels or words; wordless: the share of texts without any word of the model. Of numbers the range,
+    the cuts [m - 1] between bins, and grid: by unit the share of the values that are multiples of it.
     """
 
     missing: float
-    low: float
-    high: float
-    cuts: Floats
     shares: Floats
+    names: tuple[str, ...] = ()
+    wordless: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    cuts: Floats = field(default_factory=lambda: np.zeros(0))
     grid: Mapping[float, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownLevels:
-    """The share of missing cells, and of each level [m] among the known ones."""
-
-    missing: float
-    levels: tuple[str, ...]
-    shares: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownTexts:
-    """The share of missing texts, of texts without any word of the model, and with each word [m], among all rows."""
-
-    missing: float
-    wordless: float
-    words: tuple[str, ...]
-    shares: Floats
-
-
-KnownColumn = KnownNumbers | KnownLevels | KnownTexts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,30 +178,25 @@ def _array(values: object) -> Floats | None:
 
 
 def _known(feature: Feature, column: ColumnFigures) -> KnownColumn | None:
-    missing, entry = column.missing, column.entry
-    if missing is None:
+    missing, entry, numeric = column.missing, column.entry, feature.kind in ("numeric", "boolean")
+    told = mapping(entry.get("words" if feature.kind == "text" else "levels"))
+    parts = _array(entry.get("shares") if numeric else [told.get(level) for level in feature.levels])
+    if missing is None or parts is None:
         return None
-    if feature.kind in ("numeric", "boolean"):
-        return _known_numbers(column, missing)
-    told = mapping(entry.get("levels" if feature.kind == "categorical" else "words"))
-    parts, wordless = _array([told.get(level) for level in feature.levels]), share(entry.get("wordless"))
-    if parts is not None and feature.kind == "categorical" and parts.sum() > 0.0:
-        return KnownLevels(missing, feature.levels, parts / parts.sum())
-    if parts is not None and feature.kind != "categorical" and wordless is not None:
-        return KnownTexts(missing, wordless, feature.levels, parts)
-    return None
-
-
-def _known_numbers(column: ColumnFigures, missing: float) -> KnownNumbers | None:
-    cuts, parts = numbers(column.entry.get("cuts")), _array(column.entry.get("shares"))
-    if column.range is None or cuts is None or parts is None or len(parts) != len(cuts) + 1:
+    if feature.kind == "text":
+        wordless = share(entry.get("wordless"))
+        return None if wordless is None else KnownColumn(missing, parts, feature.levels, wordless)
+    if parts.sum() <= 0.0:
         return None
-    if parts.sum() <= 0.0 or (np.diff(cuts) <= 0.0).any():
+    if not numeric:
+        return KnownColumn(missing, parts / parts.sum(), feature.levels)
+    cuts, ends = numbers(entry.get("cuts")), column.range
+    if ends is None or cuts is None or len(parts) != len(cuts) + 1 or (np.diff(cuts) <= 0.0).any():
         return None
     grid = {}
-    for text, value in mapping(column.entry.get("grid", {})).items():
+    for text, value in mapping(entry.get("grid", {})).items():
         with suppress(TypeError, ValueError):
             unit, part = number(float(text)), share(value)
             if part is not None and unit is not None and unit > 0.0:
                 grid[unit] = part
-    return KnownNumbers(missing, *column.range, np.array(cuts, dtype=np.float64), parts / parts.sum(), grid)
+    return KnownColumn(missing, parts / parts.sum(), (), 0.0, *ends, np.array(cuts, dtype=np.float64), grid)

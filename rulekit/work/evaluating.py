@@ -238,13 +238,12 @@ class LabelEvaluation:
 
     def as_dict(self) -> dict[str, object]:
         """JSON values."""
-        averages = {"macro": drawn.macro_average(self.figures), "micro": drawn.micro_average(self.figures)}
-        found = self.curve.break_even
         return {
             "rows": self.rows,
             "per_label": [each.as_dict() for each in self.figures],
-            **{name: {"precision": r.precision, "recall": r.recall, "f1": r.f1} for name, r in averages.items()},
-            "break_even": {"threshold": found.threshold, "rate": found.rate},
+            "macro": drawn.macro_average(self.figures),
+            "micro": drawn.micro_average(self.figures),
+            "break_even": self.curve.break_even,
         }
 
 

@@ -391,16 +391,16 @@ def lint_catalogue(
     table, reasons = read_table(data, reading, schema=graph.schema, used=graph.used_features), meant(found, graph)
     rows = reasons_of(graph, table, reasons, classes, most=len(reasons), deadline=deadline)
     given = dict.fromkeys((reason.code for reason in found.reasons), 0)
-    for row in rows:
-        for reason in row.given:
-            given[reason.code] += 1
-    still = [row.exact for row in rows if row.adverse and not row.counting]
+    for reason in (reason for row in rows for reason in row.get("reasons", ())):
+        given[reason["code"]] += 1
+    unnamed = [(number, row["counting"]) for number, row in enumerate(rows, 1) if row and not row["reasons"]]
+    still = [row["counting"]["complete"] for row in rows if row and not row["counting"]["columns"]]
     return replace(
         linted,
         rows=table.n_rows,
-        adverse=sum(row.adverse for row in rows),
+        adverse=sum(map(bool, rows)),
         given=given,
-        without=tuple(number for number, row in enumerate(rows, 1) if row.adverse and not row.given and row.counting),
+        without=tuple(number for number, counting in unnamed if counting["columns"]),
         unturned=sum(still),
         unknown=len(still) - sum(still),
     )

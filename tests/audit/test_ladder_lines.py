@@ -48,15 +48,13 @@ def rung(size: int, *cuts: float) -> Rung:
     return rung_of(size, (0.1, 0.01, None), graph)
 
 
-@pytest.mark.parametrize(
-    ("before", "said"), [((2.0,), ["without column_0 > 2"]), ((2.0, 3.0), ["without 2 rules of size 1"])]
-)
-def test_what_a_size_leaves_out_is_said_shortly(before: tuple[float, ...], said: list[str]) -> None:
-    lines = ladder_lines(Ladder((rung(1, 1.0, *before), rung(2, 1.0, 4.0)), 2), None, 120)
+def test_what_a_size_leaves_out_is_said_shortly() -> None:
+    for before, said in (((2.0,), "without column_0 > 2"), ((2.0, 3.0), "without 2 rules of size 1")):
+        lines = ladder_lines(Ladder((rung(1, 1.0, *before), rung(2, 1.0, 4.0)), 2), None, 120)
 
-    assert [line.strip()[: len(said[0])] for line in lines if "without" in line] == said
-    assert lines[-2].strip().startswith("without")  # below what is added, above what the marks mean
-    assert sum("column_0 > 1 " in line for line in lines) == 1
+        assert sum("without" in line for line in lines) == 1
+        assert lines[-2].strip().startswith(said)  # below what is added, above what the marks mean
+        assert sum("column_0 > 1 " in line for line in lines) == 1
 
 
 @pytest.mark.parametrize("width", [50, 100])

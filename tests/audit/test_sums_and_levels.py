@@ -16,7 +16,6 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.shown.sections import missing_note
 from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.table import Table
 
 LEVELS = [f"level{i:02}" for i in range(30)]
 
@@ -48,31 +47,24 @@ def test_a_term_of_a_sum_is_not_judged_as_a_rule() -> None:
 
 def test_a_term_with_a_negative_weight_speaks_against_its_class() -> None:
     """The legend of `predict --explain` said `yes: ...` of it."""
-    said = [str(meaning).partition("  ")[2] for meaning in meanings_of(graph_with_figures())]
+    said = [meaning.text for meaning in meanings_of(graph_with_figures())]
     assert said == ["yes by 1.5: a", "against yes by 2: b"]
 
 
 def level_graph(*sets: list[str]) -> RuleGraph:
-    rules = "".join(f"  c in {{{', '.join(levels)}}},\n" for levels in sets)
+    rules = ", ".join(f"c in {{{', '.join(levels)}}}" for levels in sets)
     columns = f"column c: categorical {{{', '.join(LEVELS)}}}\n"
-    return parse_graph(
-        f"rulekit rules 1\n{columns}label y: {{no, yes}}\ndefault no\ndecide yes when any of (\n{rules})\n"
-    )
+    return parse_graph(f"rulekit rules 1\n{columns}label y: {{no, yes}}\ndecide yes when any of ({rules})\n")
 
 
-def test_every_level_stands_where_all_is_asked_for() -> None:
-    """`and 12 more` stood even in --all: nobody can sign what is not shown."""
+def test_every_level_stands_where_all_is_asked_for_and_two_sets_never_look_alike() -> None:
+    """`and 12 more` stood even in --all; two long lists were cut after the same first levels."""
     graph = level_graph(LEVELS[:20])
     assert "and 12 more" in show(graph, 100)
     full = " ".join(show(graph, 100, full=True).split())
     assert all(level in full for level in LEVELS[:20])
     assert "more" not in full
-
-
-def test_two_different_sets_never_look_alike() -> None:
-    """Two long lists were cut after the same first levels."""
-    first, second = LEVELS[:14], [*LEVELS[:10], *LEVELS[14:18]]
-    lines = show(level_graph(first, second), 400).splitlines()[1:3]
+    lines = show(level_graph(LEVELS[:14], [*LEVELS[:10], *LEVELS[14:18]]), 400).splitlines()[1:3]
     assert len({line.partition("c in ")[2] for line in lines}) == 2
 
 
@@ -87,7 +79,6 @@ def test_figures_never_stand_inside_a_list(width: int) -> None:
     )
     graph = parse_graph(text)
     table = graph.table({"c": LEVELS, "x": list(range(30))})
-    assert isinstance(table, Table)
     graph = graph.with_(statistics=rule_statistics(graph, table, np.arange(30) % 2))
     for line in show(graph, width).splitlines():
         before = line.partition("covers")[0]
@@ -96,18 +87,13 @@ def test_figures_never_stand_inside_a_list(width: int) -> None:
 
 def test_a_condition_of_several_classes_has_the_figures_of_each() -> None:
     """They were listed one after the other, below every class and under the name of the last one."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=300)
-    schema = Schema((Feature("x"),))
-    condition = Compare("x", ">", 0.0)
-    scores = tuple(Linear([(weight, condition)], 0.0) for weight in (1.0, 2.0, -1.0))
-    graph = RuleGraph(schema, ("a", "b", "c"), ArgMax(scores, (0.0, 0.0, 0.0), (0, 1, 2)))
-    y = np.where(x > 0.0, rng.integers(0, 2, 300), 2)
-    table = Table(schema.features, (x.astype(np.float32),), 300)
-    graph = graph.with_(statistics=rule_statistics(graph, table, y))
+    x = np.random.default_rng(0).normal(size=300)
+    scores = tuple(Linear([(weight, Compare("x", ">", 0.0))], 0.0) for weight in (1.0, 2.0, -1.0))
+    graph = RuleGraph(Schema((Feature("x"),)), ("a", "b", "c"), ArgMax(scores, (0.0, 0.0, 0.0), (0, 1, 2)))
+    y = np.where(x > 0.0, np.arange(300) % 2, 2)
+    graph = graph.with_(statistics=rule_statistics(graph, graph.table({"x": x}), y))
     own = {k: figures for (k, _), figures in rule_figures(graph).items()}
-    assert [len(own[k]) for k in range(3)] == [1, 1, 1]
-    assert [own[k][0].share for k in range(3)] == [float(np.mean(y[x > 0.0] == k)) for k in range(3)]
+    assert [[each.share for each in own[k]] for k in range(3)] == [[float(np.mean(y[x > 0] == k))] for k in range(3)]
     assert show(graph, 100).count("rows") == 3 + 3
 
 

@@ -91,23 +91,16 @@ def test_a_threshold_that_says_yes_to_everybody_is_refused() -> None:
 
 
 def test_exactly_one_purpose() -> None:
-    for wrong in (
-        {},
-        {"precision": 0.5, "f1": True},
-        {"recall": 1.5},
-        {"cost": (-1.0, 1.0)},
-        {"at": 1.0},
-        {"at": 0.3, "f1": True},
-    ):
+    wrong = ({}, {"precision": 0.5, "f1": True}, {"recall": 1.5}, {"cost": (-1.0, 1.0)}, {"at": 1.0})
+    for asked in (*wrong, {"at": 0.3, "f1": True}):
         with pytest.raises(InputError):
-            Purpose(**wrong)  # type: ignore[arg-type]
+            Purpose(**asked)  # type: ignore[arg-type]
 
 
 def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
     bits = [Hidden(f"h{i}", Compare(f"x{i}", ">", 0.5), strength_of(p)) for i, p in enumerate((0.6, 0.4))]
-    node = Probability(Or(bits))
     schema = Schema((Feature("x0"), Feature("x1")))
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Compare("x0", ">", 0.5)), (node,))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Compare("x0", ">", 0.5)), (Probability(Or(bits)),))
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for threshold, expected in ((0.3, [0, 1, 1, 1]), (0.5, [0, 1, 0, 1]), (0.7, [0, 0, 0, 1]), (0.9, [0, 0, 0, 0])):
         assert with_threshold(graph, threshold).decide(rows).tolist() == expected
@@ -123,12 +116,18 @@ def test_a_threshold_of_a_sided_probability_adds_rows_to_the_rules_or_takes_some
     inner: Node = Probability(Or(bits)) if odds == 1.0 else Rescaled(Probability(Or(bits)), odds)
     graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rules), (Sided(inner, rules, 0.501, 0.499),))
     x = {"x": np.append(np.linspace(-1, 2, 61), np.nan).astype(np.float32)}
+    moved = decides_above(graph, threshold, x)
+    assert with_threshold(moved, 0.5).decision == graph.decision
+
+
+def decides_above(graph: RuleGraph, threshold: float, x: dict[str, np.ndarray]) -> RuleGraph:
+    """The legal model at a threshold, which decides rows by their probability, but for those that are too near."""
     moved = with_threshold(graph, threshold)
+    check(moved)
     chances = graph.predict_proba(x)[:, 1]
     apart = np.abs(chances - threshold) > 1e-12
     assert (moved.decide(x) == (chances > threshold))[apart].all()
-    assert with_threshold(moved, 0.5).decision == graph.decision
-    check(moved)
+    return moved
 
 
 _ROUNDED = Column("x", 0.0, -8.0, 8.0, 0.25)
@@ -149,14 +148,8 @@ _BITS = Or([Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of((i + 1) / 40),
 def test_a_model_that_is_proved_stays_proved(decides: Node, reported: Node, threshold: float) -> None:
     """A moved threshold compared the logistic itself, whose last bit differs between platforms."""
     graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Above(decides, 0.25)), (reported,))
-    moved = with_threshold(graph, threshold)
-    x = np.append(np.linspace(-9, 9, 200), np.nan).astype(np.float32)
-
-    check(moved)
-    assert guarantee(moved).proved
-    chances = moved.predict_proba({"x": x})[:, 1]
-    apart = np.abs(chances - threshold) > 1e-12
-    assert (moved.decide({"x": x}) == (chances > threshold))[apart].all()
+    x = {"x": np.append(np.linspace(-9, 9, 200), np.nan).astype(np.float32)}
+    assert guarantee(decides_above(graph, threshold, x)).proved
 
 
 def test_a_noisy_or_that_decides_by_strengths_on_a_grid_stays_on_it():

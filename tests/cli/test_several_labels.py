@@ -149,11 +149,11 @@ def test_a_curve_says_at_each_threshold_what_the_micro_average_says(
     for t, precision, recall in zip(curve.thresholds, curve.precision, curve.recall, strict=True):
         rates = micro_average([LabelFigures.of("x", has, chance > t, weight) for has, chance, weight in judged])
         if t > 0.0:  # a probability of 0 is given at no threshold
-            assert (rates.precision, rates.recall) == pytest.approx((precision, recall))
+            assert (rates["precision"], rates["recall"]) == pytest.approx((precision, recall))
 
 
 def test_micro_counts_rows_and_macro_counts_labels() -> None:
     """A large label that is half found and a small one that is found."""
     figures = [LabelFigures("large", 90, 45, 45, 0.9), LabelFigures("small", 10, 10, 10, 1.0)]
-    assert macro_average(figures).recall == pytest.approx(0.75)
-    assert micro_average(figures).recall == pytest.approx(0.55)
+    assert macro_average(figures)["recall"] == pytest.approx(0.75)
+    assert micro_average(figures)["recall"] == pytest.approx(0.55)

@@ -108,18 +108,16 @@ def test_a_resized_model_has_the_rounds_of_a_fit_of_that_size(kind: str) -> None
 
 
 def test_a_model_that_decides_otherwise_has_no_rounds() -> None:
+    """Nor a form of which the theorem says nothing."""
     graph = fitted().rule_graph_
     (part,) = graph.decision.parts
     moved = graph.with_(decision=Fires(Above(part.score, 1.0)))
     assert [len(rounds_tables(graph)), len(rounds_tables(moved))] == [1, 0]
     assert "AdaBoost" not in show(moved)
-
-
-@pytest.mark.parametrize("settings", [{"points": True}, {"vote": "multiplicative"}, {"vote": "majority"}], ids=str)
-def test_forms_of_which_the_theorem_says_nothing_have_no_rounds(settings: dict[str, Any]) -> None:
-    graph = fitted(**settings).rule_graph_
-    assert rounds_tables(graph) == []
-    assert "rounds" not in graph.provenance
+    for settings in ({"points": True}, {"vote": "multiplicative"}, {"vote": "majority"}):
+        graph = fitted(**settings).rule_graph_
+        assert rounds_tables(graph) == []
+        assert "rounds" not in graph.provenance
 
 
 def _set(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
@@ -169,11 +167,8 @@ def test_what_is_shown_and_reported_is_the_same(tmp_path: Path) -> None:
     section = report(model).document.section("history")
     assert section.data["rounds"] == [{name: [*map(float, texts)] for name, texts in found.lines}]
     assert f"{few.title}; {margins}." in str(section.blocks)
-
-
-def test_several_classes_have_a_sentence_each() -> None:
-    graph = fitted(kind="several", size=3).rule_graph_
-    short, full = show(graph, 200), show(graph, 200, full=True)
+    several = fitted(kind="several", size=3).rule_graph_  # which have a sentence each
+    short, full = show(several, 200), show(several, 200, full=True)
     assert short.count("AdaBoost's theorem for") == full.count("AdaBoost's theorem for") == 3
     assert [short.count("  edge bound in %"), full.count("  edge bound in %")] == [0, 3]
 
@@ -181,9 +176,8 @@ def test_several_classes_have_a_sentence_each() -> None:
 def test_no_error_is_shown_as_none_and_a_bound_is_rounded_up() -> None:
     """No error was printed as -0.00 %."""
     x = np.arange(40.0) % 20
-    graph = (
-        AdaBoostStumpClassifier(3, stopping="none", size=3, min_rows=1).fit({"x": x}, (x > 4) & (x < 15)).rule_graph_
-    )
+    learner = AdaBoostStumpClassifier(3, stopping="none", size=3, min_rows=1)
+    graph = learner.fit({"x": x}, (x > 4) & (x < 15)).rule_graph_
     ((table, _),) = rounds_tables(graph)
     assert table.title.endswith("wrong; 0.00 % are")
     texts = np.array(dict(table.lines)["bound in %"], dtype=float)

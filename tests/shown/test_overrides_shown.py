@@ -25,8 +25,7 @@ ROWS = Table(GRAPH.schema.features, tuple(np.array(a, dtype=np.float32) for a in
 def test_overrides_stand_before_all_rules_with_who_signed_them():
     assert [rule.id for rule in rules_of(GRAPH)][:2] == ["o1", "o2"]
     assert (counts(GRAPH).rules, counts(GRAPH.underlying).rules) == (3, 1)
-    headings = [section.heading for section in sections(GRAPH)]
-    assert headings == [
+    assert [section.heading for section in sections(GRAPH)] == [
         'override, which wins over all rules below: target is "yes" when this holds',
         'override, where none above holds: target is "no" when this holds',
         'target is "yes" when this holds',
@@ -39,18 +38,11 @@ def test_overrides_stand_before_all_rules_with_who_signed_them():
 
 
 def test_an_explanation_names_the_override_and_what_lies_beneath():
-    first, second, third = explain(GRAPH, ROWS)
-    assert first["rules"][0]["override"] == {
-        "author": "A. Jones",
-        "date": "2026-11-25",
-        "expires": None,
-        "reason": 'the branch\nasked "twice"',
-    }
-    assert [(row["label"], row["beneath"], row["rules"][0]["id"]) for row in (first, second, third)] == [
-        ("yes", "yes", "o1"),
-        ("no", "yes", "o2"),
-        ("yes", "no", "o1"),
-    ]
+    rows = explain(GRAPH, ROWS)
+    signed = {"author": "A. Jones", "date": "2026-11-25", "expires": None, "reason": 'the branch\nasked "twice"'}
+    assert rows[0]["rules"][0]["override"] == signed
+    said = [(row["label"], row["beneath"], row["rules"][0]["id"]) for row in rows]
+    assert said == [("yes", "yes", "o1"), ("no", "yes", "o2"), ("yes", "no", "o1")]
 
 
 @pytest.mark.long_from("seed", 12)

@@ -1,22 +1,39 @@
-"""Statistics of rules and columns, against figures worked out by hand."""
+"""Statistics of rules and columns, against figures worked out by hand, and read back without trust."""
 
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.figures import interval
-from rulekit.graph.nodes import TRUE, Above, Among, And, Compare, Hidden, IsTrue, Linear, Logistic, Or, Probability
+from rulekit.graph.nodes import (
+    TRUE,
+    Above,
+    Among,
+    And,
+    Compare,
+    Contains,
+    Hidden,
+    IsTrue,
+    Linear,
+    Logistic,
+    Or,
+    Probability,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown import statistics
 from rulekit.shown.score_cards import score_table
-from rulekit.shown.statistics import rule_statistics
-from rulekit.tables.table import Table
+from rulekit.shown.statistics import MOST_BINS, Distributions, ExactWeights, cuts_of, grid_of, rounded, rule_statistics
+from rulekit.shown.table_figures import known_of
+from rulekit.tables.table import Store, StoredArrays, Table
 
 SCHEMA = Schema(
     (Feature("x"), Feature("b", "boolean"), Feature("c", "categorical", ("red", "blue")), Feature("unused"))
@@ -35,34 +52,19 @@ Y = np.array([1, 0, 1, 1, 0])
 X, B, C = Compare("x", ">", 0.0), IsTrue("b"), Among("c", ("red",))
 
 
+RATES = ("n", "coverage", "precision", "base_rate", "true_positive", "error")
+TOGETHER = ("cumulative_true_positive", "cumulative_error")
+
+
 def test_table_4_of_the_paper():
     model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, And((B, C))))))
     entries = rule_statistics(model, TABLE, Y)["rules"]
-    first, second = rules_of(model)
-    assert entries[0] == {
-        "id": first.id,
-        "class": "yes",
-        "n": 3,  # rows 1, 2, 4
-        "coverage": 0.6,
-        "precision": pytest.approx(1 / 3),
-        "base_rate": 0.6,  # rows 0, 2, 3
-        "true_positive": pytest.approx(1 / 3),  # row 2 of 0, 2, 3
-        "error": 0.8,  # rows 0, 1, 3, 4
-        "cumulative_true_positive": pytest.approx(1 / 3),
-        "cumulative_error": 0.8,
-    }
-    assert entries[1] == {
-        "id": second.id,
-        "class": "yes",
-        "n": 2,  # rows 0 and 4
-        "coverage": 0.4,
-        "precision": 0.5,
-        "base_rate": 0.6,
-        "true_positive": pytest.approx(1 / 3),
-        "error": 0.6,
-        "cumulative_true_positive": pytest.approx(2 / 3),
-        "cumulative_error": 0.6,
-    }
+    assert [(entry["id"], entry["class"]) for entry in entries] == [(rule.id, "yes") for rule in rules_of(model)]
+    assert all(set(entry) == {"id", "class", *RATES, *TOGETHER} for entry in entries)
+    first, second = ([entry[name] for name in (*RATES, *TOGETHER)] for entry in entries)
+    # rows 1, 2 and 4 are covered; 0, 2 and 3 are of the class; 0, 1, 3 and 4 are wrong
+    assert first == pytest.approx([3, 0.6, 1 / 3, 0.6, 1 / 3, 0.8, 1 / 3, 0.8])
+    assert second == pytest.approx([2, 0.4, 0.5, 0.6, 1 / 3, 0.6, 2 / 3, 0.6])  # rows 0 and 4
 
 
 def test_weights_count_instead_of_rows():
@@ -95,9 +97,7 @@ def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
     above = (Compare("x", ">", 0.0), Compare("x", ">", 4.0))
     model = RuleGraph(schema, ("low", "mid", "high"), Median(above))
     first, second = rule_statistics(model, TABLE, np.array([0, 1, 2, 0, 2]))["rules"]  # x: -1, 1, 3, missing, 5
-    assert (first["class"], first["n"], first["coverage"]) == ("mid", 3, 0.6)
-    assert (first["precision"], first["true_positive"], first["error"]) == (1.0, 1.0, 0.0)
-    assert (first["cumulative_true_positive"], first["cumulative_error"]) == (1.0, 0.0)
+    assert [first[name] for name in ("class", *RATES, *TOGETHER)] == ["mid", 3, 0.6, 1.0, 0.6, 1.0, 0.0, 1.0, 0.0]
     assert (second["class"], second["precision"], second["true_positive"]) == ("high", 1.0, 0.5)
     assert second["error"] == pytest.approx(0.2)  # row 2
 
@@ -162,3 +162,137 @@ def test_blocks_of_rows_say_what_all_rows_say(monkeypatch: pytest.MonkeyPatch) -
     whole = rule_statistics(model, TABLE, Y, weights)
     monkeypatch.setattr(statistics, "_TOGETHER", 3)
     assert rule_statistics(model, TABLE, Y, weights) == whole
+
+
+# Columns ---------------------------------------------------------------------------------------------------------
+
+NUMBER, CATEGORY = Feature("x"), Feature("c", "categorical", ("a", "b", "c"))
+VALUES = st.lists(st.integers(-9, 9) | st.floats(-1e6, 1e6, width=32) | st.just(np.nan), min_size=1, max_size=120)
+
+
+def _table(values: np.ndarray) -> Table:
+    return Table((NUMBER,), (np.asarray(values, dtype=np.float32),), len(values))
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=VALUES, data=st.data())
+def test_bins_hold_the_rows_in_any_parts_and_by_weight(values: list[float], data: st.DataObject) -> None:
+    table = _table(np.array(values))
+    weight = np.array(data.draw(st.lists(st.integers(1, 5), min_size=len(values), max_size=len(values))), dtype=float)
+    entry = Distributions(table, weight).of(NUMBER)
+    part = data.draw(st.integers(1, 50))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "PART", part)
+        assert Distributions(table, weight).of(NUMBER) == entry
+    known = table.array("x")[~np.isnan(table.array("x"))]
+    if not len(known):
+        assert entry == {"missing": 1.0, "low": None, "high": None}
+        return
+    cuts = np.array(entry["cuts"], dtype=np.float32)
+    bins = np.array([(known > cut).sum() for cut in [-np.inf, *cuts, np.inf]])
+    assert len(cuts) < MOST_BINS
+    assert (np.diff(bins) < 0).all()  # no bin is empty
+    codes = np.searchsorted(cuts, table.array("x"), side="left")
+    kept = ~np.isnan(table.array("x"))
+    expected = np.bincount(codes[kept], weight[kept], len(cuts) + 1) / weight.sum()
+    assert entry["shares"] == pytest.approx(expected, abs=1e-6)
+    assert sum(entry["shares"]) + entry["missing"] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_table_on_disk_says_the_same() -> None:
+    rng = np.random.default_rng(0)
+    columns = (rng.normal(size=5000).astype(np.float32), rng.integers(0, 5, 5000).astype(np.int32))
+    held, store, stored = Table((NUMBER, CATEGORY), columns, 5000), Store(), []
+    for column in columns:
+        writer = store.writer(column.dtype)
+        writer.add(column)
+        stored.append(writer)
+    on_disk = Table((NUMBER, CATEGORY), StoredArrays(tuple(stored)), 5000)
+    assert [Distributions(on_disk).of(f) for f in (NUMBER, CATEGORY)] == [
+        Distributions(held).of(f) for f in (NUMBER, CATEGORY)
+    ]
+
+
+def test_cuts_lie_between_values_and_are_short_and_a_frequent_value_has_a_bin_of_its_own() -> None:
+    assert cuts_of(np.array([1.0, 2.0, 3.0, 4.0], dtype=np.float32), NUMBER) == [1.5, 2.5, 3.5]
+    assert cuts_of(np.array([7.0, 7.0], dtype=np.float32), NUMBER) == []
+    cuts = cuts_of(np.sort(np.concatenate([np.zeros(900), np.arange(1, 101)])).astype(np.float32), NUMBER)
+    assert (cuts[0], len(cuts)) == (0.5, MOST_BINS - 1)
+
+
+def test_cuts_of_many_rows_come_from_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics, "_CUT_ROWS", 100)
+    values = np.random.default_rng(0).normal(size=10_000)
+    entry = Distributions(_table(values)).of(NUMBER)
+    assert sum(entry["shares"]) == pytest.approx(1.0, abs=1e-4)
+    assert max(entry["shares"]) < 0.15
+    assert (entry["low"], entry["high"]) == (np.float32(values.min()), np.float32(values.max()))
+
+
+def test_grids_say_how_numbers_are_rounded() -> None:
+    assert grid_of(np.array([100.0, 2300.0, 5000.0, 700.0], dtype=np.float32)) == {"1000": 0.25, "100": 1.0}
+    assert grid_of(np.array([0.1, 0.25, 1.0], dtype=np.float32)) == {"1": 0.333, "0.1": 0.667, "0.01": 1.0}
+    assert grid_of(np.zeros(0)) == {}
+
+
+def test_words_are_those_of_the_rules() -> None:
+    text = Feature("t", "text", ("late", "paid", "soon"))
+    schema = Schema((text,))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(Contains("t", ("late",))))
+    rows = graph.table({"t": ["late again", "paid", None, "Late"]})
+    entry = rule_statistics(graph, rows, np.array([1, 0, 0, 1]))["columns"]["t"]
+    assert entry == {"missing": 0.25, "words": {"late": 0.5}, "wordless": 0.25}
+
+
+GRAPH = RuleGraph(Schema((NUMBER, CATEGORY)), ("no", "yes"), Fires(Or((Compare("x", ">", 0.0), Among("c", ("a",))))))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"x": {"missing": 2.0}},
+        {"x": {"missing": 0.0, "low": 0.0, "high": 1.0, "cuts": [1.0, 0.0], "shares": [0.3, 0.3, 0.4]}},
+        {"x": {"missing": 0.0, "low": 0.0, "high": 1.0, "cuts": [1.0], "shares": [0.3]}},
+        {"x": {"missing": 0.0, "low": "0", "high": 1.0, "cuts": [], "shares": [1.0]}},
+        {"c": {"missing": 0.0, "levels": {"a": 1.0}}},
+        {"c": {"missing": 0.0, "levels": [1]}},
+        {"x": 3, "c": None},
+    ],
+)
+def test_what_is_malformed_is_not_compared(columns: dict) -> None:
+    known = known_of(GRAPH.with_(statistics={"rows": 5, "columns": columns, "rules": [], "classes": 3}))
+    assert known is not None
+    assert known.columns == {}
+    assert (known.rules, known.predicted) == ({}, None)
+
+
+@pytest.mark.parametrize("statistics", [{}, {"rows": 0, "columns": {}}, {"rows": True, "columns": {}}, {"rows": 3}])
+def test_a_model_without_statistics_says_nothing(statistics: dict) -> None:
+    assert known_of(GRAPH.with_(statistics=statistics)) is None
+
+
+# Exact sums of weights -------------------------------------------------------------------------------------------
+
+WEIGHTS = st.lists(st.floats(0, 1e300) | st.sampled_from([0.1, 1.0, 5e-324, 1e16]), min_size=1, max_size=40)
+
+
+@settings(max_examples=80, deadline=None)
+@given(values=WEIGHTS, data=st.data())
+def test_sums_are_those_of_fsum_in_any_blocks(values: list[float], data: st.DataObject) -> None:
+    weights = np.array(values)
+    codes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))))
+    whole = ExactWeights(weights, len(values))
+    expected = [math.fsum(weights[codes == k].tolist()) for k in range(3)]
+    assert [rounded(total) for total in whole.by(codes, 3)] == expected
+    assert [whole.of(codes == k) for k in range(3)] == whole.by(codes, 3)
+    assert rounded(whole.total()) == math.fsum(values)
+    cut = data.draw(st.integers(0, len(values)))
+    parts = [ExactWeights(part, len(part)).total() for part in (weights[:cut], weights[cut:]) if len(part)]
+    assert sum(parts) == whole.total()
+
+
+def test_rows_without_weights_count_one_each() -> None:
+    truth = np.array([True, False, True])
+    assert rounded(ExactWeights(None, 3).of(truth)) == 2.0
+    assert rounded(ExactWeights(None, 3).total()) == 3.0
+    assert ExactWeights(np.ones(3), 3).of(truth) == ExactWeights(None, 3).of(truth)

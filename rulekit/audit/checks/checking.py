@@ -14,7 +14,8 @@ from functools import partial
 from itertools import combinations, islice
 from typing import Any, NamedTuple, TypeVar
 
-from rulekit.audit.checks.findings import Finding, FindingKind, Open, Said, examples
+from rulekit.audit import Said
+from rulekit.audit.checks.findings import Finding, FindingKind, Open, examples
 from rulekit.audit.checks.kept_promises import Searches, Verdict, override_verdicts, verdicts, without_rule
 from rulekit.audit.zero_one import tendencies
 from rulekit.graph.decisions import Decision

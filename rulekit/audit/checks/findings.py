@@ -24,9 +24,6 @@ from rulekit.tables.table import Table
 
 _MOST_DIGITS = 17
 
-Said = tuple[str, str]
-"""A word, "" for what stands under the line before, and a text."""
-
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Those of some JSON values that say something: none that is None, an empty text or an empty list."""

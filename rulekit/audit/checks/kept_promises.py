@@ -278,22 +278,18 @@ def override_verdicts(model: Searches) -> tuple[Verdict, ...]:
     """
     if not model.graph.overrides:
         return ()
-    graph, conditions = over_anything(model.graph)
+    (graph, conditions), schema = over_anything(model.graph), model.graph.schema
     search = model.searching(graph, [*graph.decision.roots, *conditions])
     said = []
     for place, override in enumerate(model.graph.overrides):
         others = Label(graph.decision, frozenset(range(len(graph.classes))) - {override.class_index})
         before = [Claim(condition, False) for condition in conditions[:place]]
         found = search.find(Claim(conditions[place]), *before, Claim(others))
-        where, label = (
-            print_node(override.condition, model.graph.schema, None),
-            quoted(graph.classes[override.class_index]),
-        )
+        label, where = quoted(graph.classes[override.class_index]), print_node(override.condition, schema, None)
         where += " holds and no override before it does" * bool(place)
         promise = Promise("override", f"override {override.id} wins: where {where}, the decision is {label}")
-        outcome: Outcome = "not proved" if found.reason else "proved"
-        reason = found.reason
         if found.cells is not None:  # never, by the making of the decision
-            outcome, reason = "fails", "the decision is not made of its overrides"
-        said.append(Verdict(promise, outcome, reason=reason))
+            said.append(Verdict(promise, "fails", reason="the decision is not made of its overrides"))
+        else:
+            said.append(Verdict(promise, "not proved" if found.reason else "proved", reason=found.reason))
     return tuple(said)

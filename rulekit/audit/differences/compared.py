@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rulekit.audit.checks.findings import Example, Said, given, said_of_value, shown_row, table_of
+from rulekit.audit import Said
+from rulekit.audit.checks.findings import Example, given, said_of_value, shown_row, table_of
 from rulekit.audit.differences.joint import Declared, Joint, decide_by_same_rules, declared, joint
 from rulekit.audit.differences.row_flips import Flip, GroupFlips, RowFlips, row_flips
-from rulekit.audit.differences.ways import Differing, WayFound, regions
+from rulekit.audit.differences.ways import Differing, Way, WayFound, regions
 from rulekit.audit.rule_matching import RuleChange, RuleChanges, rule_changes
 from rulekit.graph.language.words import counted, name, percent, quoted, weight
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -171,24 +172,22 @@ def compare(
 
 def _flips(both: Joint, differing: Differing, rows: RowFlips | None) -> tuple[Flip, ...]:
     """The ways in which the models differ, those of most rows first."""
-    counted_ = {} if rows is None else {(flip.before, flip.after): flip for flip in rows.flips()}
-    searched = {(both.classes[way[0]], both.classes[way[1]]): found for way, found in differing.found.items()}
-    flips = []
-    for way in dict.fromkeys((*searched, *counted_)):
-        flip, found = counted_.get(way, Flip(*way, None if rows is None else 0)), searched.get(way)
-        if rows is not None and flip.data_row:
-            columns = raw_columns(rows.table.take(np.array([flip.data_row - 1])).select(both.columns))
-            flip = replace(flip, witness=_run(both, flip, _plain(columns)))
-        if found is not None:
-            complete, where = found.boxes.complete, regions(differing, found)
-            witness = flip.witness or _made_row(differing, flip, found)
-            flip = replace(flip, cells=found.n_cells, witness=witness, regions=where, complete=complete)
-        among = rows.in_common(flip) if rows is not None and not flip.regions else ""
-        flips.append(replace(flip, among=among))
+    flipped, flips = {} if rows is None else rows.ways(), []
+    for way in dict.fromkeys((*differing.found, *flipped)):
+        (n, first), found, witness = flipped.get(way, (0, 0)), differing.found.get(way, WayFound(None)), None
+        if rows is not None and first:
+            columns = raw_columns(rows.table.take(np.array([first - 1])).select(both.columns))
+            witness = _run(both, way, _plain(columns))
+        if way in differing.found:
+            witness = witness or _made_row(differing, way, found)
+        where = regions(differing, found)
+        among = rows.in_common(way) if rows is not None and not where else ""
+        flip = Flip(both.classes[way[0]], both.classes[way[1]], None if rows is None else n, first, found.n_cells)
+        flips.append(replace(flip, witness=witness, regions=where, complete=found.boxes.complete, among=among))
     return tuple(sorted(flips, key=lambda flip: (-(flip.rows or 0), -(flip.cells or 0))))
 
 
-def _made_row(differing: Differing, flip: Flip, found: WayFound) -> Example | None:
+def _made_row(differing: Differing, way: Way, found: WayFound) -> Example | None:
     """The row that shows a way in which models differ; None where they do not differ so on it."""
     joint, words = differing.joint, differing.search.words
     new: tuple[str, ...] = ()
@@ -198,7 +197,7 @@ def _made_row(differing: Differing, flip: Flip, found: WayFound) -> Example | No
         assert differing.made is not None
         columns = raw_columns(differing.made.take(np.array([found.row])))
         row = _plain(columns if words is None else words.texts(columns))
-    return _run(joint, flip, {**dict.fromkeys(joint.columns), **row}, new)
+    return _run(joint, way, {**dict.fromkeys(joint.columns), **row}, new)
 
 
 def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,19 +206,19 @@ def _plain(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {column: None if value != value else value for column, value in values.items()}
 
 
-def _run(joint: Joint, flip: Flip, row: dict[str, Any], new: tuple[str, ...] = ()) -> Example | None:
+def _run(joint: Joint, way: Way, row: dict[str, Any], new: tuple[str, ...] = ()) -> Example | None:
     """The row with its words, where both models are run on it and flip."""
     for column, value in row.items():
         if joint.schema[column].kind == "boolean" and value is not None:
             row[column] = bool(value > 0.5)
-    decided = [graph.classes[int(graph.decide(table_of(row, graph))[0])] for graph in joint.models]
-    if decided != [flip.before, flip.after]:
+    decided = [int(graph.decide(table_of(row, graph))[0]) for graph in joint.models]
+    if tuple(places[k] for places, k in zip(joint.places, decided, strict=True)) != way:
         return None
     said = [
         f"{column} a new level" if column in new else said_of_value(joint.schema[column], value)
         for column, value in row.items()
     ]
-    return Example(row, flip.after, new, printable(", ".join(said) or "any row"))
+    return Example(row, joint.classes[way[1]], new, printable(", ".join(said) or "any row"))
 
 
 # Lines -------------------------------------------------------------------------------------------------------------

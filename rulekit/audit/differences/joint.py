@@ -149,10 +149,9 @@ _KINDS = {"numeric": "a number", "boolean": "true or false", "categorical": "a c
 def _feature(one: Feature, other: Feature) -> Feature:
     kinds = [f"a {each.display}" if is_dated(each) else _KINDS[each.kind] for each in (one, other)]
     if kinds[0] != kinds[1]:
-        both = (
-            f"it is {kinds[0]} in the first model and {kinds[1]} in the second, so that no row means the same to both"
-        )
-        raise InputError(both, where=f"column {one.name!r}", fix="train both with the same --type")
+        first, second, where = *kinds, f"column {one.name!r}"
+        both = f"it is {first} in the first model and {second} in the second, so that no row means the same to both"
+        raise InputError(both, where=where, fix="train both with the same --type")
     if one == other:
         return one
     tokens = tuple(token for token in one.missing_tokens if token in other.missing_tokens)

@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.arrays import Bools, Ints
 from rulekit.audit.checks.findings import Example, given, row_as_json
 from rulekit.audit.differences.joint import Joint
-from rulekit.audit.differences.ways import Region
+from rulekit.audit.differences.ways import Region, Way
 from rulekit.audit.figures.rates import grouping_of
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.language import words
@@ -94,20 +94,18 @@ class RowFlips:
     def changed(self) -> int:
         return int((self.labels[0] != self.labels[1]).sum())
 
-    def flips(self, among: Bools | None = None) -> tuple[Flip, ...]:
-        """The flips, the most frequent first; among: of these rows alone [n]."""
-        k, classes = len(self.joint.classes), self.joint.classes
+    def ways(self, among: Bools | None = None) -> dict[Way, tuple[int, int]]:
+        """By way how many rows flip so, and the number of the first; the most frequent first. among: these rows [n]."""
+        k = len(self.joint.classes)
         differ = np.flatnonzero((self.labels[0] != self.labels[1]) & (True if among is None else among))
         numbers = self.labels[0][differ] * k + self.labels[1][differ]
         ways, first, counts = np.unique(numbers, return_index=True, return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        found = zip(ways[order].tolist(), counts[order].tolist(), (differ[first[order]] + 1).tolist(), strict=True)
-        return tuple(Flip(classes[way // k], classes[way % k], n, row) for way, n, row in found)
+        return {divmod(int(ways[j]), k): (int(counts[j]), int(differ[first[j]]) + 1) for j in order}
 
-    def in_common(self, flip: Flip) -> str:
+    def in_common(self, way: Way) -> str:
         """Ranges and levels of the rows that flip one way, of those columns that decide where they are rarest."""
-        k = [self.joint.classes.index(label) for label in (flip.before, flip.after)]
-        rows = np.flatnonzero((self.labels[0] == k[0]) & (self.labels[1] == k[1]))
+        rows = np.flatnonzero((self.labels[0] == way[0]) & (self.labels[1] == way[1]))
         deciding = readers(self.joint.roots) if len(rows) else ()
         found = (_narrower(self.table, name, rows) for name in self.joint.columns if name in deciding)
         return ", ".join(text for _, text in sorted(filter(None, found))[:_MOST_SAID])
@@ -152,8 +150,8 @@ def _groups(rows: RowFlips, raw: RawTable, column: str) -> Iterator[GroupFlips]:
     grouping = grouping_of(table.features[0], table.arrays[0])
     for k, name in enumerate(grouping.names):
         among = grouping.codes == k
-        n, flips = int(among.sum()), rows.flips(among)
+        n, ways, classes = int(among.sum()), rows.ways(among), rows.joint.classes
         shares = (np.bincount(own[among], minlength=len(rows.joint.classes)) / n for own in rows.labels)
         decided = {model: share.tolist() for model, share in zip("AB", shares, strict=True)}
-        said = tuple({"before": flip.before, "after": flip.after, "rows": flip.rows} for flip in flips)
-        yield GroupFlips(column, name, n, sum(flip.rows or 0 for flip in flips), said, decided)
+        said = tuple({"before": classes[a], "after": classes[b], "rows": many} for (a, b), (many, _) in ways.items())
+        yield GroupFlips(column, name, n, sum(many for many, _ in ways.values()), said, decided)

@@ -22,12 +22,14 @@ from rulekit.audit.drift.findings import RATE, ColumnDrift, Drift, ShareDrift
 from rulekit.audit.drift.naming import Alarms, changes_of, grid_change
 from rulekit.audit.drift.observed import Beyond, ColumnOfToday, NewLevels, RowsOfToday, new_levels, seen
 from rulekit.audit.drift.significance import all_in_one, at_least, homogeneity, rejected, share_test, stability_index
+from rulekit.audit.figures.rates import effective_rows
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.names import label_text
 from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
+from rulekit.tables.kinds.classes import class_key
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import class_key
 from rulekit.tables.raw.sources import raw_table
@@ -78,10 +80,8 @@ def compare(
         picked = np.arange(0, table.n_rows, table.n_rows // most)
         counted = table.take(picked)
         weight, y, labels = (None if part is None else part[picked] for part in (weight, y, labels))
-    size = float(counted.n_rows)
     weight = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight / weight.max(), dtype=float)
-    if weight is not None:
-        size = float(weight.sum() ** 2 / (weight**2).sum())
+    size = effective_rows(weight, counted.n_rows)
     rows = RowsOfToday(known, table, counted, weight, size / known.together, new or {})
     columns = [seen(rows, graph.schema[name]) for name in known.columns]
     decided = decide(graph, counted) if labels is None else labels
@@ -162,11 +162,7 @@ def _drift(
         tests += _share_tests(shares, known, size)
         holds = rejected([test.chance for test in tests], RATE)
         found = {(test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters}
-    alarms = {
-        column.name: frozenset(kind for kind, name in found if name == column.name and kind != "share")
-        for column in columns
-    }
-    changes = changes_of({column.name: column for column in columns}, alarms) if any(alarms.values()) else {}
+    changes = changes_of(columns, {(kind, name) for kind, name in found if kind != "share"})
     judged = [replace(each, changed=("share", each.name) in found and matters(each.then, each.now)) for each in shares]
     return Drift(
         n,
@@ -203,8 +199,8 @@ def _column(column: ColumnOfToday) -> ColumnDrift:
     """What is counted of a column; its index is of a text the largest of its words'."""
     then, size, known = column.then, column.rows.size, column.rows.known.size
     index = 0.0
-    if isinstance(then, KnownTexts):
-        for share, now in _words(then, column):
+    if column.feature.kind == "text":
+        for share, now in _words(column):
             psi = stability_index(np.array([now, size - now]), known * np.array([share, 1.0 - share]))
             index = max(index, psi)
     elif column.n > 0.0:
@@ -213,14 +209,15 @@ def _column(column: ColumnOfToday) -> ColumnDrift:
     return ColumnDrift(column.name, then.missing, column.missing / size, dict(column.new), *rows, index)
 
 
-def _words(then: KnownTexts, column: ColumnOfToday) -> list[tuple[float, float]]:
+def _words(column: ColumnOfToday) -> list[tuple[float, float]]:
     """Of texts without a word, and of those with each word, the share in training and how many there are today."""
-    return [(then.wordless, column.wordless), *zip(then.shares.tolist(), column.counts.tolist(), strict=True)]
+    shares = zip(column.then.shares.tolist(), column.counts.tolist(), strict=True)
+    return [(column.then.wordless, column.wordless), *shares]
 
 
 def _counts(column: ColumnOfToday) -> tuple[Array, Array]:
     """The known cells by bin or level, now and then; the new levels are one more."""
-    if isinstance(column.then, KnownLevels):
+    if column.feature.kind == "categorical":
         new = max(0.0, column.n - float(column.counts.sum()))
         return np.append(column.counts, new), np.append(column.before, 0.0)
     return column.counts, column.before
@@ -251,24 +248,24 @@ def _classes(graph: RuleGraph, rows: RowsOfToday, name: str, codes: Array | None
 
 
 def _column_tests(column: ColumnOfToday, drift: ColumnDrift) -> Iterator[_Test]:
-    name, then, rows = column.name, column.then, column.rows
+    name, kind, then, rows = column.name, column.feature.kind, column.then, column.rows
     known = rows.known.size
     chance = share_test(column.missing, rows.size, then.missing * known, known)
     yield _Test("missing", name, chance, matters(then.missing, drift.missing_now))
-    if isinstance(then, KnownTexts):
-        for share, count in _words(then, column):
+    if kind == "text":
+        for share, count in _words(column):
             chance = share_test(count, rows.size, share * known, known)
             yield _Test("words", name, chance, matters(share, count / rows.size))
         return
     now, before = _counts(column)
-    chance = homogeneity(now, before, in_order=isinstance(then, KnownNumbers))
+    chance = homogeneity(now, before, in_order=kind != "categorical")
     yield _Test("distribution", name, chance, drift.psi >= LEAST_PSI)
-    if isinstance(then, KnownLevels):
+    if kind == "categorical":
         yield _Test("new levels", name, _chance_of_new(column), column.unseen_share >= LEAST_SHARE)
         left = (round(n) for n, own in zip(before, now, strict=True) if n and not own)
         gone = [all_in_one(n, known, known + rows.size) for n in left]
         missed = [share for share, own in zip(then.shares, now, strict=False) if share and not own]
-        chance = min(1.0, len(then.levels) * min(gone, default=1.0))
+        chance = min(1.0, len(then.names) * min(gone, default=1.0))
         yield _Test("gone", name, chance, max(missed, default=0.0) >= _GONE_SHARE)
         return
     for side in (column.below, column.above):

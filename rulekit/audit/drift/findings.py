@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rulekit.audit import Said
 from rulekit.graph.language.words import counted, name, percent, quoted
 
 WORD = 12
 """Columns of a line that its first word takes."""
 
 _TOLD = 3
-Said = tuple[str, str]
-"""A word, "" for what stands under the line before, and a text."""
 
 RATE = 0.01
 """The probability that rows like those of training are said to be otherwise, of a whole table with all its tests."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from rulekit.graph.language.words import counted, listed, name, percent, quoted,
 from rulekit.names import blanks_hint
 from rulekit.schema import Feature
 from rulekit.shown.statistics import UNITS_OF_GRIDS, bin_counts, on_grid
-from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTexts
+from rulekit.shown.table_figures import KnownColumn
 
 Alarms = frozenset[str]
 """Which tests of a column found a difference: "missing", "new levels", "gone", "out of range", "distribution", ..."""
@@ -30,11 +30,12 @@ _ALL = 0.999
 _UNNAMED = Shift("distribution", "distributed otherwise than in training")
 
 
-def changes_of(columns: Mapping[str, ColumnOfToday], alarms: Mapping[str, Alarms]) -> dict[str, tuple[Shift, ...]]:
-    """By column what happened, for those of which a test says that something did."""
-    odd = {own: tests for own, tests in alarms.items() if tests}
-    partners = swapped(columns, odd) if len(odd) > 1 else {}
-    return {own: tuple(_changes(columns[own], tests, partners)) or (_UNNAMED,) for own, tests in odd.items()}
+def changes_of(columns: Sequence[ColumnOfToday], alarms: Set[tuple[str, str]]) -> dict[str, tuple[Shift, ...]]:
+    """By column what happened, for those of which a test says that something did: its kind and the column."""
+    tests = {column.name: frozenset(kind for kind, name in alarms if name == column.name) for column in columns}
+    odd = [column for column in columns if tests[column.name]]
+    partners = swapped(odd, tests)
+    return {own.name: tuple(_changes(own, tests[own.name], partners)) or (_UNNAMED,) for own in odd}
 
 
 def _changes(column: ColumnOfToday, tests: Alarms, partners: Mapping[str, str]) -> Iterator[Shift]:
@@ -45,10 +46,10 @@ def _changes(column: ColumnOfToday, tests: Alarms, partners: Mapping[str, str]) 
         yield Shift("missing", "missing, as in no row of training" if rows.every.n_rows == 1 else words, now)
     if column.name in partners:
         yield Shift("swapped", f"exchanged with {name(partners[column.name])}", 1.0)
-    elif isinstance(then, KnownNumbers):
-        yield from _numbers(column, then, tests)
-    elif isinstance(then, KnownLevels):
+    elif column.feature.kind == "categorical":
         yield from _levels(column, then, tests)
+    elif column.feature.kind != "text":
+        yield from _numbers(column, then, tests)
     elif "words" in tests:
         yield from _words(column, then)
 
@@ -60,7 +61,7 @@ def _beside(now: float, then: float) -> str:
 # Numbers -------------------------------------------------------------------------------------------------------------
 
 
-def _numbers(column: ColumnOfToday, then: KnownNumbers, tests: Alarms) -> Iterator[Shift]:
+def _numbers(column: ColumnOfToday, then: KnownColumn, tests: Alarms) -> Iterator[Shift]:
     values, feature = column.values, column.feature
     if ("distribution" in tests or "steps" in tests) and len(values) > 1 and (values == values[0]).all():
         shown = "yes" if values[0] else "no"
@@ -95,7 +96,7 @@ def _numbers(column: ColumnOfToday, then: KnownNumbers, tests: Alarms) -> Iterat
         yield _stepped(steps)
 
 
-def _sentinel(column: ColumnOfToday, then: KnownNumbers, rounded: bool) -> float | None:
+def _sentinel(column: ColumnOfToday, then: KnownColumn, rounded: bool) -> float | None:
     """The one value that most values outside the range of training are, if it is no ordinary one a little beyond."""
     outside = column.values[(column.values < then.low) | (column.values > then.high)]
     if len(outside) < 3:
@@ -109,7 +110,7 @@ def _sentinel(column: ColumnOfToday, then: KnownNumbers, rounded: bool) -> float
     return value if repeated and (far or odd) else None
 
 
-def _outside(column: ColumnOfToday, then: KnownNumbers) -> str:
+def _outside(column: ColumnOfToday, then: KnownColumn) -> str:
     parts, n = [], column.rows.every.n_rows
     sides = (column.below, then.low, "below", "down to", "least"), (column.above, then.high, "above", "up to", "most")
     for beyond, bound, side, far, end in sides:
@@ -122,12 +123,12 @@ def _outside(column: ColumnOfToday, then: KnownNumbers) -> str:
     return listed(parts)
 
 
-def _moved(then: KnownNumbers, values: Floats) -> float:
+def _moved(then: KnownColumn, values: Floats) -> float:
     at = np.array([0.2, 0.4, 0.6, 0.8])
     return float(np.abs(np.quantile(values, at) - quantiles_of(then, at)).max()) if len(values) else 0.0
 
 
-def _otherwise(feature: Feature, then: KnownNumbers, values: Floats) -> str:
+def _otherwise(feature: Feature, then: KnownColumn, values: Floats) -> str:
     if feature.kind == "boolean":
         return f"yes in {_beside(float((values > 0.5).mean()), float(then.shares[-1]))}"
     median = rounded_amount(float(np.median(values)), feature)
@@ -140,37 +141,37 @@ def _otherwise(feature: Feature, then: KnownNumbers, values: Floats) -> str:
 # Levels and words ----------------------------------------------------------------------------------------------------
 
 
-def _levels(column: ColumnOfToday, then: KnownLevels, tests: Alarms) -> Iterator[Shift]:
+def _levels(column: ColumnOfToday, then: KnownColumn, tests: Alarms) -> Iterator[Shift]:
     told = False
     if "new levels" in tests or (column.unseen_share >= 0.5 and "distribution" in tests):
         yield _new(column, then)
         told = True
     shares = column.counts / column.n if column.n else column.counts
     if "distribution" in tests and column.counts.max(initial=0.0) >= column.n > 1.0 and then.shares.max() < 1.0:
-        level = then.levels[int(np.argmax(column.counts))]
+        level = then.names[int(np.argmax(column.counts))]
         yield Shift("constant", f"the same in every row, {quoted(level)}", 1.0)
         return
     expected = then.shares * column.n
     gone = [k for k in np.argsort(-then.shares).tolist() if not column.counts[k] and expected[k] >= 5.0]
     if gone and tests & {"gone", "distribution"} and column.unseen_share <= 0.9:
-        levels = [f"{quoted(then.levels[k])} ({percent(float(then.shares[k]))} in training)" for k in gone]
+        levels = [f"{quoted(then.names[k])} ({percent(float(then.shares[k]))} in training)" for k in gone]
         more = [f"{len(levels) - _NAMED} more levels"] if len(levels) > _NAMED else []
         yield Shift("gone", f"no row has {listed([*levels[:_NAMED], *more], 'or')}", float(then.shares[gone].sum()))
         told = True
     if "distribution" in tests and not told:
         apart = np.abs(shares - then.shares)
         k = int(np.argmax(apart))
-        words = f"{quoted(then.levels[k])} in {_beside(float(shares[k]), float(then.shares[k]))}"
+        words = f"{quoted(then.names[k])} in {_beside(float(shares[k]), float(then.shares[k]))}"
         yield Shift("distribution", words, float(apart.sum() / 2.0))
 
 
-def _new(column: ColumnOfToday, then: KnownLevels) -> Shift:
+def _new(column: ColumnOfToday, then: KnownColumn) -> Shift:
     n, new = column.rows.every.n_rows, column.new
     if n == 1 and new:
         return Shift("new levels", f"new level {quoted(next(iter(new)))}", 1.0)
     share = counted(column.unseen, "row") if n < 20 else f"{percent(column.unseen / n)} of rows"
     share = "every row" if column.unseen == n else share
-    alike = {_plain(level): level for level in then.levels}
+    alike = {_plain(level): level for level in then.names}
     respelled = [(level, alike[_plain(level)]) for level in new if _plain(level) in alike]
     words = f"new levels in {share}"
     if respelled and sum(new[level] for level, _ in respelled) >= 0.9 * column.unseen:
@@ -187,7 +188,7 @@ def _plain(level: str) -> str:
     return "".join(level.split()).casefold().replace("_", "").replace("-", "")
 
 
-def _words(column: ColumnOfToday, then: KnownTexts) -> Iterator[Shift]:
+def _words(column: ColumnOfToday, then: KnownColumn) -> Iterator[Shift]:
     now, without = column.counts / column.rows.size, column.wordless / column.rows.size
     if without - then.wordless >= 0.1:
         words = f"no word of the rules in {_beside(without, then.wordless)}"
@@ -196,7 +197,7 @@ def _words(column: ColumnOfToday, then: KnownTexts) -> Iterator[Shift]:
     apart = np.abs(now - then.shares)
     for k in np.argsort(-apart)[:_NAMED].tolist():
         if apart[k] >= max(0.02, apart.max() / 2.0):
-            words = f"{quoted(then.words[k])} in {_beside(float(now[k]), float(then.shares[k]))}"
+            words = f"{quoted(then.names[k])} in {_beside(float(now[k]), float(then.shares[k]))}"
             yield Shift("words", words, float(apart[k]))
 
 
@@ -205,34 +206,32 @@ def _words(column: ColumnOfToday, then: KnownTexts) -> Iterator[Shift]:
 _MOST = 40  # columns of which all pairs are looked at
 
 
-def swapped(columns: Mapping[str, ColumnOfToday], odd: Mapping[str, Alarms]) -> dict[str, str]:
+def swapped(odd: Sequence[ColumnOfToday], tests: Mapping[str, Alarms]) -> dict[str, str]:
     """By column the one with which it was exchanged, among those that are odd."""
-    suspects = [own for own, tests in odd.items() if tests & {"distribution", "new levels", "out of range"}][:_MOST]
+    suspects = [own for own in odd if tests[own.name] & {"distribution", "new levels", "out of range"}][:_MOST]
     pairs = []
     for a, b in itertools.combinations(suspects, 2):
-        if columns[a].feature.kind == columns[b].feature.kind:
-            left = max(_as_other(columns[a], columns[b]), _as_other(columns[b], columns[a]))
-            if left <= 1.0:
-                pairs.append((left, a, b))
+        if a.feature.kind == b.feature.kind and (left := max(_as_other(a, b), _as_other(b, a))) <= 1.0:
+            pairs.append((left, a.name, b.name))
     found: dict[str, str] = {}
-    for _, a, b in sorted(pairs):
-        if a not in found and b not in found:
-            found |= {a: b, b: a}
+    for _, one, other in sorted(pairs):
+        if one not in found and other not in found:
+            found |= {one: other, other: one}
     return found
 
 
 def _as_other(column: ColumnOfToday, other: ColumnOfToday) -> float:
     """How far a column is from what the other one was; up to 1 where it may be that."""
-    own, then, values = column.then, other.then, column.values
-    if isinstance(then, KnownNumbers) and len(values):
-        return index_of(values, other) / max(near(other, len(values), index_of(values, column)), 1e-12)
-    if isinstance(own, KnownLevels) and isinstance(then, KnownLevels):
-        held = dict(zip(own.levels, column.counts.tolist(), strict=True)) | {k: float(v) for k, v in column.new.items()}
-        now = np.array([*(held.get(level, 0.0) for level in then.levels), 0.0])
-        now[-1] = max(0.0, sum(held.values()) - now.sum())
-        noise = len(now) * (1.0 / max(float(now.sum()), 1.0) + 1.0 / other.rows.known.size)
-        return stability_index(now, np.append(other.before, 0.0)) / max(0.05, 2.0 * noise)
-    return float("inf")
+    n = len(column.values)
+    if column.feature.kind != "categorical":
+        if not n:  # texts, too
+            return math.inf
+        return index_of(column.values, other) / max(near(other, n, index_of(column.values, column)), 1e-12)
+    held = dict(zip(column.then.names, column.counts.tolist(), strict=True)) | dict(column.new)
+    now = np.array([*(held.get(level, 0.0) for level in other.then.names), 0.0])
+    now[-1] = max(0.0, sum(held.values()) - now.sum())
+    noise = len(now) * (1.0 / max(float(now.sum()), 1.0) + 1.0 / other.rows.known.size)
+    return stability_index(now, np.append(other.before, 0.0)) / max(0.05, 2.0 * noise)
 
 
 # Roundings -----------------------------------------------------------------------------------------------------------
@@ -257,7 +256,6 @@ def grid_change(column: ColumnOfToday, values: Array) -> GridChange | None:
 
     The probability is that of any of the units.
     """
-    assert isinstance(column.then, KnownNumbers)
     grid, some = column.then.grid, values[:: max(1, len(values) // _MOST_VALUES)]
     then_rows = min(_KNOWN_ROWS, column.rows.known.rows * (1.0 - column.then.missing))
     finest = min(grid, default=0.0)
@@ -349,11 +347,10 @@ def noise_of(column: ColumnOfToday, n: int) -> float:
 
 def index_of(values: Floats, column: ColumnOfToday) -> float:
     """The stability index of values against the bins of a column in training."""
-    assert isinstance(column.then, KnownNumbers)
     return stability_index(bin_counts(values, column.then.cuts).astype(np.float64), column.before)
 
 
-def quantiles_of(known: KnownNumbers, at: Array) -> Array:
+def quantiles_of(known: KnownColumn, at: Array) -> Array:
     """Quantiles of the training rows, straight lines within a bin."""
     ends = np.concatenate([[known.low], np.clip(known.cuts, known.low, known.high), [known.high]])
     return np.asarray(np.interp(at, np.concatenate([[0.0], np.cumsum(known.shares)]), ends))
@@ -379,7 +376,7 @@ def _exact(feature: Feature) -> Iterator[Affine]:
 def _fitted(column: ColumnOfToday, values: Floats) -> Iterator[Affine]:
     """A shift, a wider spread, a factor, and both a shift and a spread: each by quantiles, and then as fits best."""
     feature, known = column.feature, column.then
-    if feature.kind == "boolean" or len(values) < 2 or not isinstance(known, KnownNumbers):
+    if feature.kind == "boolean" or len(values) < 2:
         return
     then, now = quantiles_of(known, _QUANTILES), np.quantile(values, _QUANTILES)
     middle, there = float(then[4]), then != 0.0

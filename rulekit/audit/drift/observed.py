@@ -11,7 +11,7 @@ import numpy as np
 from rulekit.arrays import Array, Floats
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.shown.statistics import bin_codes, bin_counts
-from rulekit.shown.table_figures import KnownColumn, KnownLevels, KnownNumbers, KnownTable, KnownTexts
+from rulekit.shown.table_figures import KnownColumn, KnownTable
 from rulekit.tables.raw.columns import RawTable, factorize, take_column
 from rulekit.tables.table import Table, absent
 
@@ -94,13 +94,11 @@ class ColumnOfToday:
 
 def seen(rows: RowsOfToday, feature: Feature) -> ColumnOfToday:
     """Count a column."""
-    then = rows.known.columns[feature.name]
-    if isinstance(then, KnownNumbers):
-        return _numbers(rows, feature, then)
-    return _levels(rows, feature, then) if isinstance(then, KnownLevels) else _words(rows, feature, then)
+    count = {"categorical": _levels, "text": _words}.get(feature.kind, _numbers)
+    return count(rows, feature, rows.known.columns[feature.name])
 
 
-def _numbers(rows: RowsOfToday, feature: Feature, then: KnownNumbers) -> ColumnOfToday:
+def _numbers(rows: RowsOfToday, feature: Feature, then: KnownColumn) -> ColumnOfToday:
     every, values = rows.every.array(feature.name), rows.counted.array(feature.name)
     gone = absent(values)
     missing = float(rows.sums(gone.astype(np.int64), 2)[1])
@@ -117,14 +115,14 @@ def _numbers(rows: RowsOfToday, feature: Feature, then: KnownNumbers) -> ColumnO
     return ColumnOfToday(feature, then, rows, missing, counts, float(counts.sum()), below, above, values=values)
 
 
-def _beyond(outside: Array, extreme: float, bound: float, then: KnownNumbers) -> Beyond:
+def _beyond(outside: Array, extreme: float, bound: float, then: KnownColumn) -> Beyond:
     width, distances = then.high - then.low, np.abs(outside.astype(np.float64) - bound)
     far = float(np.log(np.maximum(distances / width, 1.0)).sum()) if width > 0.0 else 0.0
     return Beyond(len(outside), extreme, far)
 
 
-def _levels(rows: RowsOfToday, feature: Feature, then: KnownLevels) -> ColumnOfToday:
-    sums = rows.sums(rows.counted.array(feature.name), FIRST_LEVEL_CODE + len(then.levels))
+def _levels(rows: RowsOfToday, feature: Feature, then: KnownColumn) -> ColumnOfToday:
+    sums = rows.sums(rows.counted.array(feature.name), FIRST_LEVEL_CODE + len(then.names))
     new = dict(rows.new.get(feature.name, {}))
     unseen = sum(new.values()) or int((rows.every.array(feature.name) == UNSEEN_CODE).sum())
     missing = float(sums[MISSING_CODE])
@@ -134,10 +132,10 @@ def _levels(rows: RowsOfToday, feature: Feature, then: KnownLevels) -> ColumnOfT
     return ColumnOfToday(feature, then, rows, missing, counts, float(rows.size - missing), unseen=unseen, new=new)
 
 
-def _words(rows: RowsOfToday, feature: Feature, then: KnownTexts) -> ColumnOfToday:
+def _words(rows: RowsOfToday, feature: Feature, then: KnownColumn) -> ColumnOfToday:
     sets: Any = rows.counted.array(feature.name)
     own = next(other for other in rows.counted.features if other.name == feature.name)
-    numbers = [own.levels.index(word) for word in then.words]
+    numbers = [own.levels.index(word) for word in then.names]
     wordless = ~(sets.contains(numbers) | sets.missing)
     marks = (sets.missing, wordless, *(sets.contains([number]) for number in numbers))
     missing, without, *counts = (float(rows.sums(mark.astype(np.int64), 2)[1]) for mark in marks)

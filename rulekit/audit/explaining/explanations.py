@@ -165,9 +165,7 @@ def _add_reasons(
         ordering = [known.get(i) for i in range(table.n_rows)]
     found = reasons_of(graph, table, asked.reasons, asked.adverse, changes=ordering, most=asked.most)
     for row, own in zip(rows, found, strict=True):
-        if own.adverse:
-            row["reasons"] = [given.as_dict() for given in own.given]
-            row["counting"] = {"columns": list(own.counting), "complete": own.exact}
+        row |= own
 
 
 def as_json(graph: RuleGraph, change: NearestChange) -> dict[str, Any]:

@@ -86,10 +86,8 @@ def conditions_of_rows(graph: RuleGraph, noisy: list[Noisy], table: Table, label
         causes = causes_of(part.formula)
         if not causes:
             continue
-        whole, turned = (
-            rg.Probability(part.formula),
-            [rg.Probability(_with_turned(part.formula, cause)) for cause in causes],
-        )
+        whole = rg.Probability(part.formula)
+        turned = [rg.Probability(_with_turned(part.formula, cause)) for cause in causes]
         values = evaluate_nodes(list(dict.fromkeys([whole, *turned, *causes])), table)
         fall = np.column_stack([values[whole] - values[score] for score in turned])
         speaks = fall * _direction(graph, part.class_index, labels)[:, np.newaxis]

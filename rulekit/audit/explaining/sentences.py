@@ -19,7 +19,7 @@ from rulekit.graph.rules import CONTRARY, Rule, rules_of
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.names import column_title, printable
 from rulekit.search.nearest import ColumnChange, NearestChange
-from rulekit.shown.score_cards import card_of, has_scores, sum_of, threshold_words
+from rulekit.shown.score_cards import cards_of, has_scores, sum_of, threshold_words
 from rulekit.tables.table import Array, Table
 
 MOST_RULES = 2
@@ -93,8 +93,7 @@ class Why:
         self.graph, self.phrases = graph, phrases
         self.rules = {(rule.class_index, rule.id): rule for rule in rules_of(graph)}
         self.noisy = noisy_formulas(graph)
-        made = ((part, card_of(part.score, graph.schema)) for part in graph.decision.parts if has_scores(graph))
-        self.cards = [(part, card) for part, card in made if card is not None]
+        self.cards = cards_of(graph) if has_scores(graph) else []
 
     def sentences(self, row: Mapping[str, Any], label: int, i: int) -> Iterator[str]:
         """What decided row i."""

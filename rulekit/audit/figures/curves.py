@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import cycle
 from pathlib import Path
@@ -189,18 +189,14 @@ def _unit_square(panel: Any, legend: str) -> None:
 # Labels ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRates:
-    """Precision, recall and their harmonic mean F1, each in [0, 1], and 0 where it has no denominator."""
+Rates = dict[str, float]
+"""`precision`, `recall` and their harmonic mean `f1`, each in [0, 1], and 0 where it has no denominator."""
 
-    precision: float
-    recall: float
-    f1: float
 
-    @classmethod
-    def of(cls, right: float, predicted: float, support: float) -> LabelRates:
-        """The rates of weighted counts: of the rows that have a label and are given it, are given it, have it."""
-        return cls(_quotient(right, predicted), _quotient(right, support), _quotient(2.0 * right, predicted + support))
+def _rates(right: float, predicted: float, support: float) -> Rates:
+    """The rates of weighted counts: of the rows that have a label and are given it, are given it, have it."""
+    parts = {"precision": (right, predicted), "recall": (right, support), "f1": (2.0 * right, predicted + support)}
+    return {name: _quotient(*part) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +210,8 @@ class LabelFigures:
     accuracy: float
 
     @property
-    def rates(self) -> LabelRates:
-        return LabelRates.of(self.right, self.predicted, self.support)
+    def rates(self) -> Rates:
+        return _rates(self.right, self.predicted, self.support)
 
     @classmethod
     def of(cls, label: ClassLabel, has: Bools, given: Bools, weight: Floats | None = None) -> LabelFigures:
@@ -228,18 +224,18 @@ class LabelFigures:
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
         counts = {"label": self.label, "support": self.support, "predicted": self.predicted}
-        return {**counts, **asdict(self.rates), "accuracy": self.accuracy}
+        return {**counts, **self.rates, "accuracy": self.accuracy}
 
 
-def macro_average(figures: Sequence[LabelFigures]) -> LabelRates:
+def macro_average(figures: Sequence[LabelFigures]) -> Rates:
     """The mean of the rates over the labels, each counting alike; that of F1 is the mean of theirs."""
-    names, rates = ("precision", "recall", "f1"), [each.rates for each in figures]
-    return LabelRates(*(float(np.mean([getattr(each, name) for each in rates])) for name in names))
+    rates = [each.rates for each in figures]
+    return {name: float(np.mean([each[name] for each in rates])) for name in rates[0]}
 
 
-def micro_average(figures: Sequence[LabelFigures]) -> LabelRates:
+def micro_average(figures: Sequence[LabelFigures]) -> Rates:
     """The rates of the counts of all labels together, so that each label given or missed counts alike."""
-    return LabelRates.of(*(sum(getattr(each, name) for each in figures) for name in ("right", "predicted", "support")))
+    return _rates(*(sum(getattr(each, name) for each in figures) for name in ("right", "predicted", "support")))
 
 
 def _quotient(part: float, whole: float) -> float:
@@ -248,14 +244,6 @@ def _quotient(part: float, whole: float) -> float:
 
 Judged = tuple[Bools, Floats, Floats | None]
 """Of one label: which rows [n] have it, the probability [n] that is reported of it, and the weights [n]."""
-
-
-@dataclass(frozen=True, slots=True)
-class BreakEven:
-    """The threshold at which precision and recall are nearest to each other, and their mean there."""
-
-    threshold: float
-    rate: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,9 +259,10 @@ class ThresholdCurve:
     recall: Floats
 
     @property
-    def break_even(self) -> BreakEven:
+    def break_even(self) -> dict[str, float]:
+        """The `threshold` at which precision and recall are nearest to each other, and the `rate`, their mean there."""
         k = int(np.argmin(np.abs(self.precision - self.recall)))
-        return BreakEven(float(self.thresholds[k]), float(self.precision[k] + self.recall[k]) / 2.0)
+        return {"threshold": float(self.thresholds[k]), "rate": float(self.precision[k] + self.recall[k]) / 2.0}
 
 
 def threshold_curve(labels: Iterable[Judged]) -> ThresholdCurve:
@@ -291,11 +280,10 @@ def threshold_curve_bytes(path: Path, curve: ThresholdCurve) -> bytes:
     columns = curve.thresholds.tolist(), curve.precision.tolist(), curve.recall.tolist()
 
     def draw(figure: Any) -> None:
-        panel, found = figure.add_subplot(), curve.break_even
+        panel, (threshold, rate) = figure.add_subplot(), curve.break_even.values()
         panel.plot(curve.thresholds, 100.0 * curve.precision, "-", label="precision", color="tab:blue")
         panel.plot(curve.thresholds, 100.0 * curve.recall, "--", label="recall", color="tab:orange")
-        said = f"{100.0 * found.rate:.1f} % at {found.threshold:.2f}"
-        _mark(panel, found.threshold, 100.0 * found.rate, said, xytext=(8, -12))
+        _mark(panel, threshold, 100.0 * rate, f"{100.0 * rate:.1f} % at {threshold:.2f}", xytext=(8, -12))
         panel.set(xlabel="a label is given above this probability", ylabel="micro-average (%)", xlim=(0.0, 1.0))
         panel.legend(frameon=False, fontsize=8)
         panel.spines[["top", "right"]].set_visible(False)

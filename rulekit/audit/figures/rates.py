@@ -71,29 +71,19 @@ def exact_bounds(share: npt.ArrayLike, n: npt.ArrayLike, level: float = LEVEL) -
     return IntervalEnds(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
-def difference_bounds(
+def compared_bounds(
     share: npt.ArrayLike, n: npt.ArrayLike, other: npt.ArrayLike, m: npt.ArrayLike, level: float = LEVEL
-) -> IntervalEnds:
-    """The intervals of share - other, rates seen on n and on m other rows.
+) -> tuple[IntervalEnds, IntervalEnds]:
+    """The intervals of share - other and of share / other, rates seen on n and on m other rows.
 
     R. Newcombe, Interval estimation for the difference between independent proportions, 1998, method 10, with exact
-    limits of the two rates in the place of Wilson's.
+    limits of the two rates in the place of Wilson's. A ratio has no upper end where other may be 0: G. Zou and A.
+    Donner, Construction of confidence limits about effect measures: a general approach, 2008, on the logarithms of
+    exact limits; where a rate is 0, and has no logarithm, the outermost quotient of the limits.
     """
     p, q = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
     of, by = exact_bounds(p, n, level), exact_bounds(q, m, level)
-    return IntervalEnds(p - q - np.hypot(p - of.low, by.high - q), p - q + np.hypot(of.high - p, q - by.low))
-
-
-def ratio_bounds(
-    share: npt.ArrayLike, n: npt.ArrayLike, other: npt.ArrayLike, m: npt.ArrayLike, level: float = LEVEL
-) -> IntervalEnds:
-    """The intervals of share / other, rates seen on n and on m other rows; without an upper end where other may be 0.
-
-    G. Zou and A. Donner, Construction of confidence limits about effect measures: a general approach, 2008, on the
-    logarithms of exact limits; where a rate is 0, and has no logarithm, the outermost quotient of the limits.
-    """
-    p, q = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
-    of, by = exact_bounds(p, n, level), exact_bounds(q, m, level)
+    apart = IntervalEnds(p - q - np.hypot(p - of.low, by.high - q), p - q + np.hypot(of.high - p, q - by.low))
     with np.errstate(divide="ignore", invalid="ignore"):
         middle = np.log(p / q)
         low = np.exp(middle - np.hypot(np.log(p / of.low), np.log(by.high / q)))
@@ -101,7 +91,7 @@ def ratio_bounds(
         low = np.where(p == 0.0, 0.0, np.where(q == 0.0, of.low / by.high, low))
         high = np.where(by.low == 0.0, np.inf, np.where(p == 0.0, of.high / by.low, high))
     known = np.isfinite(of.low) & np.isfinite(by.low)
-    return IntervalEnds(np.where(known, low, np.nan), np.where(known, high, np.nan))
+    return apart, IntervalEnds(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
 # Operating characteristic and calibration -----------------------------------------------------------------------------
@@ -334,12 +324,10 @@ def _rates(
     some = total > 0
     n = np.where(some, (total / largest) ** 2 / np.where(squares > 0, squares, 1.0), 0.0)
     share = np.where(some, right / np.where(some, total, 1.0), np.nan)
-    theirs = share[reference], n[reference]
+    apart, quotient = compared_bounds(share, n, share[reference], n[reference])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (share / share[reference], *ratio_bounds(share, n, *theirs))
-    difference = (share - share[reference], *difference_bounds(share, n, *theirs))
-
-    own = (share, *exact_bounds(share, n))
+        ratio = (share / share[reference], *quotient)
+    own, difference = (share, *exact_bounds(share, n)), (share - share[reference], *apart)
 
     def compared(found: Sequence[Floats], g: int) -> ComparedRate:
         value, low, high = (finite(each[g]) for each in found)

@@ -111,8 +111,7 @@ class Linter:
             self.proved.append(f"no row is decided {label}")
         if reached.cells is None:
             return
-        can, reason = self._turns_some(k)
-        if not can and not reason:
+        if self._turns_some((k,)) == Sought(None):
             text = f"no change of values turns any decision for {label}, so that no column counts and no reason applies"
             self.findings.append(Finding("cannot turn", text, rows=self._rows(reached)))
             return
@@ -129,32 +128,33 @@ class Linter:
             said = f"every decision for {label} that a change of values turns has a reason"
             (self.open if reason else self.proved).append(f"whether {said}: {reason}" if reason else said)
 
-    def _turns_some(self, k: int, reason: Reason | None = None, column: str = "") -> tuple[bool, str]:
-        """Whether some change of a column ("": of any) that the reason covers (None: any change) turns a decision of a
-        class, and if not why that is no proof.
+    def _turns_some(self, classes: Sequence[int], reason: Reason | None = None, column: str = "") -> Sought:
+        """A decision of some classes that a change of a column ("": of any) turns which the reason covers (None: all);
+        without one, why that is no proof.
         """
-        if k in self.seen:
-            rows, near = self.seen[k]
-            counts = near.distance == 1
-            if reason is not None:
-                known = applies(self.places, reason, near, rows).get(column, np.zeros(1, dtype=bool))
-                counts = known & (near.exact | counts)
-            if counts.any():
-                return True, ""
         why = ""
-        for axis, place in enumerate(self.places.places):
-            if column not in ("", place.column):
-                continue
-            why = why or ("" if place.cells else _added_up(place.column))
-            for cell in place.cells:
-                covers = [] if reason is None else covering(reason, self.places, axis, cell)
-                sought = Sought(None) if covers is None else self._turn(k, axis, cell)
-                if covers and sought.cells is not None:
-                    sought = self._turn(k, axis, cell, *covers)
-                if sought.cells is not None:
-                    return True, ""
-                why = why or sought.reason
-        return False, why
+        for k in classes if reason is None else filter(reason.covers, classes):
+            if k in self.seen:
+                rows, near = self.seen[k]
+                counts = near.distance == 1
+                if reason is not None:
+                    known = applies(self.places, reason, near, rows).get(column, np.zeros(1, dtype=bool))
+                    counts = known & (near.exact | counts)
+                if counts.any():
+                    return Sought(())
+            for axis, place in enumerate(self.places.places):
+                if column not in ("", place.column):
+                    continue
+                why = why or ("" if place.cells else _added_up(place.column))
+                for cell in place.cells:
+                    covers = [] if reason is None else covering(reason, self.places, axis, cell)
+                    sought = Sought(None) if covers is None else self._turn(k, axis, cell)
+                    if covers and sought.cells is not None:
+                        sought = self._turn(k, axis, cell, *covers)
+                    if sought.cells is not None:
+                        return Sought(sought.cells)
+                    why = why or sought.reason
+        return Sought(None, why)
 
     def _turn(self, k: int, axis: int, cell: int, *claims: Claim | Either) -> Sought:
         """A row of a class on which the claims hold, and that one column turns by going to a cell."""
@@ -207,10 +207,10 @@ class Linter:
             decisions = f"a decision for {listed(classes, 'or')}" if classes else "an adverse decision of its class"
             dead = []
             for column in reason.columns:
-                can, why = self._can_count(reason, column)
-                if why:
-                    self.open.append(f"whether {name(column)} can count for {reason.code}: {why}")
-                elif not can:
+                turned = self._turns_some(self.adverse, reason, column)
+                if turned.reason:
+                    self.open.append(f"whether {name(column)} can count for {reason.code}: {turned.reason}")
+                elif turned.cells is None:
                     dead.append(column)
             if dead and len(dead) == len(reason.columns):
                 how = f" by going {reason.direction}" * bool(reason.direction)
@@ -227,18 +227,7 @@ class Linter:
 
     def may_count(self, reason: Reason) -> bool:
         """Whether the first column of a reason can count by a change that it covers, as far as is known."""
-        can, why = self._can_count(reason, reason.columns[0])
-        return can or bool(why)
-
-    def _can_count(self, reason: Reason, column: str) -> tuple[bool, str]:
-        """Whether a column can count by a change that the reason covers, and if not why that is no proof."""
-        why = ""
-        for k in self.adverse:
-            can, open_ = self._turns_some(k, reason, column) if reason.covers(k) else (False, "")
-            if can:
-                return True, ""
-            why = why or open_
-        return False, why
+        return self._turns_some(self.adverse, reason, reason.columns[0]) != Sought(None)
 
     def _rows(self, sought: Sought) -> tuple[Example, ...]:
         return examples(self.graph, self.search, (sought.cells,)) if sought.cells else ()

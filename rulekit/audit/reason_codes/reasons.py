@@ -241,31 +241,6 @@ def required(catalogue: Catalogue, graph: RuleGraph) -> tuple[Reason, ...]:
 MOST = 4
 
 
-@dataclass(frozen=True, slots=True)
-class GivenReason:
-    """A reason of a row: its code and sentence, and the columns of it that counted."""
-
-    code: str
-    text: str
-    columns: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"code": self.code, "text": self.text, "columns": list(self.columns)}
-
-
-@dataclass(frozen=True, slots=True)
-class RowReasons:
-    """The reasons of a row, and the columns that counted; adverse: whether its decision asks for reasons.
-
-    exact: whether every column that counts is named; else more may.
-    """
-
-    adverse: bool
-    given: tuple[GivenReason, ...] = ()
-    counting: tuple[str, ...] = ()
-    exact: bool = True
-
-
 def reasons_of(
     graph: RuleGraph,
     table: Table,
@@ -276,13 +251,16 @@ def reasons_of(
     most: int = MOST,
     counting: Counting | None = None,
     deadline: Deadline = NO_LIMIT,
-) -> list[RowReasons]:
-    """The reasons of each row [n], at most so many of each.
+) -> list[dict[str, Any]]:
+    """The reasons of each row [n] as JSON values, at most so many; nothing of a row whose decision is not adverse.
+
+    reasons: `code`, `text` and the `columns` that counted. counting: all `columns` that did, and whether these are
+    `complete`; else more may count.
 
     changes: the nearest change of each row, for the order, and as its columns count where it is proved; without them it
     is looked for until the deadline where it is not known otherwise which columns count.
     """
-    found = [RowReasons(False)] * table.n_rows
+    found: list[dict[str, Any]] = [{} for _ in range(table.n_rows)]
     labels = decide(graph, table)
     counter = Counting(graph) if counting is None else counting
     for k in adverse:
@@ -305,7 +283,8 @@ def reasons_of(
         for i, row in enumerate(rows.tolist()):
             steps = {} if changes is None else _steps(graph, changes[row])
             given = [(r, columns) for r, by_column in applying if (columns := _true(by_column, i))]
-            found[row] = RowReasons(True, tuple(_ordered(given, steps)[:most]), _true(counts, i), bool(near.exact[i]))
+            named = {"columns": list(_true(counts, i)), "complete": bool(near.exact[i])}
+            found[row] = {"reasons": _ordered(given, steps)[:most], "counting": named}
     return found
 
 
@@ -354,14 +333,14 @@ def _steps(graph: RuleGraph, change: NearestChange | None) -> dict[str, float]:
     return found
 
 
-def _ordered(given: Sequence[tuple[Reason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[GivenReason]:
+def _ordered(given: Sequence[tuple[Reason, tuple[str, ...]]], steps: Mapping[str, float]) -> list[dict[str, Any]]:
 
     def key(entry: tuple[Reason, tuple[str, ...]]) -> tuple[bool, float]:
         moved = [steps[column] for column in entry[1] if column in steps]
         return not moved, -max(moved, default=0.0)
 
-    found: dict[str, GivenReason] = {}
+    found: dict[str, dict[str, Any]] = {}
     for reason, columns in sorted(given, key=key):
-        known = found.setdefault(reason.code, GivenReason(reason.code, reason.text, ()))
-        found[reason.code] = replace(known, columns=tuple(dict.fromkeys([*known.columns, *columns])))
+        own = found.setdefault(reason.code, {"code": reason.code, "text": reason.text, "columns": []})["columns"]
+        own += [column for column in columns if column not in own]
     return list(found.values())

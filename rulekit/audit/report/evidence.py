@@ -36,12 +36,9 @@ def checks_section(subject: Subject) -> ReportSection:
         else:
             rows[-1][1].append((1, text.strip()))
     broken = sum(verdict.outcome == "fails" for verdict in checked.verdicts)
-    blocks: list[Block] = [
-        Text(_MEANING_OF_PROVED),
-        *[Text(f"{counted(broken, 'promise')} broken.", "bad")] * bool(broken),
-    ]
-    lines = [(outcome, Cell(lines=said)) for outcome, said in rows]
-    blocks.append(table("", ("outcome", ("what", "rule")), lines))
+    said = [Text(f"{counted(broken, 'promise')} broken.", "bad")] * bool(broken)
+    lines = [(outcome, Cell(lines=own)) for outcome, own in rows]
+    blocks: list[Block] = [Text(_MEANING_OF_PROVED), *said, table("", ("outcome", ("what", "rule")), lines)]
     return ReportSection("checks", "Constraints and checks", blocks, checked.as_dict())
 
 
@@ -75,21 +72,15 @@ def foreign(content: Mapping[str, Any], digest: str) -> bool:
 
 
 def _verdict_of(subject: Subject, name: str, content: Mapping[str, Any]) -> list[Block]:
-    blocks: list[Block] = []
     here = name in subject.verified  # so that nobody need believe its file
-    if not here:
-        blocks.append(Text(NOT_REPEATED, "note"))
+    blocks: list[Block] = [] if here else [Text(NOT_REPEATED, "note")]
     if foreign(content, subject.graph.digest):
         blocks.append(Text("This report is of another model, and says nothing of this one.", "bad"))
-    different, proved, cells = (
-        content.get("different_decisions"),
-        content.get("proof") == "proved",
-        content.get("proof_cells"),
-    )
+    different, cells = content.get("different_decisions"), content.get("proof_cells")
     if content.get("ok") is not True:
         reason = content.get("not_run") or f"{different} decisions differ"
         blocks.append(Text(f"It does not decide as the model does, or says what is not so: {reason}.", "bad"))
-    elif proved:
+    elif content.get("proof") == "proved":
         said = f" ({rows_text(cells)} cells)" if type(cells) is int and cells else ""
         method = _METHODS.get(str(content.get("proof_method")), "")
         said = f"Proved: it decides every possible row as the model does; {method}{said}."

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.audit.figures import rates
-from rulekit.audit.figures.curves import Curve, draw_calibration, draw_operating
+from rulekit.audit.figures.curves import draw_calibration, draw_operating
 from rulekit.audit.figures.metrics import Figures, figures, kept_figures
 from rulekit.audit.guarantees import bound_lines, bounds_of
 from rulekit.audit.report.blocks import Block, Cell, Facts, Line, Picture, ReportSection, ReportTable, Text, table
@@ -134,9 +134,14 @@ def _curves(subject: Subject, rows: MeasuredRows, data: dict[str, Any]) -> list[
         said = "True positive rate against false positive rate of the reported probability; "
         where = "{} is decided at true positive rate {}, false positive rate {}"
         said += "; ".join(where.format(label, share_text(at[1]), share_text(at[0])) for label, _, at in named if at)
-        drawn.append(Picture(f"Operating characteristic{some}", _operating_picture(named[:MOST_CURVES]), said))
+        # names are cut, and a dollar sign begins no formula
+        short = ((label if len(label) <= 40 else f"{label[:39]}…", points, at) for label, points, at in named)
+        curves = [(label.replace("$", r"\$"), points, at) for label, points, at in short][:MOST_CURVES]
+        draw = partial(draw_operating, curves=curves, colours=SERIES, quiet=QUIET, paper=PAPER)
+        drawn.append(Picture(f"Operating characteristic{some}", _svg(draw, "operating"), said))
     said = f"Observed against reported probability of {what}, by tenths; calibration error {share_text(found.error)}"
-    return [*drawn, Picture("Calibration", _calibration_picture(found), said), _calibration_table(found, what)]
+    svg = _svg(partial(draw_calibration, found=found, colour=SERIES[0], quiet=QUIET), "calibration")
+    return [*drawn, Picture("Calibration", svg, said), _calibration_table(found, what)]
 
 
 def _operating_table(label: str, points: Sequence[rates.OperatingPoint]) -> ReportTable:
@@ -177,18 +182,6 @@ _REMOVED = (
     r" ?font-family: [^;\"]*;?",
     r'(?<=<g) id="[^"]*"',  # two pictures on one page would have the same
 )
-
-
-def _operating_picture(curves: Sequence[Curve]) -> str:
-    """Operating characteristics, and the points at which the model decides."""
-    short = [(name if len(name) <= 40 else f"{name[:39]}…", points, at) for name, points, at in curves]
-    plain = [(name.replace("$", r"\$"), points, at) for name, points, at in short]  # a dollar sign begins no formula
-    return _svg(partial(draw_operating, curves=plain, colours=SERIES, quiet=QUIET, paper=PAPER), "operating")
-
-
-def _calibration_picture(found: rates.Calibration) -> str:
-    """What was observed against what was reported."""
-    return _svg(partial(draw_calibration, found=found, colour=SERIES[0], quiet=QUIET), "calibration")
 
 
 def _svg(draw: Callable[[Any], None], salt: str) -> str:

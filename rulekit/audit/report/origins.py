@@ -94,16 +94,12 @@ def sizes_section(subject: Subject) -> ReportSection:
         rungs = [{each: getattr(rung, each) for each in names} for rung in ladder.rungs]
         data["ladder"] = {"chosen": ladder.chosen, "smallest": ladder.smallest, "why": ladder.why, "rows": rungs}
         for rung, added in zip(ladder.rungs, added_rules(ladder), strict=True):
-            marks = ["this model"] * (rung.size == ladder.chosen) + ["smallest as good"] * (
-                rung.size == ladder.smallest
-            )
+            marks = {"this model": ladder.chosen, "smallest as good": ladder.smallest}
+            head = Cell(f"size {rung.size}", marks=[mark for mark, size in marks.items() if size == rung.size])
             texts = {row.id: row.text for part in sections(rung.model) for row in part.rows}
-            f1, error = (
-                UNKNOWN if rung.macro_f1 is None else f"{rung.macro_f1:.3f}",
-                _error(rung.error, rung.standard_error),
-            )
             said = Cell(lines=[(0, texts[rule.id]) for rule in added if rule.id in texts])
-            head = Cell(f"size {rung.size}", marks=marks)
+            f1 = UNKNOWN if rung.macro_f1 is None else f"{rung.macro_f1:.3f}"
+            error = _error(rung.error, rung.standard_error)
             lines.append((head, str(rung.rules), str(rung.literals), error, f1, said))
         if ladder.why:
             blocks.append(Text(f"This size was taken: {ladder.why}."))
@@ -200,7 +196,7 @@ SAID = (
     "The table says where this file answers what each text asks for; what it cannot know is left to its author. It is "
     "a guide for readers and no statement that the model, or this file, complies with anything."
 )
-BY_THE_AUTHOR = "by its author"
+BY_THE_AUTHOR, _TESTED = "by its author", "performance groups checks verification"
 _ASKED = {
     "AI Act, Annex IV": (
         ("1", "general description: purpose, provider, version", "purpose summary"),
@@ -210,11 +206,7 @@ _ASKED = {
         ("2 (d)", "data: provenance, scope, main characteristics", "purpose columns"),
         ("2 (e)", "human oversight, and what helps people to interpret", "rules score missing"),
         ("2 (f)", "changes that were determined beforehand", "history"),
-        (
-            "2 (g)",
-            "validation and testing: data, metrics, discriminatory impacts",
-            "performance groups checks verification",
-        ),
+        ("2 (g)", "validation and testing: data, metrics, discriminatory impacts", _TESTED),
         ("2 (h)", "cybersecurity", ""),
         ("3", "capabilities and limits, accuracy for groups of persons, input data", "limits groups missing columns"),
         ("4", "why the metrics are appropriate", "performance"),

@@ -50,7 +50,7 @@ def rules_section(subject: Subject) -> ReportSection:
         blocks += [Text(totals.title, "heading"), shown]
     if meaning := legend_of(parts):
         blocks.append(Text(meaning, "quiet"))
-    if any(part.rows and not part.decides for part in reported(graph)):
+    if any(part.rows for part in reported(graph)):
         also = "These rules decide. Other conditions predict the probability: see Predicted probability."
         blocks.append(Text(also, "quiet"))
     data = {"size": asdict(size), "decides": [part.heading for part in parts], "otherwise": closing(graph)}
@@ -120,7 +120,7 @@ def _legend(measured: Sequence[Mapping[str, Any]], points: bool) -> str:
 def probability_section(subject: Subject) -> ReportSection:
     """How the model predicts probabilities: the link from a score that decides, or what predicts them beside it."""
     graph, said = subject.measured, links(subject.measured)
-    parts = [part for part in reported(graph) if not part.decides and part.rows]
+    parts = [part for part in reported(graph) if part.rows]
     blocks: list[Block] = [Text(f"Predicted {said}.")] if said else []
     if parts:
         blocks.append(Text("What stands here predicts the probability. It decides nothing.", "note"))

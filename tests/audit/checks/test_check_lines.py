@@ -16,16 +16,11 @@ CLASSES = ("one", "two", "three", "four", "five")
 
 def in_order(rules: int) -> RuleGraph:
     """Five classes of which four have so many rules each, every two of which hold together on some row."""
-    columns = [f"{label}{n}" for label in CLASSES[:4] for n in range(rules)]
     of = {label: ", ".join(f"{label}{n} > {n}" for n in range(rules)) for label in CLASSES[:4]}
-    lines = [
-        "rulekit rules 1",
-        *(f"column {column}: numeric" for column in columns),
-        f"label y: {{{', '.join(CLASSES)}}}",
-        "default five",
-        f"decide first of ({', '.join(f'{label}: any of ({said})' for label, said in of.items())})",
-    ]
-    return parse_graph("\n".join(lines))
+    columns = "".join(f"column {label}{n}: numeric\n" for label in of for n in range(rules))
+    decided = ", ".join(f"{label}: any of ({said})" for label, said in of.items())
+    head = f"rulekit rules 1\n{columns}label y: {{{', '.join(CLASSES)}}}\ndefault five\n"
+    return parse_graph(f"{head}decide first of ({decided})")
 
 
 @pytest.mark.parametrize("rules", [2, pytest.param(5, marks=pytest.mark.long)])
@@ -38,10 +33,8 @@ def test_pairs_of_classes_in_an_order_are_one_finding_with_a_row_for_each_two_cl
     assert len(overlaps) == len(checked.as_dict()["findings"]) - 1 == 6 * rules**2
     (at,) = [n for n, (_, text) in enumerate(lines) if "pairs of rules" in text]
     word, text = lines[at]
-    assert (word, text.split(": ")[0]) == (
-        "found",
-        f"{6 * rules**2} pairs of rules of different classes hold together; the order decides",
-    )
+    said = f"{6 * rules**2} pairs of rules of different classes hold together; the order decides"
+    assert (word, text.split(": ")[0]) == ("found", said)
     assert f'"one" before "two" ({rules**2} pairs)' in text
     rows = lines[at + 1 :]
     assert [row.rpartition(" ")[2] for _, row in rows] == ['"one"'] * 3 + ['"two"'] * 2 + ['"three"']
@@ -49,20 +42,13 @@ def test_pairs_of_classes_in_an_order_are_one_finding_with_a_row_for_each_two_cl
     assert every == [finding.text for finding in overlaps]
 
 
-WORDLESS = """rulekit rules 1
-{columns}
-label y: {{no, yes}}
-decide yes when any of ({conditions})
-"""
-
-
 def test_lists_of_rules_and_columns_do_not_grow_with_the_model() -> None:
     columns = [f"c{n}" for n in range(2 * MOST_NAMED)]
     conditions = [f"({c} is missing), ({c} > 1 and {c} <= 0), ({c} > 5), ({c} > 7)" for c in columns]
-    text = WORDLESS.format(columns="\n".join(f"column {c}: numeric" for c in columns), conditions=", ".join(conditions))
-    graph = parse_graph(text)
+    head = "".join(f"column {c}: numeric\n" for c in columns)
+    text = f"rulekit rules 1\n{head}label y: {{no, yes}}\ndecide yes when any of ({', '.join(conditions)})\n"
 
-    checked = check_model(graph)
+    checked = check_model(parse_graph(text))
 
     found = [line for word, line in check_lines(checked) if word == "found"]
     of_kind = Counter(finding.kind for finding in checked.findings)
@@ -76,10 +62,7 @@ def test_lists_of_rules_and_columns_do_not_grow_with_the_model() -> None:
 def test_the_line_of_what_a_limit_left_open_tells_how_many_rules() -> None:
     """It named the one rule at which the limit came, and counted all that were never looked at as one question."""
     reason = "the limit of 20 seconds was reached (--time-limit)"
-    left = (
-        Open("shadowed", "whether r1 changes a decision", reason),
-        Open("shadowed", "whether 4,900 rules of 5,000 change a decision", reason, many=True),
-    )
-    assert [text for word, text in check_lines(Checked((), (), left, (), 5_000)) if word == "open"] == [
-        f"whether 4,900 rules of 5,000 change a decision: {reason}; also whether r1 changes a decision"
-    ]
+    one, many = "whether r1 changes a decision", "whether 4,900 rules of 5,000 change a decision"
+    left = Open("shadowed", one, reason), Open("shadowed", many, reason, many=True)
+    said = [text for word, text in check_lines(Checked((), (), left, (), 5_000)) if word == "open"]
+    assert said == [f"{many}: {reason}; also {one}"]

@@ -1,7 +1,8 @@
-"""What `check` says of a model, against brute force over its cells: proved, or a row that shows it, or left open."""
+"""What `check` says of a model, against brute force over its cells and texts: proved, shown by a row, or left open."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 from dataclasses import replace
 from functools import partial
@@ -11,22 +12,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rulekit.audit.checks.checking import Checked, check_model
+from rulekit.audit.checks.checking import Checked, check_lines, check_model
 from rulekit.audit.checks.kept_promises import statements, without_rule
 from rulekit.cells.axis import cells_of
 from rulekit.cells.space import product
 from rulekit.conformance.models import random_boolean, random_graph, random_schema
 from rulekit.errors import GraphError
 from rulekit.graph.check import check
+from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
 from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.leaves import has_column, readers
+from rulekit.graph.nodes import And, Compare, Contains, Missing, Node, Not, Or
 from rulekit.graph.rule_graph import Required, RuleGraph
 from rulekit.limits import Deadline
 from rulekit.schema import Constraints, Feature, Schema
 from rulekit.search.row_search import RowSearch
-from rulekit.tables.table import encoded_dtype
+from rulekit.tables.kinds.encoding import encode
+from rulekit.tables.table import Table, encoded_dtype
 
 BY_SOLVER = partial(RowSearch, few=0, many=0)
 MOST = 40_000
@@ -74,24 +78,34 @@ def is_known(values: Any) -> Any:
 
 
 class Brute:
-    """All cells of a model, with what is asked of it by going through them."""
+    """All rows of a model, with what is asked of it by going through them.
 
-    def __init__(self, graph: RuleGraph) -> None:
-        self.graph, self.columns = graph, columns_of(graph)
-        self.shape = tuple(len(values) for _, values in self.columns) or (1,)
-        columns = self.columns or [(graph.schema.features[0], columns_of_nothing(graph))]
-        self.table = product([feature for feature, _ in columns], [values for _, values in columns])
+    known: by column, in the order in which the rows vary, which of its values are known; those are in order.
+    """
+
+    def __init__(self, graph: RuleGraph, table: Table, known: dict[str, Any]) -> None:
+        self.graph, self.table, self.known = graph, table, known
         self.labels = self.of(graph.decision)
-        self.said = {s.rule.id: (s, evaluate_nodes([s.node], self.table)[s.node]) for s in statements(graph)}
+        self.said = {s.rule.id: (s, self.of_node(s.node)) for s in statements(graph)}
+
+    @classmethod
+    def of_cells(cls, graph: RuleGraph) -> Brute:
+        columns = columns_of(graph) or [
+            (graph.schema.features[0], np.zeros(1, encoded_dtype(graph.schema.features[0])))
+        ]
+        table = product([feature for feature, _ in columns], [values for _, values in columns])
+        return cls(graph, table, {feature.name: is_known(values) for feature, values in columns_of(graph)})
 
     def of(self, decision: Any) -> Any:
         return decide(self.graph.with_(decision=decision, probability=(), required=()), self.table)
 
+    def of_node(self, node: Node) -> Any:
+        return evaluate_nodes([node], self.table)[node]
+
     def pairs(self, column: str, values: Any, ordered: bool) -> Any:
         """Values [.., low] and [.., high] of all rows that differ in one column: known pairs in order, or not known."""
-        axis = [feature.name for feature, _ in self.columns].index(column)
-        known = is_known(self.columns[axis][1])
-        cells = np.moveaxis(values.reshape(self.shape), axis, -1)
+        known = self.known[column]
+        cells = np.moveaxis(values.reshape([*map(len, self.known.values())]), list(self.known).index(column), -1)
         for i, j in permutations(range(len(known)), 2):
             if (known[i] and known[j] and i < j) if ordered else (not known[i] and known[j]):
                 yield cells[..., i], cells[..., j]
@@ -104,11 +118,9 @@ class Brute:
         return any((unknown > known).any() for unknown, known in self.pairs(column, values, False))
 
     def missing_never_helps(self) -> bool:
-        names = [feature.name for feature, _ in self.columns]
         several = len(self.graph.classes) > 2 and not self.graph.decision.ordered
-        return not any(self.helped(truth.astype(int), name) for _, truth in self.said.values() for name in names) and (
-            several or not any(self.helped(self.labels, name) for name in names)
-        )
+        asked = [*(truth.astype(int) for _, truth in self.said.values()), *([] if several else [self.labels])]
+        return not any(self.helped(values, name) for values in asked for name in self.known)
 
     def findings(self) -> set[tuple[str, tuple[str, ...]]]:
         found: set[tuple[str, tuple[str, ...]]] = set()
@@ -124,10 +136,6 @@ class Brute:
             if not ranked and one.rule.class_index != other.rule.class_index and (first & second).any():
                 found.add(("overlap", tuple(sorted((a, b)))))
         return found
-
-
-def columns_of_nothing(graph: RuleGraph) -> Any:
-    return np.zeros(1, dtype=encoded_dtype(graph.schema.features[0]))
 
 
 def said_of(checked: Checked) -> set[tuple[str, tuple[str, ...]]]:
@@ -150,7 +158,7 @@ def agrees(graph: RuleGraph, checked: Checked, brute: Brute, complete: bool) -> 
         promise = verdict.promise
         added_up = not whole or (promise.required is not None and has_column(promise.required.condition))
         if promise.kind == "monotone":
-            read = promise.column in [feature.name for feature, _ in brute.columns]
+            read = promise.column in brute.known
             if len(graph.classes) > 2 and not graph.decision.ordered and read:
                 assert verdict.outcome == "proved" or verdict.reason
                 continue
@@ -158,8 +166,7 @@ def agrees(graph: RuleGraph, checked: Checked, brute: Brute, complete: bool) -> 
         elif promise.kind == "missing":
             kept = brute.missing_never_helps()
         else:
-            wanted = evaluate_nodes([promise.required.condition], brute.table)[promise.required.condition]
-            kept = bool((brute.labels[wanted] == promise.required.class_index).all())
+            kept = bool((brute.labels[brute.of_node(promise.required.condition)] == promise.required.class_index).all())
         if verdict.outcome == "not proved":
             assert verdict.reason
             assert added_up or not complete or len(graph.classes) > 2
@@ -201,7 +208,7 @@ def reproduces(graph: RuleGraph, verdict: Any) -> None:
 
 def examined(seed: int) -> None:
     graph = random_promises(seed)
-    brute = Brute(graph)
+    brute = Brute.of_cells(graph)
     agrees(graph, check_model(graph), brute, complete=True)
     agrees(graph, check_model(graph, BY_SOLVER), brute, complete=False)
 
@@ -314,3 +321,102 @@ def test_a_limit_of_time_leaves_open_and_proves_nothing() -> None:
 def test_numbers_that_are_added_up_prove_nothing_by_the_cells_that_were_run() -> None:
     """Cells whose shown number did not break the promise were left out until none was left: a false proof."""
     examined(175)
+
+
+# Texts ---------------------------------------------------------------------------------------------------------------
+
+WORDS = ("corn", "rye", "wheat")
+SCHEMA = Schema(
+    (Feature("story", "text", WORDS, missing_tokens=("-",)), Feature("title", "text", WORDS), Feature("x", "numeric")),
+    "y",
+    constraints=Constraints(missing_never_helps=True),
+)
+TEXTS = [None, *(" ".join(("other", *words)) for n in range(4) for words in combinations(WORDS, n))]
+
+
+def random_node(rng: np.random.Generator, depth: int = 2) -> Node:
+    kind = int(rng.integers(6 if depth else 3))
+    column = ("story", "title")[int(rng.integers(2))]
+    if kind == 0:
+        tokens = tuple(sorted(rng.choice(WORDS, int(rng.integers(1, 3)), replace=False).tolist()))
+        return Contains(column, tokens, missing=bool(rng.integers(2)))
+    if kind == 1:
+        return Contains(column, (WORDS[int(rng.integers(3))],))
+    if kind == 2:
+        return Missing(column) if rng.random() < 0.5 else Compare("x", ">", 1.0)
+    if kind == 3:
+        return Not(random_node(rng, depth - 1))
+    return (And, Or)[kind - 4]([random_node(rng, depth - 1), random_node(rng, depth - 1)])
+
+
+def random_text_model(seed: int) -> RuleGraph:
+    rng = np.random.default_rng(seed)
+    rules = list(dict.fromkeys(random_node(rng) for _ in range(4)))
+    required = (Required(int(rng.integers(2)), random_node(rng, 1)),)
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(Or(rules)), required=required)
+
+
+def all_texts(graph: RuleGraph) -> Brute:
+    """All rows of a model: every text of its words, and a number on each side of its cut."""
+    rows = list(itertools.product(range(len(TEXTS)), range(len(TEXTS)), (0.0, 2.0, np.nan)))
+    texts = [np.array([TEXTS[row[j]] for row in rows], dtype=object) for j in range(2)]
+    table = encode({"story": texts[0], "title": texts[1], "x": np.array([row[2] for row in rows])}, SCHEMA)
+    known = np.array([text is not None for text in TEXTS])
+    return Brute(graph, table, {"story": known, "title": known, "x": np.array([True, True, False])})
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_said_of_texts_is_what_all_texts_say(seed: int) -> None:
+    graph = random_text_model(seed)
+    brute = all_texts(graph)
+    required = (brute.labels[brute.of_node(graph.required[0].condition)] == graph.required[0].class_index).all()
+    outcomes = ["proved" if kept else "fails" for kept in (brute.missing_never_helps(), required)]
+    for searching in (RowSearch, BY_SOLVER):
+        checked = check_model(graph, searching)
+
+        assert said_of(checked) == brute.findings()
+        assert [verdict.outcome for verdict in checked.verdicts] == outcomes
+        assert checked.open == ()
+        for row in (row for each in (*checked.verdicts, *checked.findings) for row in each.rows):
+            cells = {name: np.array([value], dtype=object) for name, value in row.row.items()}
+            assert graph.classes[int(graph.decide(graph.table(cells))[0])] == row.decision
+
+
+def test_rows_read_as_texts() -> None:
+    """A rule that another covers, one that is never true, promises kept and broken; of 2^12 sets of words too."""
+    more = " ".join(f"  story contains w{i} and pages > 3,\n" for i in range(12))
+    for further in ("", more):
+        graph = parse_graph(
+            f"""rulekit rules 1
+column story: text
+column pages: numeric
+label y: {{no, yes}}
+default no
+missing never helps
+require yes when story contains wheat and pages > 5
+require no when story contains corn
+decide yes when any of (
+{further}  story contains wheat and pages > 3,
+  story contains wheat and story contains corn and pages > 3,
+  story contains rye and not (story contains any of {{oats, rye}} or missing),
+  not story contains oats and pages > 7,
+)
+"""
+        )
+        lines = [f"{word} {text}".strip() for word, text in check_lines(check_model(graph))]
+        never, covered = [line.split()[1] for line in lines if line.startswith("found")][:2]
+        absent = lines[1].split()[-1]
+        assert lines == [
+            "FAILS no rule is satisfied by a missing value or a level never seen",
+            f"a missing or new value of story satisfies {absent}",
+            'story missing, pages = 8: decided "yes"',
+            'story = "oats", pages = 8: decided "no"',
+            'proved where story contains wheat and pages > 5, the decision is "yes"',
+            'FAILS where story contains corn, the decision is "no"',
+            'story = "corn", pages = 8: decided "yes"',
+            f"found {never} is never true",
+            f"found {covered} changes no decision: without it every row is decided the same",
+            f"found a missing or new value of story satisfies {absent}",
+            'story missing, pages = 8: decided "yes"',
+        ]

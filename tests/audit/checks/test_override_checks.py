@@ -54,15 +54,12 @@ def test_each_override_is_said_in_words():
     ],
 )
 def test_overrides_that_do_nothing_are_found(first, second, found):
-    findings = check_model(rules(first, second)).findings
+    checked = check_model(rules(first, second))
+    findings = checked.findings
+    assert checked.rules == 3
+    assert check_model(rules().underlying).findings == ()  # rules are examined beneath the overrides
+    assert {each.ids[0] for each in findings} <= {"o1", "o2"}
     assert [(each.kind, each.ids[0]) for each in findings if each.ids[0].startswith("o")] == [found]
-
-
-def test_rules_are_examined_beneath_the_overrides():
-    graph = rules()
-    assert check_model(graph).rules == 3
-    assert [each.kind for each in check_model(graph.underlying).findings] == []
-    assert {each.ids for each in check_model(graph).findings} <= {("o1",), ("o2",)}
 
 
 @pytest.mark.parametrize(("promise", "mark"), [("require yes when x > 4", ""), ("", ", increasing"), ("", "")])

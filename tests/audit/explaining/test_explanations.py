@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.audit.explaining.explanations import explain
-from rulekit.audit.explaining.noisy_formulas import noisy_formulas, without_strengths
+from rulekit.audit.explaining.noisy_formulas import without_strengths
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import Above, Among, And, Compare, Contains, Hidden, IsTrue, Node, Not, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
@@ -31,53 +31,44 @@ def two_classes(score: Probability, threshold: float = 0.5) -> RuleGraph:
     return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, threshold)), (score,), 0)
 
 
-def test_weak_rules_that_decide_together_are_named():
+def test_weak_rules_that_decide_together_are_named_and_one_that_is_enough_stands_alone():
     """A row that no rule alone makes positive was explained by nothing at all."""
     model = two_classes(ANY)
     names = {rule.node: rule.id for rule in rules_of(model)}
     both, none = explain(model, table((1.0, -1.0, 1.0), (-1.0, -1.0, -1.0)))
     assert both["label"] == "yes"
-    assert [(rule["id"], rule["together"]) for rule in both["rules"]] == [
-        (names[BITS[0]], True),
-        (names[BITS[2]], True),
-    ]
-    assert [rule["probability"] for rule in both["rules"]] == pytest.approx([0.4, 0.4])
+    said = [(rule["id"], rule["together"], round(rule["probability"], 9)) for rule in both["rules"]]
+    assert said == [(names[BITS[0]], True, 0.4), (names[BITS[2]], True, 0.4)]
     assert (none["label"], none["rules"]) == ("no", [])
-
-
-def test_a_rule_that_is_enough_alone_stands_alone():
     strong = Hidden("S", Compare("c", ">", 0.0), strength_of(0.9))
     (row,) = explain(two_classes(Probability(Or((*BITS[:2], strong)))), table((1.0, 1.0, 1.0)))
     assert [rule["text"] for rule in row["rules"]] == ["S fires with probability 0.9 when c > 0"]
     assert "together" not in row["rules"][0]
 
 
-@pytest.mark.parametrize(("threshold", "many"), [(0.05, 1), (0.5, 2), (0.7, 3)])
-def test_together_means_above_the_threshold_of_the_model(threshold, many):
-    (row,) = explain(two_classes(ANY, threshold), table((1.0, 1.0, 1.0)))
-    assert [rule.get("together") for rule in row["rules"]] == [True] * many
-
-
-def test_a_threshold_that_a_rule_misses_takes_another_one_to_it():
+def test_together_means_above_the_threshold_of_the_model():
+    for threshold, many in ((0.05, 1), (0.5, 2), (0.7, 3)):
+        (row,) = explain(two_classes(ANY, threshold), table((1.0, 1.0, 1.0)))
+        assert [rule.get("together") for rule in row["rules"]] == [True] * many
     strong = Hidden("S", Compare("c", ">", 0.0), strength_of(0.8))
-    model = two_classes(Probability(Or((BITS[0], strong))), 0.85)
-    alone, joint = explain(model, table((-9.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
-    assert (alone["label"], [rule.get("together") for rule in alone["rules"]]) == ("no", [None])
-    assert (joint["label"], [rule.get("together") for rule in joint["rules"]]) == ("yes", [True, True])
+    rows = explain(two_classes(Probability(Or((BITS[0], strong))), 0.85), table((-9.0, 1.0, 1.0), (1.0, 1.0, 1.0)))
+    together = [(row["label"], [rule.get("together") for rule in row["rules"]]) for row in rows]
+    assert together == [("no", [None]), ("yes", [True, True])]
 
 
 def test_conditions_stand_in_the_order_of_what_they_change():
     score = Probability(Or((BITS[0], And(BITS[1:]))))
     yes, no = explain(two_classes(score, 0.3), table((1.0, -1.0, 1.0), (-1.0, 1.0, -1.0)))
     # P(yes) = 1 - (1 - a)(1 - b c), each bit .4 where its condition holds, else .1
-    assert [(c["id"], c["holds"]) for c in yes["conditions"]] == [("Ha", True), ("Hc", True)]
-    assert [c["change"] for c in yes["conditions"]] == pytest.approx([0.3 * 0.96, 0.6 * 0.1 * 0.3])
-    assert yes["conditions"][0]["text"] == "a > 0"
-    assert [(c["id"], c["holds"]) for c in no["conditions"]] == [("Ha", False), ("Hc", False)]
-    assert [c["change"] for c in no["conditions"]] == pytest.approx([0.3 * 0.96, 0.9 * 0.4 * 0.3])
-    assert [c["said"] for c in yes["conditions"]] == ["(a > 0)", "(c > 0)"]
-    assert [c["said"] for c in no["conditions"]] == ["not (a > 0)", "not (c > 0)"]
-    assert noisy_formulas(two_classes(score))
+    for row, holds, second in ((yes, True, 0.6 * 0.1 * 0.3), (no, False, 0.9 * 0.4 * 0.3)):
+        assert [(c["id"], c["holds"], c["text"]) for c in row["conditions"]] == [
+            ("Ha", holds, "a > 0"),
+            ("Hc", holds, "c > 0"),
+        ]
+        assert [c["change"] for c in row["conditions"]] == pytest.approx([0.3 * 0.96, second])
+        assert [c["said"] for c in row["conditions"]] == [
+            "not " * (not holds) + text for text in ("(a > 0)", "(c > 0)")
+        ]
 
 
 def test_a_condition_of_several_bits_turns_with_all_of_them():
@@ -118,14 +109,10 @@ def test_bits_of_one_name_in_two_formulas_are_told_apart():
     ],
 )
 def test_a_condition_stands_so_that_a_number_can_follow(cause: Node, holding: str, failing: str):
-    holds, fails = (
-        {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True, "t": "Wheat"},
-        {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"},
-    )
-    said = {
-        row["conditions"][0]["holds"]: row["conditions"][0]["said"] for row in explain(caused_by(cause), [holds, fails])
-    }
-    assert said == {True: holding, False: failing}
+    holds = {"a": 1.0, "b": 1.0, "c": 1.0, "d": "x", "e": True, "t": "Wheat"}
+    fails = {"a": 0.0, "b": 0.0, "c": 0.0, "d": "y", "e": False, "t": "Rye"}
+    conditions = [row["conditions"][0] for row in explain(caused_by(cause), [holds, fails])]
+    assert {each["holds"]: each["said"] for each in conditions} == {True: holding, False: failing}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +160,7 @@ def test_a_rank_is_explained_by_the_cuts_on_either_side():
     assert found == {("Ha", "mid", True), ("Hb", "mid", True), ("Hc", "high", False)}
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.tuples(*[st.sampled_from([-1.0, 1.0, float("nan")])] * 3), min_size=1, max_size=5))
 def test_every_positive_row_has_a_rule_and_every_row_a_condition(cells):
     for threshold in (0.2, 0.5, 0.75):
@@ -181,4 +168,4 @@ def test_every_positive_row_has_a_rule_and_every_row_a_condition(cells):
             assert bool(row["rules"]) >= (row["label"] == "yes")
             changes = [condition["change"] for condition in row["conditions"]]
             assert changes == sorted(changes, reverse=True)
-            assert all(change > 0 for change in changes)
+            assert min(changes, default=1.0) > 0

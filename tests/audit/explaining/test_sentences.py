@@ -155,13 +155,8 @@ def test_ranks_and_lists_say_what_is_decided_first() -> None:
     ],
 )
 def test_what_a_condition_asks_of_a_value(text: str, said: str | None) -> None:
-    columns = (
-        Feature("x"),
-        Feature("day", display="date"),
-        Feature("b", "boolean"),
-        Feature("c", "categorical", ("u", "v", "w")),
-    )
-    schema = Schema(columns)
+    levels = Feature("c", "categorical", ("u", "v", "w"))
+    schema = Schema((Feature("x"), Feature("day", display="date"), Feature("b", "boolean"), levels))
     assert relation(parse_condition(text, schema), schema) == said
 
 
@@ -170,18 +165,16 @@ def test_every_form_of_decision_is_explained(seed: int) -> None:
     """Sentences for rows of random models; a rule that is near lacks what its conditions say, and would change."""
     graph = random_legal_graph(seed)
     table = random_table(np.random.default_rng(seed), graph.schema, 5)
-    labels = decide(graph, table)
+    labels, rules = decide(graph, table), rules_of(graph)
     for row, label in zip(explain(graph, table), labels, strict=True):
         assert row["sentences"][0].startswith("The decision is ")
         assert row["label"] == graph.classes[label]
-    phrases = Phrases(graph, table)
-    holding = fired(graph, table)
-    places = {(graph.classes[rule.class_index], rule.id): k for k, rule in enumerate(rules_of(graph))}
+    phrases, holding = Phrases(graph, table), fired(graph, table)
+    places = {(graph.classes[rule.class_index], rule.id): k for k, rule in enumerate(rules)}
     for i, (near, _) in enumerate(nearest_rules(graph, table, labels, phrases)):
-        for rule in near:
-            place = places[rule["class"], rule["id"]]
-            parts = list(conditions(rules_of(graph)[place].node))
-            assert len(rule["in_the_way"]) == sum(not phrases.holds(part, i) for part in parts) > 0
+        for place, rule in ((places[rule["class"], rule["id"]], rule) for rule in near):
+            lacks = sum(not phrases.holds(part, i) for part in conditions(rules[place].node))
+            assert len(rule["in_the_way"]) == lacks > 0
             assert not holding[i, place]
 
 

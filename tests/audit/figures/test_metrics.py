@@ -1,35 +1,30 @@
-"""Figures of merit against counts made by hand."""
+"""Figures of rows on disk, and as they stay with a model file; test_numbers of the report recomputes them."""
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pytest
 
-from rulekit.audit.figures.metrics import figures
-
-
-def test_two_classes_by_hand() -> None:
-    y, guess = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 0])
-    p = np.array([0.1, 0.2, 0.8, 0.9, 0.3])
-    found = figures(y, guess, np.stack([1 - p, p], axis=1), ("no", "yes"))
-    assert found.accuracy == pytest.approx(0.6)
-    assert found.majority == pytest.approx(0.6)
-    assert found.accuracy_error == pytest.approx((0.6 * 0.4 / 5) ** 0.5)
-    assert found.confusion == ((2.0, 1.0), (1.0, 1.0))
-    assert (found.classes[1].precision, found.classes[1].recall, found.classes[1].f1) == (0.5, 0.5, 0.5)
-    assert found.auc == pytest.approx(5 / 6)
-    assert found.log_loss == pytest.approx(-np.log([0.9, 0.8, 0.2, 0.9, 0.3]).mean())
-
-
-def test_weights_count_as_rows() -> None:
-    y, guess, p = np.array([0, 1]), np.array([0, 0]), np.array([0.2, 0.4])
-    twice = figures(
-        np.repeat(y, [1, 3]), np.repeat(guess, [1, 3]), np.stack([1 - p, p], axis=1)[[0, 1, 1, 1]], ("a", "b")
-    )
-    weighed = figures(y, guess, np.stack([1 - p, p], axis=1), ("a", "b"), np.array([1.0, 3.0]))
-    assert weighed.accuracy == twice.accuracy
-    assert weighed.log_loss == pytest.approx(twice.log_loss)
-    assert weighed.confusion == twice.confusion
+import rulekit
+from rulekit import RulesClassifier
+from rulekit.audit.figures.baselines import Baseline, Baselines
+from rulekit.audit.figures.metrics import figures, kept_baselines, kept_figures, measured, with_kept_figures
+from rulekit.graph.decisions import Fires
+from rulekit.graph.files.model_files import from_json
+from rulekit.graph.files.writing import to_json
+from rulekit.graph.nodes import Compare
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.schema import Feature, Schema
+from rulekit.synthetic import loans, write_csv
+from rulekit.tables.labelling import read_labelled
+from rulekit.tables.options import ReadingOptions
+from rulekit.tables.table import Budget
+from rulekit.work.training import TrainingRequest, train
 
 
 def test_a_class_that_does_not_occur_leaves_no_hole() -> None:
@@ -37,3 +32,70 @@ def test_a_class_that_does_not_occur_leaves_no_hole() -> None:
     assert found.auc is None
     assert found.accuracy == 1.0
     assert found.log_loss == pytest.approx(0.0, abs=1e-12)
+
+
+def flat(value: Any) -> list[Any]:
+    return [x for part in value for x in flat(part)] if isinstance(value, tuple | list) else [value]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_figures_of_rows_on_disk(tmp_path: Any, weight: str | None) -> None:
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pl.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 5, n), "w": rng.integers(1, 4, n)})
+    y = np.where((frame["a"] > 0).to_numpy() ^ (rng.random(n) < 0.2), "yes", "no")
+    path = tmp_path / "t.csv"
+    frame.with_columns(pl.Series("y", y)).write_csv(path)
+    whole, parts = (read_labelled(path, ReadingOptions("y", weight=weight), *of) for of in ((), (Budget(10**9),)))
+    graph = RulesClassifier(3, stopping="none", target="y").fit(parts).rule_graph_
+    expected, found = (flat(astuple(measured(graph, rows))) for rows in (whole, parts))
+    assert [x for x in found if isinstance(x, str)] == [x for x in expected if isinstance(x, str)]
+    numbers = [[x for x in figures if not isinstance(x, str)] for figures in (found, expected)]
+    np.testing.assert_allclose(*numbers, rtol=1e-12)
+
+
+# What a training measured --------------------------------------------------------------------------------------------
+
+MODEL = RuleGraph(Schema((Feature("x"),)), ("no", "yes"), Fires(Compare("x", ">", 0.5)))
+FIGURES = figures(
+    np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]), MODEL.classes
+)
+BASELINES = Baselines((Baseline("most frequent class", 1 / 3, None, 0.4, 1), Baseline("tree", 0.1, 0.05, 0.9, 5)), 3, 9)
+KEPT = from_json(to_json(with_kept_figures(MODEL, FIGURES, "3 rows held out", BASELINES, FIGURES)))
+
+
+def test_figures_and_baselines_come_back_from_the_file() -> None:
+    found = kept_figures(KEPT)
+    assert found is not None
+    assert (found.figures, found.measured_on, found.training) == (FIGURES, "3 rows held out", FIGURES.confusion)
+    assert kept_baselines(KEPT) == BASELINES
+
+
+def test_training_keeps_what_it_measured(tmp_path: Path) -> None:
+    write_csv(loans(200), tmp_path / "loans.csv")
+    reading, few = ReadingOptions(target="default"), {"max_rules": 2, "n_folds": 2}
+    asked = TrainingRequest(tmp_path / "loans.csv", reading, parameters=few, holdout=0.4, output=tmp_path / "m.json")
+    result = train(replace(asked, baselines=True))
+    graph = rulekit.load(tmp_path / "m.json")
+    found, baselines = kept_figures(graph), kept_baselines(graph)
+    assert found is not None
+    assert baselines is not None
+    assert result.baselines is not None
+    assert (found.figures, found.measured_on) == (result.figures, result.measured_on)
+    assert baselines.models == result.baselines.models
+
+
+def test_another_size_does_not_take_the_figures_for_its_own() -> None:
+    other = KEPT.with_(decision=Fires(Compare("x", ">", 1.5)))
+    assert kept_figures(other) is None
+    assert kept_baselines(other) == BASELINES
+
+
+@pytest.mark.parametrize(
+    "note", [3, [], {"model": "x"}, {"confusion": 1}, {"rows": -1}, {"accuracy": 2.0}, {"auc": "x"}]
+)
+def test_what_is_no_such_note_is_taken_for_none(note: Any) -> None:
+    measured_ = {**KEPT.provenance["measured"], **note} if isinstance(note, dict) else note
+    changed = KEPT.with_(provenance={"measured": measured_, "baselines": note})
+    assert kept_figures(changed) is None
+    assert kept_baselines(changed) is None

@@ -21,6 +21,7 @@ from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.nodes import (
     FALSE,
     TRUE,
+    Above,
     Among,
     And,
     AtLeast,
@@ -33,6 +34,7 @@ from rulekit.graph.nodes import (
     Node,
     Not,
     Or,
+    Probability,
     topological,
     with_children,
 )
@@ -64,14 +66,6 @@ def test_numbers() -> None:
     assert len(number(0.1)) < len(number(math.pi))
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_every_conformance_model_has_a_code_that_can_be_read(name: str) -> None:
-    model = MODELS[name]()
-    code = code_of(model)
-    assert set(code) == {"0", "1"}
-    reads_back(model, code)
-
-
 def reads_back(model: RuleGraph, code: str) -> bool:
     """Whether the very decision is read from its code; cuts and names of hidden bits may mean the same otherwise."""
     reader = CodeReader(code + "0110", model.schema, len(model.classes))
@@ -86,19 +80,21 @@ def reads_back(model: RuleGraph, code: str) -> bool:
     return decision == model.decision
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_every_conformance_model_has_a_code_of_what_decides_that_can_be_read(name: str) -> None:
+    model = MODELS[name]()
+    code = code_of(model)
+    assert set(code) == {"0", "1"}
+    reads_back(model, code)
+    assert code_of(RuleGraph(model.schema, model.classes, model.decision, default=model.default)) == code
+
+
 def test_random_and_overridden_models_are_read_back() -> None:
     same = 0
     for seed, model in enumerate(random_graphs(150)):
-        same += reads_back(model, code_of(model))
         over = with_overrides(model, some_overrides(np.random.default_rng(seed), model))
-        same += reads_back(over, code_of(over))
+        same += sum(reads_back(each, code_of(each)) for each in (model, over))
     assert same > 100  # the others have hidden bits, which are numbered
-
-
-def test_only_what_decides_is_coded() -> None:
-    for model in itertools.islice((MODELS[name]() for name in MODELS), 0, None, 5):
-        bare = RuleGraph(model.schema, model.classes, model.decision, default=model.default)
-        assert code_of(bare) == code_of(model)
 
 
 def test_a_cut_is_coded_as_the_shortest_number_that_means_it_in_the_width_of_its_column() -> None:
@@ -108,16 +104,12 @@ def test_a_cut_is_coded_as_the_shortest_number_that_means_it_in_the_width_of_its
     assert length(short, wide) < length(long, wide)
 
 
-def test_levels_are_listed_or_ticked_whichever_is_shorter() -> None:
+def test_levels_are_listed_or_ticked_whichever_is_shorter_and_tokens_are_coded_as_texts() -> None:
+    """Which words a text may have is not known beforehand."""
     levels = tuple(f"l{i}" for i in range(64))
-    schema = Schema((Feature("c", "categorical", levels),))
+    schema = Schema((Feature("c", "categorical", levels), Feature("t", "text")))
     one, half, all_ = (length(Among("c", levels[:many]), schema) for many in (1, 32, 64))
     assert one + 64 - 10 == half == all_  # a list of one: 4 bits of its length and 6 of its level
-
-
-def test_tokens_are_coded_as_texts() -> None:
-    """Which words a text may have is not known beforehand."""
-    schema = Schema((Feature("t", "text"),))
     short, long = (length(Contains("t", (word,)), schema) for word in ("ab", "abcdef"))
     assert long >= short + 4 * 8
 
@@ -201,18 +193,10 @@ def test_a_class_without_its_rules_never_makes_a_code_longer() -> None:
     assert all(codes[few] <= codes[more] for few in codes for more in codes if few < more)
 
 
-def test_one_condition_in_many_rules_is_written_once() -> None:
-    schema = Schema(tuple(Feature(f"x{i}") for i in range(8)))
-    cut = Compare("x0", "<=", 1234.567)
-    rules = [And([cut, Compare(f"x{i}", ">", 3.0)]) for i in range(1, 8)]
-    others = [And([Compare("x0", "<=", 1234.567 + i), Compare(f"x{i}", ">", 3.0)]) for i in range(1, 8)]
-    assert length(Or(rules), schema) < length(Or(others), schema) - 6 * 20
-
-
 # Graphs, not trees ---------------------------------------------------------------------------------------------------
 
 
-def test_chains_and_shared_chains_take_time_and_bits_by_their_nodes() -> None:
+def test_chains_shared_chains_and_large_leaves_take_time_and_bits_by_their_nodes() -> None:
     started = time.monotonic()
     deep: Node = A
     for _ in range(10_000):
@@ -222,29 +206,16 @@ def test_chains_and_shared_chains_take_time_and_bits_by_their_nodes() -> None:
         shared = Or([And([shared, B]), And([B, shared])])  # 2^60 nodes if it were a tree
     assert length(deep) < 200_000
     assert length(shared) < 60 * 60
-    assert time.monotonic() - started < 2.0
-
-
-def test_a_large_leaf_that_stands_in_many_places_is_looked_at_once() -> None:
     levels = tuple(f"l{i}" for i in range(5_000))
     leaf = Among("c", levels[::2])
     rules = Or([And([leaf, Compare("x", ">", float(k))]) for k in range(5_000)])
-    schema = Schema((Feature("c", "categorical", levels), Feature("x")))
-    started = time.monotonic()
-    assert length(rules, schema) > 5_000
-    assert time.monotonic() - started < 2.0
+    assert length(rules, Schema((Feature("c", "categorical", levels), Feature("x")))) > 5_000
+    assert time.monotonic() - started < 4.0
 
 
 def test_names_of_hidden_bits_are_counted_and_not_spelled() -> None:
-    assert MODELS["noisy-or"]().nodes()
-    short, long = (
-        RuleGraph(BITS, ("n", "y"), _random_decision(names))
-        for names in (("h", "g"), ("a hidden cause", "another one"))
-    )
+    def decision(*names: str) -> Fires:
+        return Fires(Above(Probability(Or([Hidden(names[0], A, 1.0), Hidden(names[1], B, 0.5)])), 0.5))
+
+    short, long = (RuleGraph(BITS, ("n", "y"), decision(*names)) for names in (("h", "g"), ("a cause", "another one")))
     assert code_of(short) == code_of(long)
-
-
-def _random_decision(names: tuple[str, str]) -> Fires:
-    from rulekit.graph.nodes import Above, Probability
-
-    return Fires(Above(Probability(Or([Hidden(names[0], A, 1.0), Hidden(names[1], B, 0.5)])), 0.5))

@@ -17,27 +17,16 @@ from rulekit.audit.report.layouts import html, markdown
 from rulekit.conformance.models import FAMILY, LEARNED, NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
+from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Schema
 from rulekit.work.changes.editing import edit
-from rulekit.work.models import import_model
+from rulekit.work.models import import_model, verify
 from rulekit.work.reporting import report
 
-SECTIONS = [
-    *(
-        "summary",
-        "purpose",
-        "rules",
-        "score",
-        "missing",
-        "coverage",
-        "performance",
-        "bounds",
-        "groups",
-        "columns",
-        "checks",
-    ),
-    *("verification", "probability", "sizes", "history", "stability", "comparison", "drift", "limits", "annex"),
-]
+SECTIONS = (
+    "summary purpose rules score missing coverage performance bounds groups columns checks verification probability "
+    "sizes history stability comparison drift limits annex"
+)
 
 
 def made(**asked: Any) -> Document:
@@ -54,10 +43,13 @@ def texts(document: Document, section: str) -> str:
 
 def test_a_report_has_every_section_and_says_what_its_author_said() -> None:
     found = made(title="Loans", purpose="To look at some first.", author="R. Roe", date="2025-03-01")
-    assert [section.id for section in found.sections] == SECTIONS
+    assert [section.id for section in found.sections] == SECTIONS.split()
     assert (found.title, found.subtitle) == ("Loans", f"R. Roe, 2025-03-01, model {found.digest[:12]}")
     assert "- purpose: To look at some first." in texts(found, "purpose")
     assert json.loads(json_text(found)) == json.loads(json.dumps(found.data))
+    assert '| proved | as income grows, the decision never turns from "no" to "yes" |' in texts(found, "checks")
+    assert found.data["checks"]["promises"][0]["outcome"] == "proved"
+    assert found.data["summary"]["facts"]["promises"] == "1 proved"
 
 
 def test_what_was_not_said_is_not_made_up() -> None:
@@ -66,13 +58,6 @@ def test_what_was_not_said_is_not_made_up() -> None:
     assert found.subtitle == f"model {found.digest[:12]}"
     assert "No labelled rows were given" in texts(found, "coverage")
     assert "600 rows held out" in texts(found, "performance")  # as the training measured it
-
-
-def test_the_promise_is_proved_and_its_proof_is_shown() -> None:
-    found = made()
-    assert '| proved | as income grows, the decision never turns from "no" to "yes" |' in texts(found, "checks")
-    assert found.data["checks"]["promises"][0]["outcome"] == "proved"
-    assert found.data["summary"]["facts"]["promises"] == "1 proved"
 
 
 def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
@@ -90,41 +75,39 @@ def test_a_report_that_checked_nothing_claims_nothing(tmp_path: Path) -> None:
         assert said in texts(made(model=model, artifacts=artifacts), "summary")
 
 
-def test_artifacts_are_verified_now_or_by_a_report_that_was_written(tmp_path: Path) -> None:
-    graph = rulekit.load(loans().model)
-    rulekit.export(graph, tmp_path / "model.py", to="python")
+def verified(folder: Path, graph: RuleGraph) -> Path:
+    """What `rulekit verify` wrote of a Python module of a model."""
+    graph.save(folder / "m.json")
+    rulekit.export(graph, folder / "model.py", to="python")
+    verify(folder / "m.json", folder / "model.py", rows=50, report=folder / "p.json")
+    return folder / "p.json"
+
+
+def test_what_is_verified_now_is_proved_and_what_a_file_says_is_not(tmp_path: Path) -> None:
+    """Anybody can write such a file."""
+    path = verified(tmp_path, rulekit.load(loans().model))
     found = made(artifacts=(tmp_path / "model.py",))
     assert found.data["verification"]["reports"]["model.py"]["proof"] == "proved"
     assert "Proved: it decides every possible row as the model does" in texts(found, "verification")
     assert found.data["summary"]["facts"]["artifacts"] == "1 of 1 verified, 1 proved equal on every row"
-
-
-def test_what_a_file_says_of_an_artifact_is_not_said_to_be_proved(tmp_path: Path) -> None:
-    """Anybody can write such a file."""
-    from rulekit.work.models import verify
-
-    graph = rulekit.load(loans().model)
-    rulekit.export(graph, tmp_path / "model.py", to="python")
-    verify(loans().model, tmp_path / "model.py", rows=50, report=tmp_path / "p.json")
-    claimed = json.loads((tmp_path / "p.json").read_text()) | {"sha256": "0" * 64}
-    (tmp_path / "p.json").write_text(json.dumps(claimed))
-    found = made(verifications=(tmp_path / "p.json",))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"sha256": "0" * 64}))
+    found = made(verifications=(path,))
     assert "So says the file that was given" in texts(found, "verification")
     said = "1 of 1 verified as a file says, which was not repeated here, 1 proved equal on every row"
     assert found.data["summary"]["facts"]["artifacts"] == said
     assert "what it says of an artifact was not repeated" in texts(found, "limits")
 
 
-def test_a_verification_of_another_model_is_named(tmp_path: Path) -> None:
-    from rulekit.work.models import verify
-
-    other = LEARNED[next(iter(LEARNED))]()
-    other.save(tmp_path / "other.json")
-    rulekit.export(other, tmp_path / "other.py", to="python")
-    verify(tmp_path / "other.json", tmp_path / "other.py", rows=50, report=tmp_path / "p.json")
-    found = made(verifications=(tmp_path / "p.json",))
+def test_files_of_another_model_say_nothing_of_this_one(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps({"digest": "0" * 64, "dice_sorensen": 1}))
+    other = verified(tmp_path, LEARNED[next(iter(LEARNED))]())
+    found = made(verifications=(other,), stability=(tmp_path / "s.json",))
     assert "This report is of another model" in texts(found, "verification")
     assert "p.json verifies another model." in found.data["summary"]["to_know"]
+    assert "This file is of another model" in texts(found, "stability")
+    (tmp_path / "s.json").write_text("no json")
+    with pytest.raises(FormatError):
+        made(stability=(tmp_path / "s.json",))
 
 
 def test_edited_rules_are_marked(tmp_path: Path) -> None:
@@ -174,15 +157,6 @@ def test_files_of_other_commands_are_shown_as_they_stand(tmp_path: Path) -> None
     assert "| age | 0.31 | x 2 |" in texts(found, "drift")
     assert "drift.json: later rows are not like those of training." in found.data["summary"]["to_know"]
     assert found.data["drift"]["files"][0]["content"] == contents["drift"]
-
-
-def test_a_file_of_another_model_says_nothing_of_this_one(tmp_path: Path) -> None:
-    (tmp_path / "s.json").write_text(json.dumps({"digest": "0" * 64, "dice_sorensen": 1}))
-    found = made(stability=(tmp_path / "s.json",))
-    assert "This file is of another model" in texts(found, "stability")
-    (tmp_path / "s.json").write_text("no json")
-    with pytest.raises(FormatError):
-        made(stability=(tmp_path / "s.json",))
 
 
 def kinds() -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.audit.rule_matching import Alike, RuleParts, dice, rule_parts
@@ -74,6 +74,7 @@ def test_a_term_on_the_contrary_condition_is_the_same_term_turned_round() -> Non
     assert not alike(rule, contrary)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 99), max_size=5), st.lists(st.integers(0, 99), max_size=5))
 def test_pairs_of_rules_are_symmetric_and_a_set_is_like_itself(first: list[int], second: list[int]) -> None:
     ones, others = (rules(*(f"a > {cut}" for cut in cuts)) if cuts else () for cuts in (first, second))

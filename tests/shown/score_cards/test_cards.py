@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from types import SimpleNamespace
 from typing import cast
 
@@ -17,10 +17,12 @@ from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
-from rulekit.shown.score_cards import card_of
+from rulekit.notebook.display import graph_html
+from rulekit.shown.score_cards import card_of, total_table
 from rulekit.shown.sections import reported, sections
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.inference import infer
+from rulekit.targets import find_target
 
 LEVELS = [f"level{i:02}" for i in range(40)]
 
@@ -50,61 +52,45 @@ def card_graph() -> RuleGraph:
     return parse_graph(CARD)
 
 
-def test_a_card_stands_by_columns_those_first_that_move_the_total_most() -> None:
-    graph = card_graph()
-    card = card_of(graph.decision.parts[0].score, graph.schema)
+SHOWN = """y is "yes" when the points of all lines that hold add up to 3 or more
+  (points above 0 speak for "yes", points below 0 against it)
+             -1  always
+  owner
+    ra1c44a  -7  false
+  age
+    rfa445d  -2  up to 20 years
+              0  above 20 up to 40 years
+    r737911  +3  above 40 years
+             -1  missing
+  town
+    r5130ae  +2  in {level00, level01, level02, level03, level04, level05, level06, level07 and 12 more}
+    re9be83  -2  any other level or unseen
+  income
+    r865cee  -1  up to 3
+    ra2f553  +1  above 9
+  several columns
+    r4cc260  +5  income > 2 and owner
+otherwise "no".   Missing: a missing income, owner or town brings no points.
+
+probability of "yes": the logistic of 0.0693 times that sum - 0.35
+"""
+
+
+def test_a_card_is_shown_by_columns_and_values() -> None:
+    """Columns that move the total most come first, and nobody has 2.5 points; the sum was printed twice."""
+    assert show(card_graph(), 120).startswith(f"{SHOWN}\n24 totals")
+    full = show(card_graph(), 120, full=True)
+    assert "any other" not in full
+    assert full.count("\nprobability of") == 1
+    card = card_of(card_graph().decision.parts[0].score, card_graph().schema)
     assert card is not None
-    assert [(group.column, group.reach) for group in card.groups] == [
-        ("owner", 7.0),
-        ("age", 5.0),
-        ("town", 4.0),
-        ("income", 2.0),
-        ("", 5.0),
-    ]
-
-
-def test_whole_points_are_decided_by_the_least_whole_total() -> None:
-    """Nobody has 2.5 points."""
-    assert sections(card_graph())[0].heading == 'y is "yes" when the points of all lines that hold add up to 3 or more'
-
-
-def test_values_stand_in_order_under_the_name_of_their_column() -> None:
-    text = show(card_graph(), 120)
-    age = text[text.index("\n  age\n") :].splitlines()[2:6]
-    assert [line.split(maxsplit=2)[-2:] for line in age[:1]] == [["-2", "up to 20 years"]]
-    assert age[1].split() == ["0", "above", "20", "up", "to", "40", "years"]
-    assert age[3].split() == ["-1", "missing"]
-    assert text.index("up to 3") < text.index("above 9")
-    assert "owner\n" in text
-    assert "-7  false" in text
-
-
-def test_two_long_lists_of_levels_are_told_apart() -> None:
-    """Both were cut to "and 12 more"."""
-    text = show(card_graph(), 120)
-    assert "in {level00, level01, level02, level03, level04, level05, level06, level07 and 12 more}" in text
-    assert "any other level or unseen" in text
-    assert "any other" not in show(card_graph(), 120, full=True)
-
-
-def test_signs_and_what_counts_always_are_said() -> None:
-    text = show(card_graph(), 120)
-    assert '(points above 0 speak for "yes", points below 0 against it)' in text
-    assert "-1  always" in text
-
-
-def test_a_probability_on_another_scale_is_known_as_that_of_the_sum() -> None:
-    """With whole points it was said as "from 15 weighted conditions", and the sum printed twice."""
-    for full in (False, True):
-        said = [line for line in show(card_graph(), 120, full).splitlines() if line.startswith("probability")]
-        assert said == ['probability of "yes": the logistic of 0.0693 times that sum - 0.35']
+    assert [group.reach for group in card.groups] == [7.0, 5.0, 4.0, 2.0, 5.0]
 
 
 def test_points_are_aligned_at_the_decimal_point() -> None:
     text = show(parse_graph(CARD.replace("5 if income", "5.125 if income")), 120)
-    lines = [line for line in text.splitlines() if "+5.125  " in line or "-7      " in line]
-    assert len(lines) == 2
-    assert len({line.index("+5") + 2 if "+5" in line else line.index("-7") + 2 for line in lines}) == 1
+    assert "\n    ra1c44a  -7      false\n" in text
+    assert "\n    r4cc260  +5.125  income > 2 and owner\n" in text
 
 
 def test_points_by_level_stand_as_lines_with_missing_and_unseen() -> None:
@@ -124,6 +110,25 @@ def test_points_by_level_stand_as_lines_with_missing_and_unseen() -> None:
     explained = explain(graph, {"town": ["zzz"]})[0]
     assert explained["scores"][0]["points"] == [{"id": "", "text": "town is a level never seen", "points": -4.0}]
     assert explained["change"]["text"] == "town: a level never seen -> level00"
+
+
+def test_the_table_of_totals_stands_wherever_a_card_of_whole_points_is_read_or_written() -> None:
+    graph = parse_graph(CARD.replace("0.0693", "1"))
+    for form in ("show", "full", "table", "c50"):
+        text = find_target("text").emit(graph, {"format": form}).main.decode().replace("\\>", ">").replace("&gt;", ">")
+        assert '24 totals that a row can have; "yes" from 3 on:' in text
+        assert ">99.9" in text
+    page = graph_html(graph)
+    assert "24 totals that a row can have" in page
+    assert page.count("&gt;99.9") == 3
+    query = find_target("sql").emit(graph, {}).main.decode()
+    assert '-- Total of the points: probability of "yes"\n--   -13: 1.59' in query
+    assert "TOTALS = (\n    (-13.0, 1.59" in find_target("python").emit(graph, {}).main.decode()
+    table, metadata = total_table(graph), pytest.importorskip("rulekit_exporters.onnx.metadata")
+    pairs = json.loads(metadata.properties_of(find_target("onnx").emit(graph, {}).main)["rulekit.totals"])
+    assert table is not None
+    assert [total for total, _ in pairs] == [row.total for row in table.rows] == [-13.0, *map(float, range(-12, 11))]
+    assert total_table(parse_graph(CARD.replace("5 if income", "5.125 if income"))) is None
 
 
 REPORTED = """rulekit rules 1
@@ -148,42 +153,25 @@ report yes with sided(logistic of sum(
 """
 
 
-def test_a_card_that_predicts_the_probability_is_said_to_be_one() -> None:
-    """It was said as "from 4 weighted conditions", one of which was the sum itself."""
+def test_a_card_that_predicts_the_probability_gives_that_of_every_row() -> None:
+    """It was said as "from 4 weighted conditions", and left out the points of a missing value and the offset."""
     graph = parse_graph(REPORTED)
     short = 'probability of "yes": from a score card of 5 lines; rulekit show --all shows it'
     assert show(graph, 120).splitlines()[-1] == short
-    _, _, card = show(graph, 200, full=True).partition("probability of")
-    assert len([line for line in card.splitlines() if re.match(r" +(r\w+ +)?[+-]?\d", line)]) == 5
-
-
-def test_the_printed_card_gives_the_probability_of_every_row() -> None:
-    """It left out the points of a missing value and the offset of `rulekit refit`."""
-    graph = parse_graph(REPORTED)
     (part,) = reported(graph)
     assert part.heading == (
         'probability of "yes": the logistic of 0.13 times the sum of these points + 0.326, '
         "at least 0.501 when decided, else at most 0.499"
     )
     assert part.signs == "sum -30: 3 %, -20: 9 %, -10: 27 %, 0: 58 %, 10: 84 %, 20: 95 %, 30: 99 %"
+    assert {row.id for row in part.rows} == {*(rule.id for rule in rules_of(graph)), ""}
     points = {row.text: row.weight for row in part.rows}
-    assert all(weight is not None for weight in points.values())
+    assert len(points) == 5
     rows = {"age": [70, 70, 10, None], "owner": [False, True, True, True], "town": ["south", "south", "north", "south"]}
-    held = [
-        ["always", "age > 60 and not owner"],
-        ["always"],
-        ["always", "town in {north}", "age <= 20"],
-        ["always", "age is missing"],
-    ]
-    totals = np.array([sum(points[text] or 0.0 for text in texts) for texts in held])
+    held = ["age > 60 and not owner", "", "town in {north};age <= 20", "age is missing"]
+    totals = np.array([sum(points[text] or 0.0 for text in ["always", *filter(None, own.split(";"))]) for own in held])
     chances = 1.0 / (1.0 + np.exp(-0.13 * totals - 0.326))
     assert graph.predict_proba(rows)[:, 1] == pytest.approx(chances, abs=1e-12)
-
-
-def test_a_line_of_the_card_has_the_id_of_the_rule_that_decides() -> None:
-    graph = parse_graph(REPORTED)
-    ids = {rule.id for rule in rules_of(graph)}
-    assert {row.id for row in reported(graph)[0].rows} == {*ids, ""}
 
 
 def test_the_report_shows_the_points() -> None:
@@ -201,10 +189,7 @@ def test_several_cards_are_counted() -> None:
         REPORTED.partition("label y")[0]
         + """label y: {a, b, c}
 default a
-decide first of (
-  c: age > 60,
-  b: age > 40,
-)
+decide first of (c: age > 60, b: age > 40)
 report (
   a: probability of (H fires with probability 0.3333 when true),
   b: logistic of sum(0, 0.1 * sum(-20, 36 if age > 40)),
