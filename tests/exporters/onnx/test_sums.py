@@ -155,16 +155,6 @@ def test_level_sets_of_a_category_are_one_lookup() -> None:
     assert found.count("LabelEncoder") == 1
 
 
-def test_a_sum_within_a_condition_of_a_sum_is_a_product_of_its_own() -> None:
-    rng = np.random.default_rng(5)
-    inner = score(rng, 4)
-    unit = LinearThreshold([(weight(rng), formula(rng)) for _ in range(4)], 0.25)
-    outer = Linear([(1.0, Above(inner, 0.0)), (0.5, And([unit, leaf(rng)])), (0.25, leaf(rng))], -0.5)
-    graph = binary(outer)
-    assert_exact(graph)
-    assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=500).ok
-
-
 def test_connectives_on_many_layers_do_not_recurse() -> None:
     chain: Node = Compare("x0", ">", 0.0)
     for depth in range(400):
@@ -185,17 +175,17 @@ def test_the_logistic_function_of_a_multiple_of_the_sum_takes_the_same_product(f
     assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).proof == "proved"
 
 
-def test_conditions_that_are_the_same_for_all_rows_are_constants() -> None:
-    always = Or([IsTrue("flag"), Not(IsTrue("flag"))])
-    never = And([Missing("x"), Not(Missing("x"))])
-    terms = [
-        (1.0, always),
-        (2.0, never),
-        (4.0, Compare("x", ">", 0.0)),
-        (0.5, AtLeast(0, [leaf(np.random.default_rng(0))])),
-    ]
-    graph = binary(Linear([*terms, (0.5, Missing("x")), (0.25, IsTrue("flag"))], -2.0))
-    assert_exact(graph, 100)
+def test_sums_within_conditions_and_conditions_of_constants() -> None:
+    """A sum within a condition of a sum is a product of its own; what is the same for all rows is a constant."""
+    rng = np.random.default_rng(5)
+    unit = LinearThreshold([(weight(rng), formula(rng)) for _ in range(4)], 0.25)
+    outer = Linear([(1.0, Above(score(rng, 4), 0.0)), (0.5, And([unit, leaf(rng)])), (0.25, leaf(rng))], -0.5)
+    always, never = Or([IsTrue("flag"), Not(IsTrue("flag"))]), And([Missing("x"), Not(Missing("x"))])
+    terms = [(1.0, always), (2.0, never), (4.0, Compare("x", ">", 0.0)), (0.5, AtLeast(0, [leaf(rng)]))]
+    for total in (outer, Linear([*terms, (0.5, Missing("x")), (0.25, IsTrue("flag"))], -2.0)):
+        graph = binary(total)
+        assert_exact(graph)
+        assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).ok
 
 
 @pytest.mark.one_in(2)
