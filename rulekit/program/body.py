@@ -53,8 +53,7 @@ _OF_A_CELL = (rg.Column, rg.Step, rg.LevelPoints)  # numbers made of one cell
 class Body:
     """The statements of one function, and what each step is called in it.
 
-    cells: how the code names the cell of each column. comments: by step, what stands above its code. indent: of the
-    statements, in blanks.
+    comments: by step, what stands above its code. indent: of the statements, in blanks.
     """
 
     def __init__(
@@ -62,12 +61,10 @@ class Body:
         context: Context,
         spelling: Spelling,
         roots: Iterable[Node],
-        cells: Mapping[str, str] | None = None,
         comments: Mapping[Node, str] | None = None,
         indent: int = 4,
     ) -> None:
         self.context, self.spelling = context, spelling
-        self.cells = dict(context.columns if cells is None else cells)
         self.comments = context.comments if comments is None else comments
         self.indent = indent
         self.lines: list[str] = []
@@ -97,7 +94,8 @@ class Body:
         return self.context.program.schema[node.feature]
 
     def cell(self, name: str) -> str:
-        return self.cells[name]
+        """How the code names the cell of a column."""
+        return self.context.columns[name]
 
     def constant(self, feature: str, what: str, value: Expression) -> str:
         """The name of a constant that belongs to a column."""

@@ -120,13 +120,13 @@ PLAIN = text_target("plain", "Python", (".plain",), "#", spell, (Runtime("here",
 
 
 def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
-    """The program of elementary steps, which is proved where it is read back."""
+    """The program of elementary steps, which is proved where no sum rounds."""
     program = lower(graph, elementary)
     steps = topological((program.label, *program.probabilities))
     assert not set(map(type, steps)) & {Column, Step, LevelPoints, Logistic, Largest}
     report = verify(graph, PLAIN.emit(graph), target=PLAIN, rows=n_rows, seed=seed)
     assert (report.ok, report.largest_gap <= 1e-12, report.carried) == (True, True, "same"), report
-    assert (report.proof == "proved") == (report.basis != "tested"), report
+    assert report.proof == "proved" or report.basis in ("fixed order", "tested"), report
 
 
 @settings(max_examples=300, deadline=None)
@@ -180,6 +180,7 @@ def test_a_program_decides_as_its_model(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 @example(seed=88171107)
+@example(seed=796)  # a sum whose roundings may differ in other steps
 def test_a_program_decides_as_any_graph(seed: int) -> None:
     check(random_graph(np.random.default_rng(seed)), 40, seed % 1000)
 

@@ -33,7 +33,7 @@ _NO_WORD = re.compile(r"[-+.\d]|(true|false|inf|nan)\Z", re.IGNORECASE)
 
 def body_of(context: Context, roots: Iterable[Node], comments: Mapping[Node, str] | None = None) -> Body:
     """The body of a function whose parameters are the cells, those first that are to be cleaned."""
-    body = Body(context, SCALAR, roots, None, comments)
+    body = Body(context, SCALAR, roots, comments)
     body.put(*guards(context, body))
     return body
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.resources import files
+from importlib import resources
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from rulekit.errors import FormatError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
-from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
+from rulekit.verification.isolated import SECONDS, answer_of
 from rulekit.verification.rows import raw_columns
 from rulekit_exporters.python.worker import imported, printed
 
@@ -124,16 +124,13 @@ def _execute(
     artifact: bytes, graph: RuleGraph, tables: Sequence[targets.Columns], mode: str, seconds: float = SECONDS
 ) -> list[targets.Outcome]:
     """The answers of the module in its own process, for each of some tables of cells of any type."""
-    worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
+    worker = resources.files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
     lengths = [max(map(len, table.values()), default=0) for table in tables]
-    with tempfile.TemporaryDirectory() as folder:
-        module, rows, answers = (Path(folder, name) for name in ("artifact.py", "rows", "answers"))
-        module.write_bytes(artifact)
-        rows.write_text("\n".join(_lines(graph, tables, lengths)), encoding="ascii")
-        command = [sys.executable, "-I", "-c", worker, *map(str, (module, rows, answers)), mode]
-        run_bounded(command, Path(folder), seconds=seconds, what="the module")
-        answer = read_answer(answers, 1000 + 40 * sum(lengths) * (len(graph.classes) + 2))
-        found = _outcome(answer.decode("ascii", "replace"), graph, tables, sum(lengths))
+    files = {"artifact.py": artifact, "rows": "\n".join(_lines(graph, tables, lengths)).encode("ascii")}
+    command = [sys.executable, "-I", "-c", worker, "artifact.py", "rows", "answers", mode]
+    most = 1000 + 40 * sum(lengths) * (len(graph.classes) + 2)
+    answer = answer_of(command, files, most, seconds=seconds, what="the module")
+    found = _outcome(answer.decode("ascii", "replace"), graph, tables, sum(lengths))
     parts = [slice(end - length, end) for end, length in zip(accumulate(lengths), lengths, strict=True)]
     return [targets.Outcome(found.labels[part], found.probabilities[part]) for part in parts]
 
