@@ -274,11 +274,6 @@ def refused(family: str) -> list[Columns]:
     return list(REFUSED[family]())
 
 
-def beside_strangers() -> list[Columns]:
-    """Good tables with a further column, which changes nothing whatever it is called."""
-    return [{**GOOD, other: ["a", "b", "c"]} for other in _OUTPUTS.split("|") if other not in GOOD]
-
-
 # Each form in which a target takes cells -----------------------------------------------------------------------------
 
 
@@ -328,9 +323,9 @@ def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
             right = read_by_graph(graph, tables)
             questions = [(_shape(table), table, answer) for table, answer in zip(tables, right, strict=True)]
             yield _asked(feed, family, artifact, graph, questions)
-    strangers = [_numbered(table) if numbers else table for table in beside_strangers()]
-    (answer,) = read_by_graph(graph, [{name: strangers[0][name] for name in GOOD}])
-    if "further columns" not in feed.without:
+    (answer,) = read_by_graph(graph, [good])
+    if "further columns" not in feed.without:  # which change nothing, whatever they are called
+        strangers = [{**good, other: ["a", "b", "c"]} for other in _OUTPUTS.split("|") if other not in good]
         yield _asked(feed, "further columns", artifact, graph, [(_shape(t), t, answer) for t in strangers])
 
 

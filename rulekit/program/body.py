@@ -81,10 +81,14 @@ class Body:
     def expression(self, root: Node) -> Expression:
         """The expression of a step; the statements that it needs are appended first."""
         if root not in self._done:
-            for node in topological((root,), lambda node: () if node in self._done else _written_first(node)):
+            for node in topological((root,), self._written_first):
                 if node not in self._done:
                     self._done[node] = self._write(node)
         return self._done[root]
+
+    def _written_first(self, node: Node) -> tuple[Node, ...]:
+        """The steps whose statements come before those of a step; an arg-max takes its scores one after the other."""
+        return () if node in self._done or isinstance(node, Largest) else operands(node)
 
     def text(self, node: Node, rank: int = SUM) -> str:
         """A step as one operand of an expression."""
@@ -166,11 +170,6 @@ def operands(node: Node) -> tuple[Node, ...]:
             for child in node.children
         )
     return node.children
-
-
-def _written_first(node: Node) -> tuple[Node, ...]:
-    """The steps whose statements come before those of a step; an arg-max takes its scores one after the other."""
-    return () if isinstance(node, Largest) else operands(node)
 
 
 def _is_short(node: Node) -> bool:
