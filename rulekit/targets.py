@@ -298,14 +298,11 @@ def _guard(owner: object, what: str, *names: str) -> None:
     """Make every error of some functions one of rulekit: an exporter is another's, and may raise anything."""
     for name in names:
         function = getattr(owner, name)
-        if function is not None:
+        if function is not None and not hasattr(function, "is_guarded"):
             object.__setattr__(owner, name, _guarded(function, what))
 
 
 def _guarded(function: Callable[..., Any], what: str) -> Callable[..., Any]:
-    if getattr(function, "is_guarded", False):
-        return function
-
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:

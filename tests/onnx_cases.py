@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from rulekit_exporters.onnx import OnnxOptions, emit, run, run_reference
 from rulekit_exporters.onnx.builder import serialize
 from rulekit_exporters.onnx.emission import Export
@@ -58,17 +58,26 @@ def dnf(rng: np.random.Generator, lengths: Iterable[int]) -> Node:
 LABEL = ("label", TensorProto.INT64, ("N",))
 
 
+def nodes_of(lines: str) -> list[onnx.NodeProto]:
+    """Operators from lines in the textual form of ONNX."""
+    nodes = [parser.parse_node(line) for line in lines.split("\n")]
+    for node in nodes:
+        node.ClearField("domain")
+    return nodes
+
+
 def crafted(
     nodes: list[onnx.NodeProto],
     constants: Iterable[tuple[str, Any]] = (),
     columns: int = 1,
     outputs: Iterable[tuple[str, int, Any]] = (LABEL, ("probabilities", TensorProto.FLOAT, ("N", 2))),
+    element: int = TensorProto.FLOAT,
 ) -> bytes:
     """A model over the tensor `input` of so many columns whose operators may be any."""
     graph = helper.make_graph(
         nodes,
         "rulekit",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, ("N", columns))],
+        [helper.make_tensor_value_info("input", element, ("N", columns))],
         [helper.make_tensor_value_info(*port) for port in outputs],
         [numpy_helper.from_array(np.asarray(array), name) for name, array in constants],
     )

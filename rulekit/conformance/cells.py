@@ -274,27 +274,17 @@ def refused(family: str) -> list[Columns]:
     return list(REFUSED[family]())
 
 
-def beside_strangers() -> list[Columns]:
-    """Good tables with a further column, which changes nothing whatever it is called."""
-    return [{**GOOD, other: ["a", "b", "c"]} for other in _OUTPUTS.split("|") if other not in GOOD]
-
-
 # Each form in which a target takes cells -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """What a form of input made of one question. cases: tables; refused: those that the graph refuses; wrong: in words.
+    """What a form of input made of one question. cases: tables; refused: of these by the graph; wrong: in words."""
 
-    reasons: why cells have no place in this form, each with how many there are.
-    """
-
-    feed: str
     question: str
     cases: int
     refused: int
     wrong: tuple[str, ...]
-    reasons: tuple[tuple[str, int], ...] = ()
 
 
 def fed_cells(target: Target, options: Any, feed: Feed, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[Fed]:
@@ -306,14 +296,8 @@ def fed_cells(target: Target, options: Any, feed: Feed, kinds: Sequence[str] = t
 
 
 def _fed_kind(kind: str, graph: RuleGraph, artifact: bytes, feed: Feed) -> Fed:
-    feature, reasons = graph.schema[NAME], dict[str, int]()
-    held: list[tuple[Any, Answer]] = []
-    for cell, answer in zip(cells(), expected(kind), strict=True):
-        reason = feed.holds(feature, cell)
-        if reason:
-            reasons[reason] = reasons.get(reason, 0) + 1
-        else:
-            held.append((cell, answer))
+    feature = graph.schema[NAME]
+    held = [pair for pair in zip(cells(), expected(kind), strict=True) if not feed.holds(feature, pair[0])]
     good = [(cell, answer) for cell, answer in held if not isinstance(answer, str)]
     bad = [(cell, answer) for cell, answer in held if isinstance(answer, str)]
     questions: list[tuple[str, Columns, Answer]] = [(shown(cell), {NAME: [cell]}, answer) for cell, answer in held]
@@ -321,7 +305,7 @@ def _fed_kind(kind: str, graph: RuleGraph, artifact: bytes, feed: Feed) -> Fed:
         below = [(f"{shown(cell)} below a good cell", {NAME: [good[0][0], cell]}, answer) for cell, answer in bad[::5]]
         together = {NAME: [cell for cell, _ in good]}
         questions += [*below, ("all good cells", together, [index for _, (index,) in good])]
-    return _asked(feed, kind, artifact, graph, questions, tuple(reasons.items()))
+    return _asked(feed, kind, artifact, graph, questions)
 
 
 def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
@@ -339,9 +323,9 @@ def fed_tables(target: Target, options: Any, feed: Feed) -> Iterator[Fed]:
             right = read_by_graph(graph, tables)
             questions = [(_shape(table), table, answer) for table, answer in zip(tables, right, strict=True)]
             yield _asked(feed, family, artifact, graph, questions)
-    strangers = [_numbered(table) if numbers else table for table in beside_strangers()]
-    (answer,) = read_by_graph(graph, [{name: strangers[0][name] for name in GOOD}])
-    if "further columns" not in feed.without:
+    (answer,) = read_by_graph(graph, [good])
+    if "further columns" not in feed.without:  # which change nothing, whatever they are called
+        strangers = [{**good, other: ["a", "b", "c"]} for other in _OUTPUTS.split("|") if other not in good]
         yield _asked(feed, "further columns", artifact, graph, [(_shape(t), t, answer) for t in strangers])
 
 
@@ -355,12 +339,7 @@ def _shape(table: Columns) -> str:
 
 
 def _asked(
-    feed: Feed,
-    question: str,
-    artifact: bytes,
-    graph: RuleGraph,
-    questions: list[tuple[str, Columns, Answer]],
-    reasons: tuple[tuple[str, int], ...] = (),
+    feed: Feed, question: str, artifact: bytes, graph: RuleGraph, questions: list[tuple[str, Columns, Answer]]
 ) -> Fed:
     found = feed.run(artifact, graph, [table for _, table, _ in questions]) if questions else []
     wrong = tuple(
@@ -369,7 +348,7 @@ def _asked(
         if answer != right and not (isinstance(answer, str) and isinstance(right, str) and "\n" not in answer)
     )
     n_refused = sum(isinstance(right, str) for _, _, right in questions)
-    return Fed(feed.name, question, len(questions), n_refused, wrong, reasons)
+    return Fed(question, len(questions), n_refused, wrong)
 
 
 def _said(answer: Answer) -> str:

@@ -138,14 +138,25 @@ class _Fitted:
         return self.fit(*rows, **parameters).rule_graph_
 
     @cached_property
+    def asked(self) -> tuple[RuleClassifier, dict[Any, Any]]:
+        """The model of all rows, and by label the problem that the learner was asked."""
+        asked: dict[Any, Any] = {}
+
+        class Asked(self.learner):  # type: ignore[misc, name-defined]
+            def learn(self, question: Any) -> Any:
+                if not question.fold:
+                    asked.setdefault(question.label, question.problem)
+                return super().learn(question)
+
+        return Asked(**self.settings).fit(self.table, self.y), asked
+
+    @property
     def usual(self) -> RuleGraph:
-        return self.graph()
+        return self.asked[0].rule_graph_
 
     def check_legal(self) -> None:
         """Legal, read back from text and file, and the candidates decide on codes as the graph does on rows."""
-        asked: dict[Any, Any] = {}
-        table, y = self.table, self.y
-        model = _asked(self.learner, asked)(**self.settings).fit(table, y)
+        table, y, (model, asked) = self.table, self.y, self.asked
         _check_candidates(model, asked)
         graph = model.rule_graph_
         check(graph)
@@ -286,18 +297,6 @@ def _check_estimator(estimator: RuleClassifier) -> None:
     results = check_estimator(estimator, on_fail=None, on_skip=None)
     failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] not in ("passed", "skipped")]
     require(not failed, "; ".join(failed))
-
-
-def _asked(learner: Learner, asked: dict[Any, Any]) -> Learner:
-    """The learner, which keeps by label what it is asked."""
-
-    class Asked(learner):  # type: ignore[misc, valid-type]
-        def learn(self, question: Any) -> Any:
-            if not question.fold:
-                asked.setdefault(question.label, question.problem)
-            return super().learn(question)
-
-    return Asked
 
 
 def _check_candidates(model: RuleClassifier, asked: Mapping[Any, Any]) -> None:

@@ -53,8 +53,7 @@ _OF_A_CELL = (rg.Column, rg.Step, rg.LevelPoints)  # numbers made of one cell
 class Body:
     """The statements of one function, and what each step is called in it.
 
-    cells: how the code names the cell of each column. comments: by step, what stands above its code. indent: of the
-    statements, in blanks.
+    comments: by step, what stands above its code. indent: of the statements, in blanks.
     """
 
     def __init__(
@@ -62,12 +61,10 @@ class Body:
         context: Context,
         spelling: Spelling,
         roots: Iterable[Node],
-        cells: Mapping[str, str] | None = None,
         comments: Mapping[Node, str] | None = None,
         indent: int = 4,
     ) -> None:
         self.context, self.spelling = context, spelling
-        self.cells = dict(context.columns if cells is None else cells)
         self.comments = context.comments if comments is None else comments
         self.indent = indent
         self.lines: list[str] = []
@@ -84,10 +81,14 @@ class Body:
     def expression(self, root: Node) -> Expression:
         """The expression of a step; the statements that it needs are appended first."""
         if root not in self._done:
-            for node in topological((root,), lambda node: () if node in self._done else _written_first(node)):
+            for node in topological((root,), self._written_first):
                 if node not in self._done:
                     self._done[node] = self._write(node)
         return self._done[root]
+
+    def _written_first(self, node: Node) -> tuple[Node, ...]:
+        """The steps whose statements come before those of a step; an arg-max takes its scores one after the other."""
+        return () if node in self._done or isinstance(node, Largest) else operands(node)
 
     def text(self, node: Node, rank: int = SUM) -> str:
         """A step as one operand of an expression."""
@@ -97,7 +98,8 @@ class Body:
         return self.context.program.schema[node.feature]
 
     def cell(self, name: str) -> str:
-        return self.cells[name]
+        """How the code names the cell of a column."""
+        return self.context.columns[name]
 
     def constant(self, feature: str, what: str, value: Expression) -> str:
         """The name of a constant that belongs to a column."""
@@ -168,11 +170,6 @@ def operands(node: Node) -> tuple[Node, ...]:
             for child in node.children
         )
     return node.children
-
-
-def _written_first(node: Node) -> tuple[Node, ...]:
-    """The steps whose statements come before those of a step; an arg-max takes its scores one after the other."""
-    return () if isinstance(node, Largest) else operands(node)
 
 
 def _is_short(node: Node) -> bool:

@@ -58,10 +58,6 @@ class Program:
     decision: Decision
     lowered: Mapping[Node, Node]
 
-    def is_condition(self, node: Node) -> bool:
-        """Whether a node of the graph has a step that holds or does not."""
-        return node in self.lowered and self.lowered[node].family is Family.BOOLEAN
-
     @cached_property
     def probabilities(self) -> tuple[Node, ...]:
         if not self.reported:
@@ -170,11 +166,6 @@ def _equal(left: Node, right: Node) -> Node:
 # Nodes ---------------------------------------------------------------------------------------------------------------
 
 
-def _over_steps(node: Node, lowered: Mapping[Node, Node], _: Schema) -> Node:
-    """The node itself, over the steps of its children."""
-    return with_children(node, [lowered[child] for child in node.children])
-
-
 def _missing(node: rg.Missing, _: Mapping[Node, Node], schema: Schema) -> Node:
     feature = schema[node.feature]
     if feature.kind == "text":
@@ -281,7 +272,10 @@ _RULES: dict[type[Node], Callable[[Any, Mapping[Node, Node], Schema], Node]] = {
     ),
     rg.Among: lambda node, lowered, schema: _membership(schema[node.feature], node.levels, node.missing, node.unseen),
     rg.Missing: _missing,
-    **dict.fromkeys((rg.IsTrue, rg.Contains, rg.Constant, rg.Step, *LOGIC, rg.Logistic, Tails, Tail), _over_steps),
+    **dict.fromkeys(
+        (rg.IsTrue, rg.Contains, rg.Constant, rg.Step, *LOGIC, rg.Logistic, Tails, Tail),
+        lambda node, lowered, schema: with_children(node, [lowered[child] for child in node.children]),
+    ),
     rg.LinearThreshold: lambda node, lowered, schema: rg.Not(Greater(ZERO, _linear(node, lowered, schema))),
     rg.Above: lambda node, lowered, schema: _above(lowered[node.score], node.threshold),
     rg.Strength: lambda node, lowered, schema: Sum(

@@ -116,9 +116,9 @@ def label_texts(graph: RuleGraph) -> list[str]:
     return texts
 
 
-def comment(text: str, mark: str, hanging: str = "    ") -> str:
+def comment(text: str, mark: str) -> str:
     """Comment lines that hold the text, wrapped; no character of it can end a line or a comment."""
     lines = textwrap.wrap(
-        printable(text), 106, subsequent_indent=hanging, break_on_hyphens=False, replace_whitespace=False
+        printable(text), 106, subsequent_indent="    ", break_on_hyphens=False, replace_whitespace=False
     )
     return "\n".join(mark + line for line in lines)

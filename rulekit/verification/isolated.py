@@ -17,8 +17,9 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rulekit.errors import FormatError
 
@@ -103,6 +104,15 @@ def read_answer(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(known.st_mode) or known.st_size > most:
             raise FormatError("the artifact's answer is no file, or too long", fix="export the model again")
         return answer.read(most)
+
+
+def answer_of(command: Sequence[str], files: Mapping[str, bytes], most: int, **bounds: Any) -> bytes:
+    """What a command leaves in "answers", in a folder of its own with these files; bounds: see `run_bounded`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            Path(folder, name).write_bytes(content)
+        run_bounded(command, Path(folder), **bounds)
+        return read_answer(Path(folder, "answers"), most)
 
 
 def _reason(handle: int) -> str:

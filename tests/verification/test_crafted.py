@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-from onnx_cases import changed
+from onnx_cases import changed, nodes_of
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Among, And, Compare, Or
@@ -47,14 +47,8 @@ def _size_in_probabilities(model: onnx.ModelProto) -> None:
     (last,) = [node for node in model.graph.node if "probabilities" in node.output]
     last.output[:] = ["shares" if name == "probabilities" else name for name in last.output]
     model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.float32), "nothing"))
-    model.graph.node.extend(
-        [
-            helper.make_node("Size", ["shares"], ["size"]),
-            helper.make_node("Cast", ["size"], ["many"], to=onnx.TensorProto.FLOAT),
-            helper.make_node("Mul", ["many", "nothing"], ["none"]),
-            helper.make_node("Add", ["shares", "none"], ["probabilities"]),
-        ]
-    )
+    lines = "size = Size (shares)\nmany = Cast <to = 1> (size)\nnone = Mul (many, nothing)\n"
+    model.graph.node.extend(nodes_of(lines + "probabilities = Add (shares, none)"))
 
 
 @pytest.mark.parametrize("key", ["rulekit.codes", "rulekit.classes"])

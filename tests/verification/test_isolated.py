@@ -53,16 +53,8 @@ def test_a_platform_without_limits_starts_the_command_itself(tmp_path: Path, mon
 
 def test_the_reason_is_what_was_said_of_it_and_commands_are_found_by_path(tmp_path: Path) -> None:
     """The last line of node is its version, that of others a place in code."""
-    said = [
-        "model.mjs:3",
-        "  x.y",
-        "  ^",
-        "",
-        "TypeError: x is undefined",
-        "    at score (model.mjs:3:5)",
-        "",
-        "Node.js v20",
-    ]
+    said = ["model.mjs:3", "  x.y", "  ^", "", "TypeError: x is undefined", "    at score (model.mjs:3:5)"]
+    said += ["", "Node.js v20"]
     script = tmp_path / "fails.sh"
     script.write_text("\n".join([*(f"echo '{line}' >&2" for line in said), "exit 1"]))
     with pytest.raises(FormatError, match=r"failed: TypeError: x is undefined;"):

@@ -14,17 +14,22 @@ from rulekit.verification.parity import verify
 
 TOKENS = ("0", "1", "inf", "-inf", "0.1", "0.5", "nan", "-999", "true")
 LEVELS = ("0", "1", "true", "0.1", "inf")
-SINGLE: dict[str, Node] = {
-    "numeric": Or((Missing("x"), Compare("x", "<=", 0.5))),
-    "boolean": Or((Missing("x"), IsTrue("x"))),
-    "categorical": Or((Missing("x"), Among("x", ("true", "0.1")))),
-}
+SINGLE: dict[str, Node] = {"numeric": Compare("x", "<=", 0.5), "boolean": IsTrue("x")}
+SINGLE["categorical"] = Among("x", ("true", "0.1"))
 
 
-def graph_of(kind: str, token: str, leaf: Node) -> RuleGraph:
+def graph_of(kind: str, token: str, *leaves: Node) -> RuleGraph:
+    """Missing decides, and what else is said; another column beside it."""
     levels = LEVELS if kind == "categorical" else ()
     x = Feature("x", kind, levels, missing_tokens=(token,))  # type: ignore[arg-type]
-    return RuleGraph(Schema((x, Feature("z")), "y"), (0, 1), Fires(Or((leaf, Compare("z", ">", 3.0)))))
+    rules = Or((Missing("x"), *leaves, Compare("z", ">", 3.0)))
+    return RuleGraph(Schema((x, Feature("z")), "y"), (0, 1), Fires(rules))
+
+
+def assert_proved(graph: RuleGraph, name: str, rows: int = 300, **options: str) -> None:
+    target = find_target(name)
+    report = verify(graph, target.emit(graph, options), target=target, rows=rows)
+    assert (report.ok, report.proof) == (True, "proved"), f"{options}: {report}"
 
 
 @pytest.mark.one_in(2)
@@ -32,21 +37,15 @@ def graph_of(kind: str, token: str, leaf: Node) -> RuleGraph:
 @pytest.mark.parametrize("kind", SINGLE)
 def test_a_fresh_onnx_export_is_proved(kind: str, token: str) -> None:
     """It was called tampered: verify fed numbers that mean missing, which an ONNX model takes for what they are."""
-    target = find_target("onnx")
-    for leaf in (Missing("x"), SINGLE[kind]):
-        graph = graph_of(kind, token, leaf)
-        for form in ("columns", "codes", "tensor")[: 2 if kind == "categorical" else 3]:
-            report = verify(graph, target.emit(graph, {"input": form}), target=target, rows=300)
-            assert (report.ok, report.proof) == (True, "proved"), f"{form}: {report}"
+    for leaves in ((), (SINGLE[kind],)):
+        for form in ("columns", "codes") if kind == "categorical" else ("columns", "tensor"):
+            assert_proved(graph_of(kind, token, *leaves), "onnx", input=form)
 
 
 @pytest.mark.parametrize("name", ["python", "sql"])
 @pytest.mark.parametrize(("kind", "token"), [("numeric", "0.1"), ("boolean", "0"), ("categorical", "0")])
 def test_a_fresh_text_export_is_proved(name: str, kind: str, token: str) -> None:
-    target = find_target(name)
-    graph = graph_of(kind, token, SINGLE[kind])
-    report = verify(graph, target.emit(graph, {}), target=target, rows=300)
-    assert (report.ok, report.proof) == (True, "proved"), str(report)
+    assert_proved(graph_of(kind, token, SINGLE[kind]), name)
 
 
 def test_every_cell_is_shown_by_values_that_are_not_missing() -> None:
@@ -64,7 +63,4 @@ def test_every_cell_is_shown_by_values_that_are_not_missing() -> None:
 @pytest.mark.parametrize("token", ["inf", "-inf", "0.5", "0"])
 def test_a_number_that_rounds_onto_one_that_means_missing_is_there(token: str) -> None:
     """A module was called tampered: the infinity of 1e39 in float32 was fed as one that means missing."""
-    graph = graph_of("numeric", token, Missing("x"))
-    target = find_target("python")
-    report = verify(graph, target.emit(graph, {}), target=target, rows=500)
-    assert (report.ok, report.proof) == (True, "proved"), str(report)
+    assert_proved(graph_of("numeric", token), "python", rows=500)

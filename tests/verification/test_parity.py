@@ -88,15 +88,17 @@ def test_a_mutant_is_caught_with_a_row_that_differs(name, rows):
 
 
 def test_a_different_strength_shows_in_the_probability_alone():
+    """On rows where nothing is proved, and on all cells."""
+
     def model(p: float) -> RuleGraph:
         score = Probability(Or([Hidden("h1", OLD, strength_of(p)), Hidden("h2", WARM, strength_of(0.7))]))
         return RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(score, 0.5)), (score,))
 
-    report = verify(model(0.9), _emit(model(0.90001)), target=FILE, rows=500)
-    assert report.different_decisions == 0
-    assert 1e-6 < report.largest_gap < 1e-4
-    assert not report.ok
-    assert report.counter_example.expected_probabilities != report.counter_example.found_probabilities
+    for target, rows, proof in ((FILE, 500, "tested"), (find_target("text"), 0, "proved")):
+        report = verify(model(0.9), target.emit(model(0.90001)), target=target, rows=rows)
+        assert (report.proof, report.different_decisions, report.ok) == (proof, 0, False)
+        assert 1e-6 < report.largest_gap < 1e-4
+        assert report.counter_example.expected_probabilities != report.counter_example.found_probabilities
 
 
 def test_the_same_graph_is_the_same():
@@ -115,7 +117,7 @@ def test_an_equivalent_artifact_of_another_graph_passes_and_is_named():
     report = verify(graph, _emit(twin), target=FILE, rows=1_000)
     assert report.ok
     assert report.foreign
-    assert twin.digest in str(report)
+    assert f"foreign: graph inside the artifact: another graph {twin.digest}" in str(report)
 
 
 def test_an_artifact_that_carries_the_graph_but_decides_otherwise_was_tampered_with():
@@ -123,7 +125,8 @@ def test_an_artifact_that_carries_the_graph_but_decides_otherwise_was_tampered_w
     liar = over(lambda content, g, table: FILE.run(_emit(mutant), g, table))
     report = verify(graph, _emit(graph), target=liar, rows=1_000)
     assert report.tampered
-    assert "changed after the export" in str(report)
+    assert "tampered: it carries this very model; changed after the export" in str(report)
+    assert "it carries no graph" in str(verify(graph, _emit(graph), target=replace(liar, read=None), rows=50))
 
 
 def test_an_unreadable_graph_is_named():
@@ -133,8 +136,8 @@ def test_an_unreadable_graph_is_named():
     graph = _graph(*RULES)
     report = verify(graph, _emit(graph), target=replace(FILE, read=read), rows=100)
     assert report.carried == "unreadable: no rules inside"
-    assert report.different_decisions == 0
-    assert not report.ok
+    assert (report.different_decisions, report.ok) == (0, False)
+    assert "damaged: graph inside the artifact: unreadable: no rules inside" in str(report)
     twice = replace(FILE, read=read, inspect=lambda content, graph: read(content))
     with pytest.raises(FormatError, match=r"^no rules inside; rulekit verify --run-untrusted"):
         verify_written(graph, _emit(graph), target=twice, rows=100)

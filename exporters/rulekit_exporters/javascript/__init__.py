@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,7 @@ from rulekit.program.spelling import CHOICE, LOW, MIDDLE, PRODUCT, Expression, R
 from rulekit.schema import Feature, Schema
 from rulekit.tables.table import Table
 from rulekit.targets import BY_ROW, Answer, Columns, Feed, Outcome, Runtime, raw_rows, rows_by_name
-from rulekit.verification.isolated import read_answer, run_bounded
+from rulekit.verification.isolated import answer_of
 from rulekit.verification.proof.respelling import text_target
 from rulekit.verification.rows import raw_columns
 
@@ -223,13 +221,10 @@ writeFileSync("answers", JSON.stringify(JSON.parse(readFileSync("rows", "utf8"))
 
 def _answers(artifact: bytes, tables: Sequence[Sequence[Mapping[str, Any]]], seconds: float = 300.0) -> list[Any]:
     """What the module says of each table, rows as objects."""
-    with tempfile.TemporaryDirectory() as folder:
-        files = {"artifact.mjs": artifact, "main.mjs": _WORKER.encode()}
-        files["rows"] = json.dumps(tables).replace("Infinity", "1e999").encode()
-        for name, content in files.items():
-            Path(folder, name).write_bytes(content)
-        run_bounded(["node", "main.mjs"], Path(folder), seconds=seconds, memory=MEMORY, what="the module")
-        found = json.loads(read_answer(Path(folder, "answers"), LARGEST_ANSWER))
+    sources = {"artifact.mjs": artifact, "main.mjs": _WORKER.encode()}
+    sources["rows"] = json.dumps(tables).replace("Infinity", "1e999").encode()
+    bounds = {"seconds": seconds, "memory": MEMORY, "what": "the module"}
+    found = json.loads(answer_of(["node", "main.mjs"], sources, LARGEST_ANSWER, **bounds))
     if not isinstance(found, list) or len(found) != len(tables):
         raise FormatError("the module's answer is not one for each table")
     return found

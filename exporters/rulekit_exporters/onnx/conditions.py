@@ -122,7 +122,10 @@ def reads(graph: RuleGraph) -> tuple[list[rg.Node], list[Bit]]:
         elif isinstance(node, rg.Step):
             bits.update(dict.fromkeys(bits_of_steps(graph, node)))
         elif isinstance(node, rg.LevelPoints):
-            bits.update(dict.fromkeys(bits_of_points(graph, node)))
+            values = by_code(node, graph.schema[node.feature]).tolist()
+            # the last one of the sets of codes with the same points is what no other is
+            sets = [tuple(value == points for value in values) for points in dict.fromkeys(values)][:-1]
+            bits.update((Membership(node.feature, held), None) for held in sets)
         else:
             stack.extend(reversed(node.children))
     return list(roots), list(bits)
@@ -141,13 +144,6 @@ def bits_of_steps(graph: RuleGraph, node: rg.Step) -> list[Bit]:
         return [StrictCondition(node.feature, "<", next_above(cut, wide)) for cut in cuts]
     passed: list[Bit] = [StrictCondition(node.feature, ">", cut) for cut in cuts]
     return passed if node.missing == node.values[0] else [*passed, StrictCondition(node.feature, "missing")]
-
-
-def bits_of_points(graph: RuleGraph, node: rg.LevelPoints) -> list[Bit]:
-    """The sets of codes with the same points, but for the last one: it is what no other is."""
-    values = by_code(node, graph.schema[node.feature]).tolist()
-    sets = [tuple(value == points for value in values) for points in dict.fromkeys(values)]
-    return [Membership(node.feature, held) for held in sets[:-1]]
 
 
 # A connective that stands on more layers of counts is computed by itself, so that no chain of them is nested deeply.

@@ -202,9 +202,11 @@ class ModelInputs(OperatorBuilder):
     def category(self, column: str) -> str:
         """[1, N] int64: index into a table of `by_category`."""
         feature, cells = self.schema[column], self.plan.input_of(column)
-        return self._flat(
-            self._clipped(feature, cells) if self.plan.coded else self._encoded(feature, cells, "int64", int)
-        )
+        if not self.plan.coded:
+            return self._flat(self._encoded(feature, cells, "int64", int))
+        # a code out of range takes the last entry of a table, which is that of the unseen
+        ends = (self.constant(end, np.int64) for end in (-1, FIRST_LEVEL_CODE + len(feature.levels)))
+        return self._flat(self.operate("Clip", cells, *ends))
 
     def _encoded(self, feature: Feature, cells: str, kind: str, number: type) -> str:
         """The codes of texts, as numbers of a kind of ONNX."""
@@ -212,11 +214,6 @@ class ModelInputs(OperatorBuilder):
         given = {f"values_{kind}s": list(map(number, codes.values()))}
         default = {f"default_{kind}": number(feature.unseen != "missing")}
         return self.operate("LabelEncoder", cells, domain=ML_DOMAIN, keys_strings=list(codes), **given, **default)
-
-    def _clipped(self, feature: Feature, cells: str) -> str:
-        """Codes, of which one out of range takes the last entry of a table, which is that of the unseen."""
-        ends = (self.constant(end, np.int64) for end in (-1, FIRST_LEVEL_CODE + len(feature.levels)))
-        return self.operate("Clip", cells, *ends)
 
     def by_category(self, values: Sequence[Any]) -> list[Any]:
         """Values by code as a table by category index: once more that of the unseen for codes out of range."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,7 +27,7 @@ from rulekit.schema import UNSEEN_CODE, Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.table import Table, encoded_dtype
 from rulekit.targets import Answer, Columns, Outcome, answers
-from rulekit.verification.isolated import read_answer, run_bounded
+from rulekit.verification.isolated import answer_of
 from rulekit_exporters.onnx import InputForm
 from rulekit_exporters.onnx.builder import Port, port_of
 from rulekit_exporters.onnx.inputs import TENSOR_NAME, InputPlan, plan_of_form
@@ -318,15 +317,11 @@ def bounded_session(artifact: bytes) -> Session:
     properties_of(artifact)  # says so where this is no ONNX file at all
 
     def run(feeds: dict[str, Array]) -> list[Array]:
-        with tempfile.TemporaryDirectory() as folder:
-            model, fed, answers = (Path(folder, name) for name in ("model.onnx", "feeds", "answers"))
-            model.write_bytes(artifact)
-            fed.write_bytes(_packed(feeds))
-            paths = json.dumps([path for path in sys.path if path])
-            command = [sys.executable, "-I", "-c", _WORKER, paths, *map(str, (model, fed, answers))]
-            run_bounded(command, Path(folder), seconds=SECONDS, what="the model")
-            found = _unpacked(read_answer(answers, LARGEST_ANSWER))
-            return [found[name] for name in sorted(found, key=int)]
+        paths = json.dumps([path for path in sys.path if path])
+        command = [sys.executable, "-I", "-c", _WORKER, paths, "model.onnx", "feeds", "answers"]
+        files = {"model.onnx": artifact, "feeds": _packed(feeds)}
+        found = _unpacked(answer_of(command, files, LARGEST_ANSWER, seconds=SECONDS, what="the model"))
+        return [found[name] for name in sorted(found, key=int)]
 
     return run
 

@@ -77,7 +77,9 @@ def _docstring(graph: RuleGraph, with_self_test: bool, with_counts: bool) -> str
     lines += [f"    {literal(label)}" for label in graph.classes]
     lines += ["columns that the rules read"]
     lines += [f"    {literal(name)} ({_kind(graph.schema[name])})" for name in graph.used_features] or ["    none"]
-    lines += _outline(graph)
+    if any(isinstance(node, Hidden) for node in topological(graph.decision.roots)):
+        # the code is arithmetic on probabilities, in which nobody sees the rules
+        lines += ["", "rules", *(f"    {line}".rstrip() for line in show(graph, 96).splitlines())]
     lines += [
         "",
         "predict(row) gives the label, predict_proba(row) the probability of each class, predict_many(data) the",
@@ -91,13 +93,6 @@ def _docstring(graph: RuleGraph, with_self_test: bool, with_counts: bool) -> str
     ]
     safe = [line.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') for line in map(printable, lines)]
     return '"""' + "\n".join(safe) + '\n"""'
-
-
-def _outline(graph: RuleGraph) -> list[str]:
-    """The rules for people where the code is arithmetic on probabilities, in which nobody sees them."""
-    if not any(isinstance(node, Hidden) for node in topological(graph.decision.roots)):
-        return []
-    return ["", "rules", *(f"    {line}".rstrip() for line in show(graph, 96).splitlines())]
 
 
 def _kind(feature: Feature) -> str:

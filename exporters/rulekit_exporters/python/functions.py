@@ -17,7 +17,7 @@ from rulekit.program.body import Body
 from rulekit.program.lower import texts_of_levels
 from rulekit.program.naming import Context
 from rulekit.program.nodes import Choice, Greater, Sum, cases, index_of
-from rulekit.program.spelling import Expression, atom, layout
+from rulekit.program.spelling import Expression
 from rulekit.schema import Feature
 from rulekit_exporters.python.spelling import FROZENSET, SCALAR, collection, filled, literal
 
@@ -33,7 +33,7 @@ _NO_WORD = re.compile(r"[-+.\d]|(true|false|inf|nan)\Z", re.IGNORECASE)
 
 def body_of(context: Context, roots: Iterable[Node], comments: Mapping[Node, str] | None = None) -> Body:
     """The body of a function whose parameters are the cells, those first that are to be cleaned."""
-    body = Body(context, SCALAR, roots, None, comments)
+    body = Body(context, SCALAR, roots, comments)
     body.put(*guards(context, body))
     return body
 
@@ -49,7 +49,9 @@ def functions_of(graph: RuleGraph, context: Context, label: str) -> list[list[st
         _report(reporting)
         reported = reporting.lines
     else:
-        reported = layout("return ", _certain(graph, f"decide({', '.join(columns)})"), "", 4)
+        index, size = f"decide({', '.join(columns)})", len(graph.classes)
+        certain = f"[0.0, 1.0] if {index} == 1 else [1.0, 0.0]" if size == 2 else f"one_hot({index}, {size})"
+        reported = [f"    return {certain}"]
     cells, row = [f"{column}: Any" for column in columns], ["row: Any"]
     many = ["    return [predict(row) for row in rows_of(data)]"]
     return [
@@ -77,12 +79,6 @@ def _report(body: Body) -> None:
         body.put(f"positive = {values[0]}", "return [1.0 - positive, positive]")
     else:
         body.put(f"return normalised([{', '.join(values)}], {program.default})")
-
-
-def _certain(graph: RuleGraph, index: str) -> Expression:
-    if len(graph.classes) == 2:
-        return atom(f"[0.0, 1.0] if {index} == 1 else [1.0, 0.0]")
-    return atom(f"one_hot({index}, {len(graph.classes)})")
 
 
 def _answer(graph: RuleGraph, context: Context) -> list[str]:

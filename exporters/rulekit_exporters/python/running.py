@@ -9,14 +9,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files
+from importlib import resources
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rulekit import targets
 from rulekit.arrays import Array
@@ -24,7 +23,7 @@ from rulekit.errors import FormatError
 from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.tables.table import Table
-from rulekit.verification.isolated import SECONDS, read_answer, run_bounded
+from rulekit.verification.isolated import SECONDS, answer_of
 from rulekit.verification.rows import raw_columns
 from rulekit_exporters.python.worker import imported, printed
 
@@ -67,18 +66,7 @@ FEEDS = (
 )
 
 
-Labels = npt.NDArray[np.int64]
-
 ROWS_PER_LINE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleRows:
-    """Rows as the module gets them: the cells of each used column as JSON values; right: the graph's labels."""
-
-    cells: list[list[Any]]
-    n_rows: int
-    right: Callable[[], Labels]
 
 
 def plain_columns(table: Table) -> dict[str, Array]:
@@ -91,22 +79,14 @@ def plain_columns(table: Table) -> dict[str, Array]:
     return found
 
 
-def _encoded(graph: RuleGraph, table: Table) -> ModuleRows:
+def _encoded(graph: RuleGraph, table: Table) -> targets.Columns:
     """Raw rows hold every text that means missing, but no such number: what is missing here is each by turns."""
     columns = plain_columns(table)
     for feature in (graph.schema[name] for name in graph.used_features):
         if not feature.has_text_cells:
             absent = np.flatnonzero(np.isnan(columns[feature.name]))
             columns[feature.name][absent] = np.resize((np.nan, *feature.missing_numbers), len(absent))
-    return replace(_given(graph, columns), n_rows=table.n_rows, right=lambda: decide(graph, table))
-
-
-def _given(graph: RuleGraph, columns: targets.Columns) -> ModuleRows:
-    """Cells as a user holds them: doubles that were not rounded, texts, None; or of any type."""
-    used = (columns[name] for name in graph.used_features)
-    cells = [column.tolist() if isinstance(column, np.ndarray) else column for column in used]
-    n_rows = max(map(len, columns.values()), default=0)
-    return ModuleRows(cells, n_rows, lambda: decide(graph, graph.table(dict(columns))))
+    return columns or {"no column": np.zeros(table.n_rows)}
 
 
 def run(
@@ -128,11 +108,11 @@ def _runtime(mode: str) -> targets.Runtime:
     return targets.Runtime(
         f"python, {mode}",
         partial(run, mode=mode),
-        lambda artifact, graph, columns: _execute(artifact, graph, [_given(graph, columns)], mode)[0],
+        lambda artifact, graph, columns: _execute(artifact, graph, [columns], mode)[0],
         lambda artifact, graph, table, columns: _execute(
-            artifact, graph, [_encoded(graph, table), _given(graph, columns)], mode, 2 * SECONDS
+            artifact, graph, [_encoded(graph, table), columns], mode, 2 * SECONDS
         ),
-        lambda artifact, graph, tables: _execute(artifact, graph, [_given(graph, table) for table in tables], mode),
+        lambda artifact, graph, tables: _execute(artifact, graph, tables, mode),
         feeds=FEEDS if mode == "all" else (),
     )
 
@@ -141,25 +121,21 @@ RUNTIMES = tuple(map(_runtime, ("all", "columns", "csv")))
 
 
 def _execute(
-    artifact: bytes, graph: RuleGraph, tables: Sequence[ModuleRows], mode: str, seconds: float = SECONDS
+    artifact: bytes, graph: RuleGraph, tables: Sequence[targets.Columns], mode: str, seconds: float = SECONDS
 ) -> list[targets.Outcome]:
-    """The answers of the module in its own process, for each of some tables."""
-    worker = files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
-    n_rows = sum(table.n_rows for table in tables)
-    with tempfile.TemporaryDirectory() as folder:
-        module, rows, answers = (Path(folder, name) for name in ("artifact.py", "rows", "answers"))
-        module.write_bytes(artifact)
-        rows.write_text("\n".join(_lines(graph, tables)), encoding="ascii")
-        command = [sys.executable, "-I", "-c", worker, *map(str, (module, rows, answers)), mode]
-        run_bounded(command, Path(folder), seconds=seconds, what="the module")
-        answer = read_answer(answers, 1000 + 40 * n_rows * (len(graph.classes) + 2))
-        found = _outcome(answer.decode("ascii", "replace"), graph, tables)
-    ends = np.cumsum([table.n_rows for table in tables]).tolist()
-    parts = [slice(end - table.n_rows, end) for end, table in zip(ends, tables, strict=True)]
+    """The answers of the module in its own process, for each of some tables of cells of any type."""
+    worker = resources.files("rulekit_exporters.python").joinpath("worker.py").read_text("utf-8")
+    lengths = [max(map(len, table.values()), default=0) for table in tables]
+    files = {"artifact.py": artifact, "rows": "\n".join(_lines(graph, tables, lengths)).encode("ascii")}
+    command = [sys.executable, "-I", "-c", worker, "artifact.py", "rows", "answers", mode]
+    most = 1000 + 40 * sum(lengths) * (len(graph.classes) + 2)
+    answer = answer_of(command, files, most, seconds=seconds, what="the module")
+    found = _outcome(answer.decode("ascii", "replace"), graph, tables, sum(lengths))
+    parts = [slice(end - length, end) for end, length in zip(accumulate(lengths), lengths, strict=True)]
     return [targets.Outcome(found.labels[part], found.probabilities[part]) for part in parts]
 
 
-def _lines(graph: RuleGraph, tables: Sequence[ModuleRows]) -> Iterator[str]:
+def _lines(graph: RuleGraph, tables: Sequence[targets.Columns], lengths: Sequence[int]) -> Iterator[str]:
     """A header, then a JSON line of the used columns for each block of rows; JSON writes doubles exactly."""
     yield json.dumps(
         {
@@ -168,15 +144,17 @@ def _lines(graph: RuleGraph, tables: Sequence[ModuleRows]) -> Iterator[str]:
             "used": [graph.schema.positions[name] for name in graph.used_features],
         }
     )
-    for table in tables:
-        for start in range(0, table.n_rows, ROWS_PER_LINE):
-            stop = min(start + ROWS_PER_LINE, table.n_rows)
-            yield json.dumps([stop - start, [column[start:stop] for column in table.cells]])
+    for table, length in zip(tables, lengths, strict=True):
+        used = (table[name] for name in graph.used_features)
+        cells = [column.tolist() if isinstance(column, np.ndarray) else column for column in used]
+        for start in range(0, length, ROWS_PER_LINE):
+            stop = min(start + ROWS_PER_LINE, length)
+            yield json.dumps([stop - start, [column[start:stop] for column in cells]])
 
 
-def _outcome(text: str, graph: RuleGraph, tables: Sequence[ModuleRows]) -> targets.Outcome:
+def _outcome(text: str, graph: RuleGraph, tables: Sequence[targets.Columns], n_rows: int) -> targets.Outcome:
     """The answers of all tables; a label that is not the same in every way is one that is not the graph's."""
-    k, n_rows = len(graph.classes), sum(table.n_rows for table in tables)
+    k = len(graph.classes)
     try:
         answer = json.loads(text)
         labels = np.array(answer["labels"], dtype=np.int64)
@@ -189,6 +167,6 @@ def _outcome(text: str, graph: RuleGraph, tables: Sequence[ModuleRows]) -> targe
             raise FormatError("the module answered with labels that the model does not have")
     for found in others:
         if (labels != found).any():
-            right = np.concatenate([table.right() for table in tables])
+            right = np.concatenate([decide(graph, graph.table(dict(table))) for table in tables])
             labels = np.where(labels == right, found, labels)
     return targets.Outcome(labels, probabilities)

@@ -310,23 +310,13 @@ _POSTGRES = {
 }
 
 # An operator is looked up when the query is read, and so are these: those of a user would decide.
-_OPERATORS = ", ".join(
-    (
-        *(
-            f'"{sign}({kind},{kind})"'
-            for kind in ("text", "float8", "int4")
-            for sign in ("=", "<>", ">", "<", ">=", "<=")
-        ),
-        *(f'"{sign}({kind},{kind})"' for kind in ("float8", "int4") for sign in "+-*/"),
-        '"-(NONE,float8)"',
-        '"%(int4,int4)"',
-        '"||(text,text)"',
-        '"~(text,text)"',
-        '"=(oid,oid)"',
-        '">(numeric,numeric)"',
-        '"<(numeric,numeric)"',
-    )
-)
+_COMPARED = [
+    f"{sign}({kind},{kind})" for kind in ("text", "float8", "int4") for sign in ("=", "<>", ">", "<", ">=", "<=")
+]
+_COMPUTED = [f"{sign}({kind},{kind})" for kind in ("float8", "int4") for sign in "+-*/"]
+_OTHERS = ["-(NONE,float8)", "%(int4,int4)", "||(text,text)", "~(text,text)", "=(oid,oid)"]
+_OTHERS += [">(numeric,numeric)", "<(numeric,numeric)"]
+_OPERATORS = ", ".join(f'"{operator}"' for operator in (*_COMPARED, *_COMPUTED, *_OTHERS))
 _OWN = re.sub('"(?=[^",])', '"pg_catalog.', _OPERATORS)
 _GUARD = (
     f"CASE WHEN CAST('{{{_OPERATORS}}}' AS pg_catalog.regoperator[]) OPERATOR(pg_catalog.=) CAST('{{{_OWN}}}' AS"

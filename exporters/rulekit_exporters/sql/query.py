@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.language.text import print_graph
-from rulekit.graph.nodes import Node
+from rulekit.graph.nodes import Family, Node
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.program import spelling as sp
@@ -179,8 +179,8 @@ def select(graph: RuleGraph, options: SqlOptions) -> list[str]:
     """The lines of the query. Raises Unsupported for a node that it cannot write, InputError for a name."""
     program, dialect = lower(graph, elementary), DIALECTS[options.dialect]
     context = context_of(graph, program, Names(()), "-- ", quoted)
-    rules = [rule for rule in rules_of(graph) if options.fired and program.is_condition(rule.node)]
-    fired = {rule.id: program.lowered[rule.node] for rule in rules}
+    steps = {rule.id: program.lowered.get(rule.node) for rule in rules_of(graph) if options.fired}
+    fired = {key: step for key, step in steps.items() if step is not None and step.family is Family.BOOLEAN}
     fired |= firing_steps(graph, elementary) if options.counts else {}
     integers = all(isinstance(label, int) and not isinstance(label, bool) for label in graph.classes)
     labels = [text if integers else dialect.literal(text) for text in label_texts(graph)]

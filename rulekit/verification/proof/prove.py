@@ -97,6 +97,7 @@ Method = Literal["", "cells", "normal form", "solver"]
 # Runs rows, raw and encoded, on artifact and graph, and says whether some label differs.
 Comparing = Callable[[Mapping[str, Array], Table], bool]
 
+DIFFER = "they differ"
 MOST_EXAMPLES = 32
 MOST_SHOWN = 8
 MOST_COUNTED = 10**15  # cells that are told by their number
@@ -110,8 +111,8 @@ class Proof:
     method: how, "" where decisions are not proved equal, for the reason given. cells: the reachable cells of all the
     columns that graph or artifact read, 0 where they are not known or above `MOST_COUNTED`; cells_run: how many were
     run. probabilities: whether the reported ones were compared on every cell too, or were read back as the same
-    numbers. differs: a row on which labels differ was found. differences: where decisions are not proved equal,
-    thresholds and levels of the artifact that are not the graph's.
+    numbers. differences: where decisions are not proved equal, thresholds and levels of the artifact that are not the
+    graph's.
     """
 
     method: Method = ""
@@ -119,7 +120,6 @@ class Proof:
     cells: int = 0
     cells_run: int = 0
     probabilities: bool = False
-    differs: bool = False
     differences: tuple[str, ...] = ()
 
     @property
@@ -215,7 +215,7 @@ class _Prover:
             decision, why = None, "its default class could not be read back"
         if decision is not None:
             proof = self._by_formula(decision)
-            if proof.proved or proof.differs:
+            if proof.proved or proof.reason == DIFFER:
                 return proof
             why = proof.reason
         if (proof := self._by_cells(many)) is not None:
@@ -239,7 +239,7 @@ class _Prover:
             if space is not None and space.whole and space.size <= most:
                 known = {"cells": space.size, "cells_run": space.size}
                 if self._differs_on(space):
-                    return self._found(reason="they differ", differs=True, **known)
+                    return self._found(reason=DIFFER, **known)
                 return self._found(method="cells", probabilities=space is self.reported, **known)
         return None
 
@@ -251,8 +251,8 @@ class _Prover:
         if not space.whole or space.size > most:
             return self._found(reason=why)
         # Up to eight of the values that show a cell: both ends of an interval are among them.
-        differs = self._differs_on(space, min(MOST_SHOWN, most // space.size))
-        return self._found(reason=why, cells_run=space.size, differs=differs)
+        self._differs_on(space, min(MOST_SHOWN, most // space.size))
+        return self._found(reason=why, cells_run=space.size)
 
     def _differs_on(self, space: CellSpace, times: int = 1) -> bool:
         """Whether labels differ on a row of some cell; all are run, each so many times with other values."""
@@ -284,14 +284,14 @@ class _Prover:
         for cells in (*meaning.numbers.candidates, *self._odd_texts(meaning, expected)):
             run += 1
             if self._shows(cells):
-                return self._found(reason="they differ", cells_run=run, differs=True)
+                return self._found(reason=DIFFER, cells_run=run)
         if odd:
             column = next(iter(odd))
             return self._found(reason=f"the text {odd[column][0]!r} of {column!r} is read in another way")
         answer, excluded = first_shown(meaning.forms, differ, self._shows, MOST_EXAMPLES)
         run += len(excluded)
         if answer.cells is not None:
-            return self._found(reason="they differ", cells_run=run + 1, differs=True)
+            return self._found(reason=DIFFER, cells_run=run + 1)
         if answer.nowhere and not excluded:
             return self._found(method="solver", probabilities=self._reports(meaning, expected))
         if excluded:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
-from onnx_cases import crafted
+from onnx import ModelProto, TensorProto, helper
+from onnx_cases import crafted, nodes_of
 from rulekit_exporters.onnx.inputs import plan_of_form
 from rulekit_exporters.onnx.inspection.reader import inspect
 from rulekit_exporters.onnx.running import raw_feeds, runtime_session
@@ -47,58 +47,12 @@ WIDTHS = {"f4": np.float32, "f8": np.float64, "i8": np.int64}
 TYPES = {"bool": TensorProto.BOOL, "f4": TensorProto.FLOAT, "f8": TensorProto.DOUBLE, "i8": TensorProto.INT64}
 TINY, LARGE = float(np.float32(1e-45)), float(np.finfo(np.float32).max)
 # Thresholds that no float32 number is, the ends of both ranges, both zeros.
-BOUNDS = (
-    0.5,
-    0.5 + 2.0**-40,
-    0.5 - 2.0**-40,
-    0.1,
-    -0.1,
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    2.0**24 + 1,
-    TINY,
-    -TINY,
-    5e-324,
-    -5e-324,
-)
-BOUNDS += (LARGE, -LARGE, 3.4028235677973366e38, 3.5e38, 1e300, -1e300, math.inf, -math.inf)
-NUMBERS = (
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    2.0,
-    0.5,
-    -0.5,
-    3.0,
-    0.1,
-    1 + 2.0**-30,
-    2.0**24,
-    2.0**25 + 1,
-    2.0**53,
-    1e38,
-    -1e38,
-    1e300,
-)
-NUMBERS += (-1e300, 1e-45, 2.0**-140, 1e-200, 5e-324, 2.0**-1000, 2.0**100, 1e19, 9.0, 100.0)
-VALUES = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    2.0**-150,
-    0.4999999999,
-    2.0,
-    3.0,
-    -7.5,
-    2.5,
-    -2.5,
-    1e39,
-    -1e39,
-    1e308,
-    2.0**24 + 2,
-)
+BOUNDS = (0.5, 0.5 + 2.0**-40, 0.5 - 2.0**-40, 0.1, -0.1, 0.0, -0.0, 1.0, -1.0, 2.0**24 + 1, TINY, -TINY, 5e-324)
+BOUNDS += (-5e-324, LARGE, -LARGE, 3.4028235677973366e38, 3.5e38, 1e300, -1e300, math.inf, -math.inf)
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 3.0, 0.1, 1 + 2.0**-30, 2.0**24, 2.0**25 + 1, 2.0**53, 1e38, -1e38)
+NUMBERS += (1e300, -1e300, 1e-45, 2.0**-140, 1e-200, 5e-324, 2.0**-1000, 2.0**100, 1e19, 9.0, 100.0)
+VALUES = (math.nan, math.inf, -math.inf, 2.0**-150, 0.4999999999, 2.0, 3.0, -7.5, 2.5, -2.5, 1e39, -1e39, 1e308)
+VALUES += (2.0**24 + 2,)
 
 
 @dataclass
@@ -112,10 +66,10 @@ class Crafting:
     rows: dict[str, list[str]] = field(default_factory=lambda: {"bool": [], "f4": [], "f8": [], "i8": []})
     count: int = 0
 
-    def op(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
+    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         self.count += 1
-        output = f"t{self.count}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain or None, **attributes))
+        output = output or f"t{self.count}"
+        self.nodes.append(helper.make_node(kind, list(inputs), [output], **attributes))
         return output
 
     def constant(self, value: Any, width: str = "") -> str:
@@ -235,32 +189,16 @@ def crafted_file(seed: int) -> bytes:
     decided = made.rows["bool"][-1]
     if rng.random() < 0.5:
         decided = made.op("Or" if rng.random() < 0.5 else "And", decided, made.row("bool"))
-    number = made.op("Cast", decided, to=1)
-    made.nodes.append(
-        helper.make_node(
-            "Gemm", [number, made.constant([[-1, 1]], "f4"), made.constant([1, 0], "f4")], ["probabilities"], transA=1
-        )
-    )
-    made.nodes.append(helper.make_node("ArgMax", ["probabilities"], ["label"], axis=1, keepdims=0))
+    number, pair = made.op("Cast", decided, to=1), made.constant([[-1, 1]], "f4")
+    made.op("Gemm", number, pair, made.constant([1, 0], "f4"), output="probabilities", transA=1)
+    made.op("ArgMax", "probabilities", output="label", axis=1, keepdims=0)
     needed, kept = {"label"}, []
     for node in reversed(made.nodes):
         if needed.intersection(node.output):
             needed.update(node.input)
             kept.append(node)
-    element = TensorProto.DOUBLE if made.wide else TensorProto.FLOAT
-    graph = helper.make_graph(
-        kept[::-1],
-        "rulekit",
-        [helper.make_tensor_value_info("input", element, ("N", len(SCHEMA)))],
-        [
-            helper.make_tensor_value_info("label", TensorProto.INT64, ("N",)),
-            helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ("N", 2)),
-        ],
-        [numpy_helper.from_array(array, name) for name, array in made.constants.items() if name in needed],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 12)], ir_version=7, producer_name="rulekit")
-    helper.set_model_props(model, {"rulekit.input": "tensor"})
-    return bytes(model.SerializeToString())
+    constants = [(name, array) for name, array in made.constants.items() if name in needed]
+    return crafted(kept[::-1], constants, len(SCHEMA), element=TYPES["f8" if made.wide else "f4"])
 
 
 def leaf_value(leaf: Node, feature: Feature, value: Any) -> Any:
@@ -274,14 +212,11 @@ def leaf_value(leaf: Node, feature: Feature, value: Any) -> Any:
         return bool(getattr(leaf, "missing", False))
     if isinstance(leaf, IsTrue):
         return value > 0.5
-    narrow = feature.precision == "float32"
-    if isinstance(leaf, RawCompare):
-        return value > leaf.value if leaf.op == ">" else value <= leaf.value
-    held = float32(value) if narrow and math.isfinite(value) else value
-    if isinstance(leaf, Compare):
-        limit = float32(leaf.value) if narrow else leaf.value
-        return held > limit if leaf.op == ">" else held <= limit
-    raise NotImplementedError(type(leaf).__name__)
+    assert isinstance(leaf, Compare | RawCompare), leaf
+    bound = leaf.value
+    if isinstance(leaf, Compare) and feature.precision == "float32":
+        value, bound = float32(value) if math.isfinite(value) else value, float32(bound)
+    return value > bound if leaf.op == ">" else value <= bound
 
 
 def wrong_claims(graph: RuleGraph, content: bytes, columns: Mapping[str, Any]) -> tuple[int, list[int]]:
@@ -374,20 +309,13 @@ def test_many_readings_claim_what_a_runtime_answers(block: int) -> None:
 
 def compared_in_double(kind: str, bound: float) -> bytes:
     """A file whose float column is compared as a double."""
-    nodes = [
-        helper.make_node("Cast", ["input"], ["double"], to=TensorProto.DOUBLE),
-        helper.make_node("Transpose", ["double"], ["row"], perm=[1, 0]),
-        helper.make_node(kind, ["row", "bound"], ["decided"]),
-        helper.make_node("Cast", ["decided"], ["number"], to=TensorProto.FLOAT),
-        helper.make_node("Gemm", ["number", "pair", "offset"], ["probabilities"], transA=1),
-        helper.make_node("ArgMax", ["probabilities"], ["label"], axis=1, keepdims=0),
-    ]
-    constants = [
-        ("bound", np.float64(bound)),
-        ("pair", np.array([[-1, 1]], np.float32)),
-        ("offset", np.array([1, 0], np.float32)),
-    ]
-    return crafted(nodes, constants)
+    lines = (
+        f"double = Cast <to = 11> (input)\nrow = Transpose <perm = [1, 0]> (double)\ndecided = {kind} (row, bound)\n"
+    )
+    lines += "number = Cast <to = 1> (decided)\nprobabilities = Gemm <transA = 1> (number, pair, offset)\n"
+    pair, offset = np.array([[-1, 1]], np.float32), np.array([1, 0], np.float32)
+    constants = [("bound", np.float64(bound)), ("pair", pair), ("offset", offset)]
+    return crafted(nodes_of(lines + "label = ArgMax <axis = 1, keepdims = 0> (probabilities)"), constants)
 
 
 @pytest.mark.parametrize("kind", ["Greater", "Less", "GreaterOrEqual"])

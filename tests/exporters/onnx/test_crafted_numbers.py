@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, parser
-from onnx_cases import changed, crafted
+from onnx import ModelProto
+from onnx_cases import changed, crafted, nodes_of
 
 from rulekit.graph.decisions import Fires
 from rulekit.graph.nodes import Above, And, Column, Compare, Missing, Node
@@ -66,9 +66,7 @@ CANCEL = "parts = Concat <axis = 0> (b, {}, {})\nf = Cast <to = 1> (parts)\ns = 
 
 def model_of(operators: str, byte: bytes = b"\1") -> bytes:
     """A model of operators between `HEAD` and `TAIL`; byte: of the truth value `always`."""
-    nodes = [parser.parse_node(line) for line in "\n".join((HEAD, operators, TAIL)).split("\n")]
-    for node in nodes:
-        node.ClearField("domain")
+    nodes = nodes_of("\n".join((HEAD, operators, TAIL)))
     used = {name for node in nodes for name in node.input}
 
     def truth(model: ModelProto) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
-from onnx_cases import changed, crafted
+from onnx_cases import changed, crafted, nodes_of
 from rulekit_exporters.onnx.inspection.reader import inspect
 
 from rulekit.errors import FormatError
@@ -41,39 +41,30 @@ def test_what_is_no_onnx_file_is_refused():
 
 @pytest.mark.parametrize("kind", ["Loop", "RandomUniformLike", "Sin"])
 def test_an_operator_off_the_list_is_named(kind):
-    content = crafted([helper.make_node(kind, ["input"], ["label"])], (), 4)
+    content = crafted(nodes_of(f"label = {kind} (input)"), (), 4)
     assert _reason(content) == f"the operator {kind} is not read"
 
 
 def test_numbers_of_a_row_in_arithmetic_are_named():
-    nodes = [
-        helper.make_node("Add", ["input", "one"], ["sum"]),
-        helper.make_node("ArgMax", ["sum"], ["label"], axis=1, keepdims=0),
-    ]
+    nodes = nodes_of("sum = Add (input, one)\nlabel = ArgMax <axis = 1, keepdims = 0> (sum)")
     content = crafted(nodes, [("one", np.float32(1.0).reshape(1, 1))], 4)
     assert _reason(content) == "the numbers of 'x0' are computed with"
 
 
 def test_rows_that_are_mixed_are_refused():
     """The label of a row may hang on no other row."""
-    mixed = [
-        [helper.make_node("ArgMax", ["input"], ["label"], axis=0, keepdims=0)],
-        [helper.make_node("Concat", ["input", "input"], ["label"], axis=0)],
-        [helper.make_node("MatMul", ["weights", "input"], ["label"])],
-        [helper.make_node("Reshape", ["input", "shape"], ["label"])],
-        [helper.make_node("Gather", ["input", "first"], ["label"], axis=0)],
-        [
-            helper.make_node("Transpose", ["input"], ["t"], perm=[1, 0]),
-            helper.make_node("Add", ["t", "input"], ["label"]),
-        ],
-    ]
-    constants = [
-        ("weights", np.ones((2, 3), np.float32)),
-        ("shape", np.array([4, -1], np.int64)),
-        ("first", np.array([0], np.int64)),
-    ]
-    for nodes in mixed:
-        assert inspect(crafted(nodes, constants, 4), GRAPH).leaves is None
+    operators = (
+        "label = ArgMax <axis = 0, keepdims = 0> (input)",
+        "label = Concat <axis = 0> (input, input)",
+        "label = MatMul (weights, input)",
+        "label = Reshape (input, shape)",
+        "label = Gather <axis = 0> (input, first)",
+        "t = Transpose <perm = [1, 0]> (input)\nlabel = Add (t, input)",
+    )
+    shape, first = np.array([4, -1], np.int64), np.array([0], np.int64)
+    constants = [("weights", np.ones((2, 3), np.float32)), ("shape", shape), ("first", first)]
+    for lines in operators:
+        assert inspect(crafted(nodes_of(lines), constants, 4), GRAPH).leaves is None
 
 
 def _encoded() -> tuple[bytes, RuleGraph]:
@@ -201,8 +192,12 @@ def test_names_that_stand_for_two_values_are_refused():
 
 
 def test_shapes_beyond_the_bounds_end_at_once():
-    wide = [helper.make_node("Expand", ["input", "shape"], ["label"])]
-    assert inspect(crafted(wide, [("shape", np.array([10**12, 4], np.int64))], 4), GRAPH).leaves is None
+    assert (
+        inspect(
+            crafted(nodes_of("label = Expand (input, shape)"), [("shape", np.array([10**12, 4], np.int64))], 4), GRAPH
+        ).leaves
+        is None
+    )
     nodes = [helper.make_node("Greater", ["input", "zero"], ["b0"])]
     nodes += [helper.make_node("Concat", [f"b{i}"] * 64, [f"b{i + 1}"], axis=1) for i in range(8)]
     nodes.append(helper.make_node("ArgMax", ["b8"], ["label"], axis=1, keepdims=0))

@@ -1,24 +1,325 @@
-"""Linear threshold units over cleaned columns: one exact product for all of them, or side by side in their order."""
+"""Sums of conditions, columns and levels, and units of them: one exact product, or side by side in their order."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 import onnx
 import pytest
-from onnx_cases import adversarial_table, assert_formulations_agree, assert_same_everywhere, operator_kinds
-from rulekit_exporters.onnx import emit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_cases import SCHEMA, assert_formulations_agree, assert_same_everywhere, every_formulation, operator_kinds
+from rulekit_exporters.onnx import TARGET, emit
+from unit_trees import nested, paths
 
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.nodes import Above, And, Column, Compare, IsTrue, Linear, LinearThreshold, Node, Not, Or, Step
+from rulekit.graph.nodes import (
+    Above,
+    Among,
+    And,
+    AtLeast,
+    Column,
+    Compare,
+    IsTrue,
+    LevelPoints,
+    Linear,
+    LinearThreshold,
+    Logistic,
+    Missing,
+    Node,
+    Not,
+    Or,
+    Sided,
+    Step,
+)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
+from rulekit.verification.parity import verify
 from rulekit.verification.rows import adversarial_rows
 
-SCHEMA = Schema(
-    (*(Feature(f"x{j}") for j in range(6)), Feature("wide", precision="float64"), Feature("flag", "boolean")), "y"
-)
+NUMBERS = Schema(tuple(Feature(f"x{j}") for j in range(12)), "y")
+LEVELS = SCHEMA["city"].levels
+
+
+def leaf(rng: np.random.Generator) -> Node:
+    """A condition on a column of any kind."""
+    draw, missing = rng.integers(6), bool(rng.random() < 0.4)
+    if draw == 0:
+        levels = tuple(sorted(rng.choice(LEVELS, rng.integers(1, 4), replace=False).tolist()))
+        return Among("city", levels, missing, bool(rng.random() < 0.4))
+    if draw == 1:
+        return IsTrue("flag", missing)
+    if draw == 2:
+        return Missing(str(rng.choice(["x", "wide", "city", "flag"])))
+    column = str(rng.choice(["x", "unused", "wide"]))
+    return Compare(column, str(rng.choice(["<=", ">"])), float(rng.choice([0.0, 0.1, -1.5, 16777217.0])), missing)
+
+
+def formula(rng: np.random.Generator, depth: int = 2) -> Node:
+    """A connective of conditions and of connectives."""
+    if depth == 0 or rng.random() < 0.3:
+        return Not(leaf(rng)) if rng.random() < 0.3 else leaf(rng)
+    children = [formula(rng, depth - 1) for _ in range(rng.integers(2, 5))]
+    draw = rng.integers(4)
+    if draw == 0:
+        return AtLeast(int(rng.integers(1, len(children) + 1)), children)
+    found = (And, Or)[draw % 2](children)
+    return Not(found) if draw == 3 else found
+
+
+def weight(rng: np.random.Generator, grid: float = 2.0**-6) -> float:
+    return float(np.round(rng.normal() / grid) * grid)
+
+
+def score(rng: np.random.Generator, count: int, grid: float = 2.0**-6) -> Linear:
+    """A sum of formulas, and of a step function and points by level."""
+    points = LevelPoints("city", tuple((level, weight(rng, 0.25)) for level in LEVELS), weight(rng, 0.25), 0.5)
+    steps = Step("wide", (-1.5, 0.1), (0.5, -0.25, 1.0), weight(rng, 0.25))
+    terms: list[tuple[float, Node]] = [(weight(rng, grid), formula(rng)) for _ in range(count)]
+    return Linear([*terms, (weight(rng, grid), points), (1.0, steps)], weight(rng, grid))
+
+
+def conjunctions(count: int, length: int, schema: Schema = NUMBERS, seed: int = 0) -> list[tuple[float, Node]]:
+    rng = np.random.default_rng(seed)
+    return [
+        (
+            weight(rng),
+            And(
+                [
+                    Compare(schema.names[j], str(rng.choice(["<=", ">"])), float(np.round(rng.normal(), 2)))
+                    for j in rng.choice(len(schema), length, replace=False)
+                ]
+            ),
+        )
+        for _ in range(count)
+    ]
+
+
+def assert_exact(graph: RuleGraph, rows: int = 200) -> None:
+    """Every formulation, on adversarial rows, many of them exactly on a plane."""
+    assert_formulations_agree(graph, adversarial_rows(graph, rows).table)
+
+
+def binary(total: Node, threshold: float = 0.0, schema: Schema = SCHEMA, reported: bool = True) -> RuleGraph:
+    return RuleGraph(schema, (0, 1), Fires(Above(total, threshold)), (Logistic(total),) if reported else ())
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("reported", [False, True])
+@pytest.mark.parametrize(("seed", "grid"), [(0, 2.0**-6), (1, 2.0**-30), (2, 0.5), (3, 2.0**-6), (4, 2.0**-6)])
+def test_sums_of_any_conditions_decide_as_the_graph(seed: int, grid: float, reported: bool) -> None:
+    rng = np.random.default_rng(seed)
+    graph = binary(score(rng, 9, grid), weight(rng, grid) if seed % 2 else 0.3, reported=reported)
+    assert_exact(graph)
+    report = verify(graph, TARGET.emit(graph, {"input": ("columns", "codes")[seed % 2]}), target=TARGET, rows=500)
+    assert (report.ok, report.proof) == (True, "proved"), report.proof_reason
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("preference", [(0, 1, 2), (2, 0, 1)])
+@pytest.mark.parametrize("thresholds", [(-np.inf,) * 3, (0.0, -0.5, -np.inf)])
+def test_scores_of_several_classes_are_one_product(thresholds: tuple[float, ...], preference: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(7)
+    scores = tuple(score(rng, 6) for _ in range(3))
+    graph = RuleGraph(
+        SCHEMA, ("a", "b", "c"), ArgMax(scores, thresholds, preference), tuple(map(Logistic, scores)), default=1
+    )
+    kinds = operator_kinds(every_formulation(graph, "codes")["operators"])
+    assert (kinds.count("Gemm"), kinds.count("Exp"), kinds.count("ArgMax")) == (1, 1, 1)
+    assert_exact(graph)
+    report = verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=500)
+    assert (report.ok, report.proof) == (True, "proved"), report.proof_reason
+
+
+def test_conjunctions_take_no_operator_of_their_own() -> None:
+    """Twenty conjunctions of three literals were 156 operators, one And and one Where for each."""
+    wide = [(0.25 * j, Compare(f"x{j % 12}", ("<=", ">")[j % 2], float(j))) for j in range(1, 50)]
+    for terms in (conjunctions(12, 4), [*conjunctions(3, 2), *wide]):
+        graph = binary(Linear(terms, 0.25), 0.3, NUMBERS)
+        assert_exact(graph, 100)
+    graph = binary(Linear(conjunctions(20, 3), 0.25), schema=NUMBERS, reported=False)
+    artifact = emit(graph, {})
+    expected = "Transpose Gather Mul Greater Cast MatMul Greater Cast Concat Gemm Cast Greater Cast Gemm ArgMax"
+    assert operator_kinds(artifact.main) == expected.split()
+    assert verify(graph, artifact, target=TARGET, rows=500).proof == "proved"
+
+
+def test_level_sets_of_a_category_are_one_lookup() -> None:
+    """Three level sets among thirty stumps were 116 operators, 26 without them."""
+    rng = np.random.default_rng(3)
+    stumps = [(weight(rng), Compare(f"x{j % 12}", ">", float(j))) for j in range(30)]
+    schema = Schema((*NUMBERS.features, Feature("city", "categorical", LEVELS)), "y")
+    sets = [(weight(rng), Among("city", (level,))) for level in LEVELS]
+    without = operator_kinds(emit(binary(Linear(stumps, 0.0), schema=NUMBERS), {"input": "columns"}).main)
+    found = operator_kinds(emit(binary(Linear([*stumps, *sets], 0.0), schema=schema), {}).main)
+    assert len(found) <= len(without) + 4
+    assert found.count("LabelEncoder") == 1
+
+
+def test_connectives_on_many_layers_do_not_recurse() -> None:
+    chain: Node = Compare("x0", ">", 0.0)
+    for depth in range(400):
+        chain = (And, Or)[depth % 2]([chain, Compare(f"x{depth % 12}", ">", depth / 100)])
+    graph = binary(Linear([(1.0, chain), (0.5, Compare("x1", ">", 0.0)), (0.25, Missing("x2"))], -0.75), schema=NUMBERS)
+    assert_same_everywhere(graph, adversarial_rows(graph, 50).table)
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5, 1.1, -2.0])
+def test_the_logistic_function_of_a_multiple_of_the_sum_takes_the_same_product(factor: float) -> None:
+    """Twice the vote of AdaBoost was a product and a sum of its own behind the vote."""
+    rng = np.random.default_rng(11)
+    total = score(rng, 6)
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(total, 0.25)), (Logistic(Linear([(factor, total)], 0.125)),))
+    kinds = operator_kinds(every_formulation(graph)["operators"])
+    assert ("Mul" in kinds[-11:]) == (factor == 1.1)
+    assert_exact(graph)
+    assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).proof == "proved"
+
+
+def test_sums_within_conditions_and_conditions_of_constants() -> None:
+    """A sum within a condition of a sum is a product of its own; what is the same for all rows is a constant."""
+    rng = np.random.default_rng(5)
+    unit = LinearThreshold([(weight(rng), formula(rng)) for _ in range(4)], 0.25)
+    outer = Linear([(1.0, Above(score(rng, 4), 0.0)), (0.5, And([unit, leaf(rng)])), (0.25, leaf(rng))], -0.5)
+    always, never = Or([IsTrue("flag"), Not(IsTrue("flag"))]), And([Missing("x"), Not(Missing("x"))])
+    terms = [(1.0, always), (2.0, never), (4.0, Compare("x", ">", 0.0)), (0.5, AtLeast(0, [leaf(rng)]))]
+    for total in (outer, Linear([*terms, (0.5, Missing("x")), (0.25, IsTrue("flag"))], -2.0)):
+        graph = binary(total)
+        assert_exact(graph)
+        assert verify(graph, TARGET.emit(graph, {}), target=TARGET, rows=300).ok
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("top", [2.0**k + d for k in (24, 53) for d in (-4, -2, -1, 0, 2)])
+def test_sums_at_the_limit_of_a_width(top: float) -> None:
+    """Beyond 24 (53) bits a product must move to double (to a fixed order), or the last unit of the sum is lost.
+
+    1 - u and u need one bit more than the sum; where there is none, the sum is compared.
+    """
+    flag, missing, some = IsTrue("flag"), Missing("x"), Compare("x", ">", 0.0)
+    high = float(np.float32(top / 2))
+    column, small = Column("x", 0.0, -high, high, 1.0), Column("unused", 0.5, -1.0, 1.0, 1.0)
+    steps = Linear([(1.0, Step("x", (0.0,), (0.0, top), 0.0)), (1.0, Compare("unused", ">", 0.0)), (1.0, flag)], 0.0)
+    literals = Linear([(top - 3.0, some), (1.0, flag), (1.0, missing), (1.0, Missing("flag"))], 0.0)
+    unit = LinearThreshold([(1.0, column), (1.0, small), (1.0, flag)], 1.0 - high)
+    graphs = [binary(steps, threshold, reported=False) for threshold in (top - 1, top, top + 1)]
+    graphs += [binary(literals, threshold, reported=threshold > 0) for threshold in (0.0, 1.0, -3.0)]
+    for graph in (*graphs, RuleGraph(SCHEMA, (0, 1), Fires(unit))):
+        assert_exact(graph, 60)
+
+
+def test_a_score_card_of_25_numbers_is_a_sum_and_no_table() -> None:
+    """Its table had 7,776 cells and 65 kB."""
+    rng = np.random.default_rng(0)
+    cuts = (-1.0, -0.25, 0.5, 1.25)
+    terms = [(1.0, Step(f"x{j}", cuts, tuple(map(float, rng.integers(-10, 11, 5))), 0.0)) for j in range(5)]
+    graph = binary(Linear(terms, 0.5), schema=NUMBERS)
+    artifact = TARGET.emit(graph, {})
+    assert "table" in every_formulation(graph)
+    assert len(artifact.main) < 8000
+    assert verify(graph, artifact, target=TARGET, rows=300).proof == "proved"
+
+
+# Networks of units
+
+BOOLEANS, COUNT = 50, 30
+FLAGS = tuple(Feature(f"b{j}", "boolean") for j in range(BOOLEANS))
+COLUMNS = tuple(Feature(f"x{j}") for j in range(COUNT))
+COLOUR = Feature("colour", "categorical", ("red", "green", "blue"))
+
+
+def flag_literal(rng: np.random.Generator, j: int) -> Node:
+    """A Boolean column, or `not x` that is false where x is missing, spelt in one of two ways."""
+    way = rng.integers(4)
+    if way < 2:
+        return IsTrue(f"b{j}")
+    if way == 2:
+        return Not(IsTrue(f"b{j}", missing=True))
+    return And([Not(IsTrue(f"b{j}")), Not(Missing(f"b{j}"))])
+
+
+def boolean_unit(rng: np.random.Generator, most: int = BOOLEANS) -> LinearThreshold:
+    """Integer weights on 5 to 50 literals, the threshold at an attainable sum."""
+    chosen = rng.permutation(most)[: rng.integers(5, most + 1)].tolist()
+    weights = [float(rng.choice([-2, -1, 1, 2, 3])) for _ in chosen]
+    return LinearThreshold(
+        [(weight, flag_literal(rng, j)) for weight, j in zip(weights, chosen, strict=True)], -float(sum(weights) // 2)
+    )
+
+
+def column_unit(rng: np.random.Generator, alike: bool = True) -> LinearThreshold:
+    """Weights in multiples of 1/64 on cleaned columns."""
+    columns = [Column(f"x{j}", 0.0, -4.0, 4.0, 2.0 ** -(8 if alike else j % 5)) for j in range(COUNT)]
+    weights = (np.rint(rng.normal(0, 0.4, COUNT + 1) * 64) / 64).tolist()
+    return LinearThreshold(list(zip(weights[1:], columns, strict=True)), weights[0])
+
+
+def mixed_unit(rng: np.random.Generator) -> LinearThreshold:
+    """Boolean columns, levels and cleaned columns."""
+    terms: list[tuple[float, Node]] = [(float(rng.integers(1, 4)), flag_literal(rng, j)) for j in range(6)]
+    terms += [(float(rng.integers(-64, 64)) / 64, Column(f"x{j}", 0.5, -4.0, 4.0, 2.0**-6)) for j in range(6)]
+    terms.append((float(rng.integers(1, 3)), Among("colour", ("red",) if rng.random() < 0.5 else ("green", "blue"))))
+    return LinearThreshold(terms, -6.0)
+
+
+def chain(units: list[LinearThreshold]) -> Node:
+    """Or, and-not, or, ... of one unit after another."""
+    found: Node = units[-1]
+    for k, unit in reversed(list(enumerate(units[:-1]))):
+        found = And([Not(unit), found]) if k % 2 else Or([unit, found])
+    return found
+
+
+def model(formula: Node, *features: Feature) -> RuleGraph:
+    return RuleGraph(Schema(features, "y"), (0, 1), Fires(formula))
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("shape", [nested, paths, chain])
+@pytest.mark.parametrize("kind", [boolean_unit, column_unit, mixed_unit])
+def test_networks_decide_as_their_graph_and_are_proved(shape, kind):
+    rng = np.random.default_rng(3)
+    graph = model(shape([kind(rng) for _ in range(3)]), *FLAGS, *COLUMNS, COLOUR)
+    assert_exact(graph, 60)
+    report = verify(graph, emit(graph, {"input": "columns"}).main, target="onnx", rows=60)
+    assert report.ok
+    assert report.proof == "proved"
+    assert report.proof_probabilities
+
+
+@pytest.mark.parametrize("connective", [And, Or])
+def test_a_single_gate_is_one_count(connective):
+    rng = np.random.default_rng(6)
+    units = [boolean_unit(rng, 12) for _ in range(5)]
+    graph = model(connective([units[0], Not(units[1]), *units[2:]]), *FLAGS[:12])
+    kinds = operator_kinds(emit(graph, {"input": "tensor"}).main)
+    assert kinds.count("Gemm") == 2  # all units, and the pair of what is decided
+    assert_exact(graph)
+
+
+def formulas(units: list[Node]) -> st.SearchStrategy[Node]:
+    """Logic over units and literals, nested in any way."""
+    leaves = st.sampled_from(units).flatmap(lambda unit: st.sampled_from([unit, Not(unit)]))
+    several = lambda inner: st.lists(inner, min_size=2, max_size=3)  # noqa: E731
+    return st.recursive(
+        leaves, lambda inner: st.one_of(several(inner).map(And), several(inner).map(Or), inner.map(Not)), max_leaves=10
+    )
+
+
+@given(formulas([Compare("x0", ">", 0.5), *(boolean_unit(np.random.default_rng(8 + k), 6) for k in range(4))]))
+@settings(max_examples=25, deadline=None)
+def test_any_logic_over_units_is_exact(formula):
+    assert_exact(model(formula, *FLAGS[:6], COLUMNS[0]), 60)
+
+
+def test_odds_by_path_are_a_sum_that_hangs_on_the_units():
+    """A count of units stood in the product of the units itself, which never ended."""
+    rng = np.random.default_rng(4)
+    first, second = column_unit(rng), column_unit(rng)
+    paths_of = [(4.0, first), (2.5, And([Not(first), second])), (-3.25, And([Not(first), Not(second)]))]
+    rule = Or([first, second])
+    report = (Sided(Logistic(Linear(paths_of, 0.0)), rule, 0.501, 0.499),)
+    graph = RuleGraph(Schema(COLUMNS, "y"), (0, 1), Fires(rule), report)
+    assert_exact(graph, 60)
 
 
 def column(j: int, step: float = 2.0**-6, bound: float = 4.0, missing: float = 0.5) -> Column:
@@ -26,17 +327,18 @@ def column(j: int, step: float = 2.0**-6, bound: float = 4.0, missing: float = 0
 
 
 def units(rng: np.random.Generator, columns: list[Node], count: int, grid: float) -> list[LinearThreshold]:
+    """Units over columns whose weights lie on a grid, of any double where it is 0."""
+
     def weight() -> float:
         return float(np.round(rng.normal() / grid) * grid) if grid else float(rng.normal())
 
     return [LinearThreshold([(weight(), child) for child in columns], weight()) for _ in range(count)]
 
 
-def tree(nodes: list[LinearThreshold]) -> RuleGraph:
-    """Three units as a tree of depth 2, the others in a rule of their own."""
-    a, b, c, *rest = nodes
-    paths = [And((a, b)), And((Not(a), Not(c)))]
-    return RuleGraph(SCHEMA, (0, 1), Fires(Or([*paths, And([Not(a), *rest])])))
+def over_columns(nodes: list[LinearThreshold]) -> RuleGraph:
+    """A tree of three units, the others in a rule of their own."""
+    features = (*COLUMNS[:6], Feature("wide", precision="float64"), Feature("flag", "boolean"))
+    return model(Or([paths(nodes[:3]), And([Not(nodes[0]), *nodes[3:]])]), *features)
 
 
 def products(artifact: bytes) -> list[np.ndarray]:
@@ -46,77 +348,42 @@ def products(artifact: bytes) -> list[np.ndarray]:
     return [arrays[name] for node in graph.node if node.op_type == "Gemm" for name in node.input[:2] if name in arrays]
 
 
-def assert_exact(graph: RuleGraph) -> None:
-    """On adversarial rows, many of them exactly on a plane."""
-    assert_formulations_agree(graph, adversarial_rows(graph, 500).table)
-
-
 @pytest.mark.parametrize(("grid", "width"), [(2.0**-6, np.float32), (2.0**-30, np.float64)])
 def test_units_on_a_grid_are_one_product(grid: float, width: type) -> None:
-    rng = np.random.default_rng(1)
-    graph = tree(units(rng, [column(j) for j in range(6)], 5, grid))
+    graph = over_columns(units(np.random.default_rng(1), [column(j) for j in range(6)], 5, grid))
     artifact = emit(graph, {"text": False}).main
-    matrix = products(artifact)[0]
-    assert 5 in matrix.shape
-    assert matrix.dtype == width
-    kinds = Counter(operator_kinds(artifact))
-    assert kinds["Clip"] <= 3
-    assert kinds["Round"] == 1
+    matrix, kinds = products(artifact)[0], operator_kinds(artifact)
+    assert (5 in matrix.shape, matrix.dtype) == (True, width)
+    assert (kinds.count("Clip") <= 3, kinds.count("Round")) == (True, 1)
     assert_exact(graph)
 
 
 def test_literals_and_steps_join_the_product() -> None:
-    rng = np.random.default_rng(3)
-    terms: list[Node] = [
-        column(0),
-        column(1, 1.0),
-        Compare("x2", "<=", 0.25, True),
-        IsTrue("flag"),
-        Step("x3", (0.0, 1.0), (0.5, -1.0, 2.0), 0.25),
-    ]
-    graph = tree(units(rng, terms, 4, 2.0**-4))
+    terms = [column(0), column(1, 1.0), Compare("x2", "<=", 0.25, True), IsTrue("flag")]
+    terms.append(Step("x3", (0.0, 1.0), (0.5, -1.0, 2.0), 0.25))
+    graph = over_columns(units(np.random.default_rng(3), terms, 4, 2.0**-4))
     assert products(emit(graph, {"text": False}).main)[0].shape == (4, 2 + 1 + 1 + 3)
     assert_exact(graph)
 
 
-@pytest.mark.parametrize("step", [0.0, 2.0**-6])
-def test_what_is_not_on_a_grid_is_added_in_order(step: float) -> None:
-    rng = np.random.default_rng(4)
-    assert_exact(
-        tree(units(rng, [*(column(j, step) for j in range(5)), Column("wide", 0.25, -1.0, 1.0, step)], 5, 0.0))
-    )
-
-
-def test_bounds_that_are_no_floats_are_not_cleaned_in_float() -> None:
-    """fl32(0.1) is above 0.1: a value clipped to it would be another number of steps."""
-    graph = tree(units(np.random.default_rng(5), [column(j, 2.0**-30, 0.1, 0.0) for j in range(3)], 3, 2.0**-4))
-    assert_exact(graph)
-
-
-@pytest.mark.parametrize("top", [2.0**24 - 1, 2.0**24, 2.0**24 + 2, 2.0**53 - 1, 2.0**53, 2.0**54])
-def test_sums_at_the_limit_of_a_width(top: float) -> None:
-    """The last unit of the sum decides; one bit more and float32 (double) would lose it."""
-    high = float(np.float32(top / 2))
-    big = Column("x0", 0.0, -high, high, 1.0)
-    unit = LinearThreshold([(1.0, big), (1.0, column(1, 1.0, 1.0)), (1.0, IsTrue("flag"))], 1.0 - high)
-    graph = RuleGraph(SCHEMA, (0, 1), Fires(unit))
-    assert_same_everywhere(graph, adversarial_rows(graph, 400).table)
+@pytest.mark.parametrize(
+    ("columns", "grid"),
+    [
+        *(([*(column(j, s) for j in range(5)), Column("wide", 0.25, -1.0, 1.0, s)], 0.0) for s in (0.0, 2.0**-6)),
+        # fl32(0.1) is above 0.1: a value clipped to it would be another number of steps
+        ([column(j, 2.0**-30, 0.1, 0.0) for j in range(3)], 2.0**-4),
+        ([column(0), Column("x0", -2.0, 0.0, 1.0, 0.25), column(1)], 2.0**-6),  # one column cleaned in two ways
+        ([column(j, 2.0**-10, 1e6) for j in range(3)], 2.0**-3),
+    ],
+)
+def test_what_is_not_on_a_grid_is_added_in_order(columns: list[Node], grid: float) -> None:
+    assert_exact(over_columns(units(np.random.default_rng(4), columns, 5, grid)))
 
 
 def test_linear_scores_of_several_classes() -> None:
-    rng = np.random.default_rng(6)
     for grid in (2.0**-6, 2.0**-30, 0.0):
-        scores = tuple(Linear(u.terms, u.bias) for u in units(rng, [column(j) for j in range(4)], 3, grid))
-        assert_exact(RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(scores, (0.0, -1.0, -np.inf), (2, 0, 1))))
-        assert_exact(RuleGraph(SCHEMA, (0, 1), Fires(Above(scores[0], 0.25))))
-
-
-def test_one_column_cleaned_in_two_ways() -> None:
-    first, second = column(0), Column("x0", -2.0, 0.0, 1.0, 0.25)
-    graph = tree(units(np.random.default_rng(7), [first, second, column(1)], 3, 2.0**-6))
-    assert_exact(graph)
-
-
-def test_infinities_and_huge_values_are_clipped() -> None:
-    graph = tree(units(np.random.default_rng(8), [column(j, 2.0**-10, 1e6) for j in range(3)], 3, 2.0**-3))
-    assert_same_everywhere(graph, adversarial_table(SCHEMA))
+        found = units(np.random.default_rng(6), [column(j) for j in range(4)], 3, grid)
+        scores = tuple(Linear(unit.terms, unit.bias) for unit in found)
+        decision = ArgMax(scores, (0.0, -1.0, -np.inf), (2, 0, 1))
+        assert_exact(RuleGraph(Schema(COLUMNS, "y"), ("a", "b", "c"), decision))
+        assert_exact(model(Above(scores[0], 0.25), *COLUMNS))

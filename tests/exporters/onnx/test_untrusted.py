@@ -7,7 +7,8 @@ import time
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper, parser
+from onnx_cases import nodes_of
 from rulekit_exporters.onnx import running
 
 from rulekit.conformance.models import NODES
@@ -22,21 +23,9 @@ GRAPH = NODES["threshold"]()
 def _with_loop(steps: int) -> bytes:
     """The export with a loop before it that counts up, and whose count is no part of any output."""
     model = onnx.ModelProto.FromString(TARGET.emit(GRAPH, {}).main)
-    body = helper.make_graph(
-        [
-            helper.make_node("Identity", ["going"], ["goes_on"]),
-            helper.make_node("Add", ["sum", "looped_one"], ["next"]),
-        ],
-        "body",
-        [
-            helper.make_tensor_value_info("step", TensorProto.INT64, []),
-            helper.make_tensor_value_info("going", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("sum", TensorProto.INT64, []),
-        ],
-        [
-            helper.make_tensor_value_info("goes_on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("next", TensorProto.INT64, []),
-        ],
+    body = parser.parse_graph(
+        "body (int64 step, bool going, int64 sum) => (bool goes_on, int64 next)"
+        "{ goes_on = Identity (going) next = Add (sum, looped_one) }"
     )
     constants = {
         "steps": np.int64(steps),
@@ -49,11 +38,9 @@ def _with_loop(steps: int) -> bytes:
     # the probabilities hang on the count, or a runtime would leave the loop out
     (last,) = [node for node in model.graph.node if "probabilities" in node.output]
     last.output[:] = [name if name != "probabilities" else "shares" for name in last.output]
-    ends = [
-        helper.make_node("Cast", ["counted"], ["as_number"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["as_number", "nothing"], ["none"]),
-        helper.make_node("Add", ["shares", "none"], ["probabilities"]),
-    ]
+    ends = nodes_of(
+        "as_number = Cast <to = 1> (counted)\nnone = Mul (as_number, nothing)\nprobabilities = Add (shares, none)"
+    )
     model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.float32), "nothing"))
     nodes = [*model.graph.node]
     del model.graph.node[:]

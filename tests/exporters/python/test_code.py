@@ -61,21 +61,12 @@ def test_probabilities_are_the_graph_s(formula, tmp_path):
     table = random_table(np.random.default_rng(11), schema, 300)
     module = module_of(graph, tmp_path)
     rows = list(zip(*plain_cells(table), strict=True))
-    expected = probabilities(graph, table)
     within = 0.0 if exponentials_of(formula) is None else 1e-13
-    assert_allclose([module.predict_proba(row) for row in rows], expected, rtol=within, atol=0.0)
-    assert_allclose([module.predict_proba({"x": x, "y": y}) for x, y in rows], expected, rtol=within, atol=0.0)
-    labels = decide(graph, table).tolist()
-    assert [module.predict(row) for row in rows] == labels
-    assert [module.predict({"x": x, "y": y}) for x, y in rows] == labels
-    assert module.predict_many(np.array(rows)) == labels
-
-
-def test_rules_read_their_cells_by_name_and_stand_in_one_function():
-    source = TARGET.emit(income(), {}).main.decode().partition("# rules: begin")[0]
-    assert source.count("if capital_gain > 5100.000244140625:\n        return 1\n") == 1
-    assert "type(age) is float or (type(age) is int and -(2**53) <= age <= 2**53)" in source
-    assert "def decide(age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> int:" in source
+    for given in (rows, [{"x": x, "y": y} for x, y in rows]):
+        found = [module.predict_proba(row) for row in given]
+        assert_allclose(found, probabilities(graph, table), rtol=within, atol=0.0)
+        assert [module.predict(row) for row in given] == decide(graph, table).tolist()
+    assert module.predict_many(np.array(rows)) == decide(graph, table).tolist()
 
 
 def test_only_levels_that_a_number_date_or_truth_value_may_write_are_read_as_those(tmp_path):
@@ -90,17 +81,16 @@ def test_only_levels_that_a_number_date_or_truth_value_may_write_are_read_as_tho
 
 
 def test_a_rule_is_stated_once_and_its_id_wherever_it_stands():
+    """Rules read their cells by name and stand in one function, every clause in an `if` of its own."""
     source = TARGET.emit(income(), {"self_test": False}).main.decode().partition("# rules: begin")[0]
     for rule in rules_of(income()):
         assert source.count(f"# {rule.id}: ") == 1
         assert source.count(f"# {rule.id}\n") == 1  # probabilities
-
-
-def test_every_clause_is_an_if_of_its_own():
-    source = TARGET.emit(income(), {}).main.decode()
+    assert source.count("if capital_gain > 5100.000244140625:\n        return 1\n") == 1
+    assert "type(age) is float or (type(age) is int and -(2**53) <= age <= 2**53)" in source
+    assert "def decide(age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> int:" in source
     body = source.partition("def decide(")[2].partition("\ndef ")[0]
-    assert body.count("return 1") == 2
-    assert body.rstrip().endswith("return 0")
+    assert (body.count("return 1"), body.rstrip().endswith("return 0")) == (2, True)
 
 
 def test_a_rounded_column_is_cleaned_once_however_many_sums_read_it():

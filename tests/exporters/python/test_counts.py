@@ -5,25 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from generated import module_of
+from generated import counts_of, module_of
 from rulekit_exporters.python import TARGET
 
 from rulekit.audit.drift.comparing import read_counts
 from rulekit.conformance.models import MODELS
-from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import fired, rules_of
-from rulekit.names import label_text
 from rulekit.verification.rows import adversarial_rows, raw_columns
-
-
-def _counts(graph: RuleGraph, table: object) -> tuple[dict[str, int], dict[str, int]]:
-    """What rulekit counts: rows by rule, and by class."""
-    rules = dict(zip((rule.id for rule in rules_of(graph)), fired(graph, table).sum(axis=0).tolist(), strict=True))
-    decided = np.bincount(decide(graph, table), minlength=len(graph.classes)).tolist()
-    return rules, dict(zip(map(label_text, graph.classes), decided, strict=True))
 
 
 @pytest.mark.one_in(3)
@@ -35,7 +23,7 @@ def test_rules_of_every_model_are_counted_as_rulekit_does(name: str, tmp_path: P
     cells = raw_columns(table)
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*(c.tolist() for c in cells.values()), strict=True)]
     found = module.count_rules(rows or [{}] * table.n_rows)
-    assert (found["rules"], found["classes"]) == _counts(graph, adversarial_rows(graph, 120).table)
+    assert (found["rules"], found["classes"]) == counts_of(graph, adversarial_rows(graph, 120).table)
     assert found["rows"] == table.n_rows
     if graph.classes == tuple(map(str, graph.classes)):
         assert read_counts(json.dumps(found), graph, "counts").rules == found["rules"]

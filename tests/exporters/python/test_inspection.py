@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rulekit_exporters.python import TARGET
 
 from rulekit.conformance.models import NODES, SMALL, random_graph
@@ -42,12 +44,6 @@ def module(formula: Node) -> str:
 
 def reading(formula: Node, text: str | None = None) -> Reading:
     return TARGET.inspect((module(formula) if text is None else text).encode(), graph_of(formula))
-
-
-def changed(formula: Node, old: str, new: str) -> str:
-    text = module(formula)
-    assert old in text
-    return text.replace(old, new)
 
 
 LITERALS: list[Node] = [
@@ -114,59 +110,41 @@ def test_a_remark_at_the_head_and_behind_the_rules_is_no_code() -> None:
             TARGET.inspect(inside.encode(), graph)
 
 
-FAULTS = [
-    ("if age > 0.1", "if age < 0.1", Compare("age", ">", 0.1)),
+ALTERED = [
     ("if age > 0.1", "if age >= 0.1", Compare("age", ">", 0.1)),
-    ("if age > 0.1", "if not age <= 0.1", Compare("age", ">", 0.1)),
-    ("if age", "if account", And((Compare("age", ">", 0.1), Compare("account", ">", 5.0)))),
-    ('{"north", "1"}', '{"north"}', Among("region", ("north", "1"))),
+    ("if age > 0.1", "if ~(age > 0.1) and age > 0.1", Compare("age", ">", 0.1)),
     ('{"north", "1"}', '{"north", "1", None}', Among("region", ("north", "1"))),
-    ('{"north", "1"}', '{"north", "1", "west"}', Among("region", ("north", "1"))),
     ('{"north", "1"}', '{"north", "1.0"}', Among("region", ("north", "1"))),
     ("return 1\n    return 0", "return 0\n    return 1", IsTrue("owner")),
-    ("return 1\n    return 0", "return 1\n    return 1", IsTrue("owner")),
-    ("return [predict(row) for row", "return [CLASSES[1] for row", IsTrue("owner")),
     ("return CLASSES[answer(", "return CLASSES[1 - answer(", IsTrue("owner")),
+    ("import sys", "import sys as os_, os", IsTrue("owner")),
+    ("def decide(age: Any)", "@print\ndef decide(age: Any)", Compare("age", ">", 0.1)),
+    ('CLASSES = ("no", "yes")', 'CLASSES = ("no", "yes")\nCLASSES = ("yes", "no")', Compare("age", ">", 0.1)),
+    ('("age", "number", ())', '("age", "flag", ())', Compare("age", ">", 0.1)),
+    ("    if age", "    type = print\n    if age", Compare("age", ">", 0.1)),
 ]
-
-AROUND = [
-    ("import sys", "import sys as os_, os"),
-    ("from typing import Any", "from typing import Any as Any, List as nothing"),
-    ("value is None or type(value)", "value is not None or type(value)"),
-    ("len(row) == 6:", "len(row) == 5:"),
-    ("return rules(age)", "return rules(-age)"),
-    ('    """Class index of a row', '    global x\n    """Class index of a row'),
-    ("def decide(age: Any)", "def decide(age: Any, more: Any = 1)"),
-    ("def decide(age: Any)", "@print\ndef decide(age: Any)"),
-    ('CLASSES = ("no", "yes")', 'CLASSES = ("yes", "no")'),
-    ('CLASSES = ("no", "yes")', 'CLASSES = ("no", "yes")\nprint(CLASSES)'),
-    ('CLASSES = ("no", "yes")', 'CLASSES = ("no", "yes")\nCLASSES = ("yes", "no")'),
-    ('CLASSES = ("no", "yes")', 'CLASSES = ("no", "yes")\nMORE = 1'),
-    ('("age", "number", ())', '("age", "flag", ())'),
-    ("return [predict(row) for row in", "return [CLASSES[0] for row in"),
-    ("if age > 0.1", 'if age > float("0.1") or age > 0.1'),
-    ("if age > 0.1", "if age * 2.0 > 0.2 and age > 0.1"),
-    ("if age > 0.1", "if ~age > 0.1"),
-    ("if age > 0.1", "if ~(age > 0.1) and age > 0.1"),
-    ("if age > 0.1", "if age in {0.1} or age > 0.1"),
-    ("if age > 0.1", "if 1 > 2 or age > 0.1"),
-    ("if age > 0.1", "if age > 9007199254740993 or age > 0.1"),
-    ("    if age", "    absent = print\n    if age"),
-    ("    if age", "    type = print\n    if age"),
-    ("return list(answer(", "return list(not answer("),
-    ("return rules(age)", "rules = print\n        return rules(age)"),
-]
-
-
-ALTERED = [*FAULTS, *((old, new, Compare("age", ">", 0.1)) for old, new in AROUND)]
 
 
 @pytest.mark.parametrize(("old", "new", "formula"), ALTERED, ids=[new[:40] for _, new, _ in ALTERED])
 def test_what_is_not_the_exporters_own_is_not_read(old: str, new: str, formula: Node) -> None:
     """No reading means no proof; the module is then tested on rows, where the user has it run."""
-    found = reading(formula, changed(formula, old, new))
+    text = module(formula)
+    assert old in text
+    found = reading(formula, text.replace(old, new))
     assert (found.leaves, found.decision, found.as_written) == (None, None, False)
     assert "it is not what rulekit writes for its rules" in found.reason
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_character_of_the_code_may_be_another(data: st.DataObject) -> None:
+    text = module(LITERALS[-1])
+    code = range(text.index("\nfrom __future__"), text.index("# The same rules in the rule language"))
+    place, length = data.draw(st.sampled_from(code)), data.draw(st.integers(0, 3))
+    put = data.draw(st.text("()#\"'\\\n\f =+-01ageno\u0435\x00", max_size=3))
+    changed = text[:place] + put + text[place + length :]
+    with contextlib.suppress(FormatError):
+        assert reading(LITERALS[-1], changed).as_written == (changed == text)
 
 
 DIGESTS = [

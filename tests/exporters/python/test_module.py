@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import types
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.evaluation.oracle import evaluate_row
 from rulekit.graph.nodes import (
     Above,
     Among,
@@ -83,54 +83,23 @@ def test_random_graphs(seed, tmp_path):
     assert_parity(graph, random_table(rng, graph.schema, 60 if seed < 60 else 200), tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_graphs_against_the_oracle(seed, tmp_path):
-    rng = np.random.default_rng(5000 + seed)
-    graph = random_graph(rng)
-    module = module_of(graph, tmp_path)
-    for row in zip(*plain_cells(random_table(rng, graph.schema, 30)), strict=True):
-        cells = dict(zip(graph.schema.names, row, strict=True))
-        label, chances = evaluate_row(graph, cells)
-        assert repr(module.predict(cells)) == repr(graph.classes[label])
-        assert module.predict_proba(cells) == pytest.approx(chances, abs=1e-12)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_example_models(name, tmp_path):
     graph = MODELS[name]()
     assert_parity(graph, random_table(np.random.default_rng(1), graph.schema, 300), tmp_path)
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.1, -0.1, 1e-45, 3.4028234663852886e38, 1e30, 16777217.0, 5100.0, 28.5])
-def test_doubles_are_compared_as_if_rounded_to_float32(threshold, tmp_path):
-    """Rows at the threshold, at its float32 neighbours, at the mid-points and one double beside each."""
-    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", threshold)))
-    module = module_of(graph, tmp_path)
-    t = np.float32(threshold)
-    with np.errstate(over="ignore", invalid="ignore"):
-        near = [t, np.nextafter(t, np.float32(np.inf)), np.nextafter(t, np.float32(-np.inf))]
-        points = [float(v) for v in near] + [(float(t) + float(v)) / 2 for v in near[1:]] + [math.inf, -math.inf, 1e300]
-        cells = [d for p in points for d in (p, math.nextafter(p, math.inf), math.nextafter(p, -math.inf))]
-        expected = [int(np.float32(c) > t) for c in cells]
-    assert [module.predict([c]) for c in cells] == expected
-    assert module.predict_many(np.array(cells)[:, None]) == expected
-
-
-@pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("unseen", [False, True])
+@pytest.mark.parametrize(("missing", "unseen"), [*product((False, True), repeat=2)])
 @pytest.mark.parametrize("policy", ["unseen", "missing"])
 @pytest.mark.parametrize("levels", [("red",), ("red", "3"), ()])
-def test_categories(levels, policy, unseen, missing, tmp_path):
+def test_categories(levels, policy, missing, unseen, tmp_path):
     feature = Feature("c", "categorical", ("red", "3", "true"), missing_tokens=("?",), unseen=policy)
-    formula = Among("c", levels, missing, unseen)
-    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(formula))
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", levels, missing, unseen)))
     module = module_of(graph, tmp_path)
     cells = ["red", "3", "3.0", 3, 3.0, True, "TRUE", "?", "", None, math.nan, "blue", 4]
-    none = missing if policy == "missing" else unseen
-    known = {"red": "red" in levels, "3": "3" in levels, "true": False}
-    expected = [known["red"], *[known["3"]] * 4, False, False, *[missing] * 4, none, none]
-    assert [bool(module.predict([c])) for c in cells] == expected
-    assert [bool(v) for v in module.predict_many({"c": np.array(cells, dtype=object)})] == expected
+    expected = graph.predict([{"c": cell} for cell in cells]).tolist()
+    assert [module.predict([c]) for c in cells] == expected
+    assert module.predict_many({"c": np.array(cells, dtype=object)}) == expected
 
 
 def test_a_large_category_is_a_constant_set(tmp_path):
@@ -141,33 +110,19 @@ def test_a_large_category_is_a_constant_set(tmp_path):
     assert [module.predict([c]) for c in ("level 7", "level 2500", "other", None)] == [1, 0, 1, 0]
 
 
-def test_an_unseen_level_can_be_an_error(tmp_path):
-    feature = Feature("c", "categorical", ("red",), unseen="error")
-    module = module_of(RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", ("red",)))), tmp_path)
-    assert [module.predict([c]) for c in ("red", None)] == [1, 0]
-    with pytest.raises(ValueError, match=r"column 'c': the level 'blue' is unknown"):
-        module.predict(["blue"])
-    with pytest.raises(ValueError, match="blue"):
-        module.predict_many({"c": np.array(["red", "blue"], dtype=object)})
-
-
-def test_numbers_that_mean_missing(tmp_path):
-    module = module_of(score(), tmp_path)
-    given = [module.predict_proba(ROW | {"account": cell}) for cell in (-999, -999.0, "-999", None, "")]
-    assert given == [given[-1]] * 5
-    assert given[0] != module.predict_proba(ROW | {"account": -4})
-
-
 def test_cells_in_other_clothes_decide_alike(tmp_path):
     module = module_of(score(), tmp_path)
-    expected = module.predict_proba(ROW | {"veteran": True, "since": 19874})
-    changes = [
-        {"veteran": "true", "since": "2024-05-31"},
-        {"veteran": 1, "since": np.float32(19874)},
-        {"veteran": np.bool_(True), "grade": 1.0, "age": "40"},
-        {"veteran": "True", "grade": np.int64(1), "age": np.int16(40)},
-    ]
-    assert [module.predict_proba(ROW | {"since": 19874} | change) for change in changes] == [expected] * 4
+    days = ("2024-05-31", np.float32(19874), 19874, 19874)
+    veterans = ({"veteran": "true"}, {"veteran": 1}, {"veteran": np.bool_(True), "grade": 1.0, "age": "40"})
+    others = (*veterans, {"veteran": "True", "grade": np.int64(1), "age": np.int16(40)})
+    alike = (
+        [{"account": cell} for cell in (-999, -999.0, "-999", None, "")],
+        [{"veteran": True, "since": 19874}, *(cells | {"since": day} for cells, day in zip(others, days, strict=True))],
+    )
+    for changes in alike:
+        given = [module.predict_proba(ROW | change) for change in changes]
+        assert given == given[:1] * len(changes)
+    assert module.predict_proba(ROW | {"account": -4}) != module.predict_proba(ROW | {"account": -999})
 
 
 @pytest.mark.parametrize("other", ["green", 3, 3.0, True, None, math.nan, "red\0", "", "3.0", 2.5])
@@ -194,52 +149,41 @@ def test_counting_conditions_of_numpy_scalars(tmp_path):
     assert module.predict(np.array([1.0, -1.0])) == 0
 
 
-def test_other_mappings_and_wrong_rows(tmp_path):
+def test_wrong_rows_are_errors(tmp_path):
+    feature = Feature("c", "categorical", ("red",), unseen="error")
+    strict = module_of(RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", ("red",)))), tmp_path, "strict")
+    whole = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 0.1))), tmp_path, "whole")
     module = module_of(income(), tmp_path)
-    assert module.predict(types.MappingProxyType(ROW)) == ">50K"
-    assert module.predict(tuple(ROW.values())) == ">50K"
-    for row in ({k: v for k, v in ROW.items() if k != "age"}, types.MappingProxyType({"age": 3})):
-        with pytest.raises(KeyError, match=r"age|capital_gain"):
-            module.predict(row)
-    with pytest.raises(ValueError, match="8 cells"):
-        module.predict([1, 2, 3])
-    with pytest.raises(ValueError, match="column 'age'"):
-        module.predict(ROW | {"age": "forty"})
-    with pytest.raises(TypeError, match="mapping or a sequence"):
-        module.predict("forty")
+    assert [strict.predict([c]) for c in ("red", None)] == [1, 0]
+    assert module.predict(types.MappingProxyType(ROW)) == module.predict(tuple(ROW.values())) == ">50K"
+    for ask, data, error, message in (
+        (strict.predict, ["blue"], ValueError, "column 'c': the level 'blue' is unknown"),
+        (strict.predict_many, {"c": np.array(["red", "blue"], dtype=object)}, ValueError, "blue"),
+        (module.predict, {k: v for k, v in ROW.items() if k != "age"}, KeyError, "age"),
+        (module.predict, types.MappingProxyType({"age": 3}), KeyError, "capital_gain"),
+        (module.predict, [1, 2, 3], ValueError, "8 cells"),
+        (module.predict, ROW | {"age": "forty"}, ValueError, "column 'age'"),
+        (module.predict, "forty", TypeError, "mapping or a sequence"),
+        (module.predict_many, {"capital_gain": [1.0]}, KeyError, "age"),
+        (whole.predict, np.array([2**53 + 1]), ValueError, r"beyond 2\^53"),
+        (whole.predict, {"x": str(2**53 + 1)}, ValueError, r"beyond 2\^53"),
+    ):
+        with pytest.raises(error, match=message):
+            ask(data)
 
 
 def test_frames_arrays_and_rows(tmp_path):
     pandas = pytest.importorskip("pandas")
     module = module_of(income(), tmp_path)
     rows = [ROW, ROW | {"age": 20}, ROW | {"marital_status": None}, ROW | {"capital_gain": 9999.0}]
-    expected = [">50K", "<=50K", "<=50K", ">50K"]
     columns = {name: [row[name] for row in rows] for name in ROW}
-    assert module.predict_many(rows) == expected
-    assert module.predict_many(columns) == expected
-    assert module.predict_many(pandas.DataFrame(rows)) == expected
-    assert module.predict_many(np.array([list(row.values()) for row in rows], dtype=object)) == expected
-    assert module.predict_many({name: np.array(cells) for name, cells in columns.items()}) == expected
-    with pytest.raises(KeyError, match="age"):
-        module.predict_many({"capital_gain": [1.0]})
+    array = np.array([list(row.values()) for row in rows], dtype=object)
+    for data in (rows, columns, pandas.DataFrame(rows), array, {name: np.array(c) for name, c in columns.items()}):
+        assert module.predict_many(data) == [">50K", "<=50K", "<=50K", ">50K"]
 
 
-HOSTILE = (
-    "__import__('os').abort()",
-    'a"b',
-    "a'b",
-    '"""',
-    "new\nline",
-    "x\r",
-    "\\",
-    "\x00",
-    "import",
-    "é",
-    "\u202eabc",
-    "p1",
-    "# x",
-    "",
-)
+HOSTILE = ("__import__('os').abort()", 'a"b', "a'b", '"""', "new\nline", "x\r", "\\", "\x00", "import", "é")
+HOSTILE += ("\u202eabc", "p1", "# x", "")
 
 
 def test_hostile_names_are_data(tmp_path):
@@ -271,16 +215,8 @@ def test_deep_and_wide_graphs_are_within_the_parser_s_limits(tmp_path):
     total = Linear(tuple((0.5, Compare("x", ">", float(i))) for i in range(1500)), -10.0)
     schema = Schema((Feature("x"), Feature("b", "boolean")))
     table = random_table(np.random.default_rng(3), schema, 100)
-    assert_parity(RuleGraph(schema, (0, 1), Fires(Or((deep, wide)))), table, tmp_path, "logic")
-    assert_parity(RuleGraph(schema, (0, 1), Fires(Above(total, 0.0))), table, tmp_path, "sums")
-
-
-@pytest.mark.full
-def test_thousands_of_rules_are_within_the_parser_s_limits_in_columns(tmp_path):
-    """`a | b | c` nests once for each operator: a disjunction of 3,000 clauses could not be parsed."""
-    clauses = tuple(Compare("x", ">", float(i), missing=i == 7) for i in range(3200))
-    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Or(clauses)))
-    assert_parity(graph, random_table(np.random.default_rng(3), graph.schema, 20), tmp_path)
+    for k, formula in enumerate((Or((deep, wide)), Above(total, 0.0))):
+        assert_parity(RuleGraph(schema, (0, 1), Fires(formula)), table.take(np.arange(20)), tmp_path, f"model_{k}")
 
 
 def test_a_constant_decision_reads_no_column(tmp_path):
@@ -301,28 +237,14 @@ def test_rules_come_back_from_the_module(name):
     assert TARGET.read(source.replace(b"\n", b"\r\n")) == graph
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda s: b"",
-        lambda s: b"print('hello')\n",
-        lambda s: s[: len(s) // 2],
-        lambda s: s.replace(b"5100", b"5101"),
-        lambda s: s.replace(b"DIGEST = ", b"DIGESTS = "),
-        lambda s: s.replace(b"# | default", b"default"),
-        lambda s: s.replace(b"# | default", b"# | defect"),
-        lambda s: s + b"\xff",
-        lambda s: bytes(range(256)) * 9,
-    ],
-)
-def test_a_damaged_module_is_refused_by_name(damage):
-    with pytest.raises(FormatError):
-        TARGET.read(damage(TARGET.emit(income(), {}).main))
-
-
-def test_reading_never_executes():
+def test_a_damaged_module_is_refused_and_reading_never_executes():
     source = TARGET.emit(income(), {}).main
     assert TARGET.read(b"raise SystemExit('executed')\n" + source) == income()
+    changes = (b"5100", b"5101"), (b"DIGEST = ", b"DIGESTS = "), (b"# | default", b"default"), (b"# | def", b"# | dev")
+    damaged = [b"", b"print('hello')\n", source[: len(source) // 2], source + b"\xff", bytes(range(256)) * 9]
+    for content in (*damaged, *(source.replace(*change) for change in changes)):
+        with pytest.raises(FormatError):
+            TARGET.read(content)
 
 
 def test_running_in_a_process_of_its_own():
@@ -331,22 +253,6 @@ def test_running_in_a_process_of_its_own():
     outcome = TARGET.run(TARGET.emit(graph, {}).main, graph, table)
     assert (outcome.labels == decide(graph, table)).all()
     assert (outcome.probabilities == probabilities(graph, table)).all()
-
-
-def test_running_on_cells_as_a_user_holds_them():
-    graph = score()
-    raw = {
-        "age": np.array([20.5, np.nan, 20.50000001, 40.6]),
-        "veteran": np.array([1.0, 0.0, np.nan, 1.0]),
-        "grade": np.array(["3.0", None, "?", "never seen"], dtype=object),
-        "since": np.array([0.0, np.nan, 1.0, 2.0]),
-        "account": np.array([-999.0, 1e300, 0.1, -0.0]),
-        "note": np.array([1.0, 2.0, 3.0, 4.0]),
-    }
-    outcome = TARGET.run_raw(TARGET.emit(graph, {}).main, graph, raw)
-    table = graph.table(raw)
-    assert (outcome.labels == decide(graph, table)).all()
-    assert np.abs(outcome.probabilities - probabilities(graph, table)).max() <= 1e-12
 
 
 NAMES = b"CLASSES = ('<=50K', '>50K')\npredict_many = lambda data: []\n"
@@ -427,10 +333,3 @@ def test_cells_of_any_width_are_read_as_the_model_reads_them(kind, precision, tm
         assert [module.predict({"x": cell, "y": 0.0}) for cell in cells] == graph.decide(
             [{"x": float(cell), "y": 0.0} for cell in cells]
         ).tolist()
-
-
-def test_an_integer_that_would_be_rounded_is_refused_by_an_array_too(tmp_path):
-    module = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 0.1))), tmp_path)
-    for row in np.array([2**53 + 1]), {"x": str(2**53 + 1)}:
-        with pytest.raises(ValueError, match="beyond 2\\^53"):
-            module.predict(row)

@@ -161,18 +161,9 @@ def test_no_collation_decides(execute: Execute, engine: str) -> None:
         loose = "provider = icu, locale = 'und-u-ks-level1', deterministic = false"
         execute(f"CREATE COLLATION loose ({loose})")
     for kind in COLLATED[engine]:
-        for cell, label in (
-            ("car", "yes"),
-            ("CAR", "no"),
-            ("càr", "no"),
-            ("car ", "no"),
-            (" car", "no"),
-            ("cAr", "no"),
-        ):
+        for cell in ("car", "CAR", "càr", "car ", " car", "cAr"):
+            label = "yes" if cell == "car" else "no"
             assert _decided(execute, engine, k=(kind, f"'{cell}'")) == label, (kind, cell)
-
-
-def test_the_setting_of_a_collation_decides_nothing(execute: Execute, engine: str) -> None:
     if engine == "duckdb":
         execute("SET default_collation = 'nocase'")
         assert [_decided(execute, engine, k=("varchar", f"'{cell}'")) for cell in ("car", "CAR")] == ["yes", "no"]

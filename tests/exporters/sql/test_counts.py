@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from generated import counts_of
 from rulekit_exporters.sql import run_in
 from rulekit_exporters.sql.query import MARK, MOST
 
 from rulekit.conformance.models import NODES
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
-from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.nodes import Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import fired, rules_of
-from rulekit.names import label_text
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
 from rulekit.verification.parity import verify
@@ -32,10 +30,9 @@ def test_rules_are_counted_as_rulekit_does(engine: str, name: str) -> None:
     query = SQL.emit(graph, {"dialect": engine, "counts": True}).main.decode()
     cells = {key: values for key, values in raw_columns(table).items() if key in graph.used_features}
     rows = run_in(engine, query, "rows", cells or {"no column": np.zeros(table.n_rows)})
-    rules = dict(zip((rule.id for rule in rules_of(graph)), fired(graph, table).sum(axis=0).tolist(), strict=True))
-    decided = np.bincount(decide(graph, table), minlength=len(graph.classes)).tolist()
-    expected = [("rows", "", table.n_rows), *(("rule", key, count) for key, count in rules.items())]
-    expected += [("class", label_text(label), n) for label, n in zip(graph.classes, decided, strict=True)]
+    rules, classes = counts_of(graph, table)
+    expected = [("rows", "", table.n_rows), *(("rule", *pair) for pair in rules.items())]
+    expected += [("class", *pair) for pair in classes.items()]
     assert [(what, key, int(n)) for what, key, n in rows] == expected
 
 

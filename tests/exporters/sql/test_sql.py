@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import random
 import struct
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import rulekit_exporters.sql as engines
 from rulekit_exporters.sql import dialects, run_in
-from rulekit_exporters.sql.query import SqlOptions, select
 
 from rulekit.conformance.models import MODELS, NODES
 from rulekit.conformance.targets import check_target
@@ -85,12 +82,6 @@ def test_an_engine_reads_a_million_numbers_as_they_were(engine: str) -> None:
     assert _read_by(engine, _numbers(1_000_000, seed=2)) == 0
 
 
-def test_a_query_is_proved_without_being_run(engine: str) -> None:
-    model = MODELS["noisy-or"]()
-    found = verify(model, SQL.emit(model, {"dialect": engine, "fired": "true"}), target=SQL, rows=200)
-    assert (found.ok, found.proof) == (True, "proved")
-
-
 def test_numbers_beyond_float32_do_not_overflow(engine: str) -> None:
     """A part of a step that stands in a stage of its own is computed for every row; PostgreSQL raises on overflow."""
     score = Linear([(1000.0, Column("x", 0.0, -4.0, 4.0, 0.25))], 0.0)
@@ -101,21 +92,20 @@ def test_numbers_beyond_float32_do_not_overflow(engine: str) -> None:
     assert [row[2] for row in rows] == [1.0, 0.0, 1.0, 0.0, 0.5]
 
 
-@pytest.mark.parametrize("default", range(3))
-def test_no_class_divides_by_zero_where_two_have_one_probability(engine: str, default: int) -> None:
+def _two_of_one_probability(default: int) -> RuleGraph:
     """The quotient of both was computed for every row; PostgreSQL raises where the sum of the probabilities is 0."""
     sure, other = (Probability(Hidden(name, leaf, 2.0)) for name, leaf in zip("ho", RULES.children, strict=True))
     decision = ArgMax((*RULES.children, IsTrue("flag")), (0.5, 0.5, 0.5), (0, 1, 2))
-    graph = RuleGraph(SCHEMA, ("d", "e", "f"), decision, (sure, other, sure), default)
-    report = verify(graph, SQL.emit(graph, {"dialect": engine}), target=SQL, rows=200)
-    assert (report.ok, report.proof) == (True, "proved")
+    return RuleGraph(SCHEMA, ("d", "e", "f"), decision, (sure, other, sure), default)
 
 
-def test_a_model_that_reads_no_column(engine: str) -> None:
-    """Its one column had the name of a keyword of SQLite."""
-    graph = NODES["constants"]()
-    target = find_target("sql")
-    report = verify(graph, target.emit(graph, {"dialect": engine}), target=target, rows=50)
+PROVED = [*map(_two_of_one_probability, range(3)), NODES["constants"](), MODELS["noisy-or"]()]
+
+
+@pytest.mark.parametrize("graph", PROVED, ids=range(len(PROVED)))
+def test_a_query_is_proved_and_runs(engine: str, graph: RuleGraph) -> None:
+    """The one column of a model that reads none had the name of a keyword of SQLite."""
+    report = verify(graph, SQL.emit(graph, {"dialect": engine, "fired": "true"}), target=SQL, rows=200)
     assert (report.ok, report.proof) == (True, "proved")
 
 
@@ -153,45 +143,6 @@ def test_words_are_those_of_the_tokens(engine: str) -> None:
 def test_a_changed_threshold_is_found() -> None:
     content = SQL.emit(GRAPH, {}).main.replace(b'"x" > ', b'"x" > 1 + ')
     assert not verify(GRAPH, content, target=SQL, rows=500).ok
-
-
-TYPES: dict[str, tuple[list[Any], ...]] = {
-    "x": ([1.0, 3.0, math.nan], [1, 3, None], ["1", "3.0", ""], [None, 2, 3]),
-    "c": (["a", "b", None], ["b", "", "unknown"], ["a", "A", "b"]),
-    "flag": ([True, False, None], [1, 0, None], [1.0, 0.0, math.nan], ["true", "False", ""], ["1", "0", "TRUE"]),
-}
-
-
-def test_columns_may_have_any_type_that_holds_the_cells(engine: str, long_runs: bool) -> None:
-    """Integers, doubles, text and Booleans; NULL, NaN and the empty text are missing."""
-    query = "\n".join(select(GRAPH, SqlOptions(engine)))
-    every = product(*TYPES.values()) if long_runs else zip(*(cycled(kinds) for kinds in TYPES.values()), strict=True)
-    for x, c, flag in every:
-        columns = {"x": x, "c": c, "flag": flag}
-        expected = [str(label) for label in GRAPH.predict(GRAPH.table(columns))]
-        given = {name: np.array(cells, dtype=object) for name, cells in columns.items()}
-        assert [row[0] for row in run_in(engine, query, "rows", given)] == expected, columns
-
-
-def cycled(kinds: tuple[list[Any], ...]) -> list[list[Any]]:
-    """As many columns as the largest kind has, each kind from its start again."""
-    return [kinds[k % len(kinds)] for k in range(max(map(len, TYPES.values())))]
-
-
-def test_a_truth_value_in_a_category_of_0_and_1_is_its_number(engine: str) -> None:
-    schema = Schema((Feature("c", "categorical", ("0", "1")),), "y")
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Among("c", ("1",))))
-    given = {"c": np.array([True, False, None], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, SqlOptions(engine))), "rows", given)
-    assert [row[0] for row in rows] == ["yes", "no", "no"]
-
-
-def test_numbers_and_texts_that_mean_missing(engine: str) -> None:
-    features = (Feature("x", missing_tokens=("-999", "?")), Feature("c", "categorical", ("a",), missing_tokens=("?",)))
-    graph = parse_graph(str(RuleGraph(Schema(features, "y"), ("no", "yes"), Fires(Compare("x", "<=", 0.0, True)))))
-    given = {"x": np.array(["-999", "?", "-1", "1"], dtype=object), "c": np.array(["?", "a", None, "b"], dtype=object)}
-    rows = run_in(engine, "\n".join(select(graph, SqlOptions(engine))), "rows", {"x": given["x"]})
-    assert [row[0] for row in rows] == ["yes", "yes", "yes", "no"]
 
 
 def test_kept_columns_and_the_rules_that_fired(engine: str) -> None:
