@@ -9,7 +9,7 @@ import pytest
 from command_line import Run, assert_refused
 
 import rulekit
-from rulekit.work.progress import Searching
+from rulekit.work.progress import Stage
 from rulekit.work.sampling import sample
 
 FEW = ("--steps", "1000", "-q")
@@ -69,7 +69,7 @@ def test_of_several_classes_one_is_told_from_the_rest(run: Run, tmp_path: Path) 
 
 def test_what_is_stopped_keeps_its_steps(model: Path, table: Path) -> None:
     """A progress callback that answers true ends the walks, as Ctrl-C and the end of the time do."""
-    found = sample(model, table, steps=100_000, progress=lambda event: isinstance(event, Searching))
+    found = sample(model, table, steps=100_000, progress=lambda event: isinstance(event, Stage))
     assert 500 <= found.steps < 100_000
 
 
