@@ -73,12 +73,6 @@ def test_an_artifact_that_does_not_decide_as_its_rules_is_a_fault(run: Run, tmp_
     assert "PROVED EQUAL" not in ran.out
 
 
-def test_verify_of_two_models_points_to_compare(run: Run, tmp_path: Path, rules: Path) -> None:
-    model = tmp_path / "m.json"
-    run("import", str(rules), "-o", str(model))
-    assert_refused(run("verify", str(model), str(model)), "rulekit compare A B compares two models")
-
-
 def test_files_that_cannot_be_compared_are_refused(run: Run, tmp_path: Path, rules: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text(
@@ -87,10 +81,3 @@ def test_files_that_cannot_be_compared_are_refused(run: Run, tmp_path: Path, rul
     assert_refused(run("compare", str(rules), str(other)), "other classes")
     other.write_text("rulekit rules 1\n")
     assert_refused(run("compare", str(rules), str(other)), "other.txt")
-    assert_refused(run("compare", str(rules), str(tmp_path / "none.json")), "cannot be read")
-    assert_refused(run("compare", str(rules), str(rules), "--by", "region"), "--by")
-    table = tmp_path / "rows.csv"
-    table.write_text(TABLE)
-    assert_refused(run("compare", str(rules), str(rules), "--data", str(table), "--by", "regoin"), "region")
-    (tmp_path / "hostile.onnx").write_bytes(b"\x00" * 100)
-    assert_refused(run("compare", str(rules), str(tmp_path / "hostile.onnx")), "hostile.onnx")

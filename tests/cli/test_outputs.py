@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 import rulekit
 from rulekit.graph.rules import rules_of
@@ -50,10 +50,7 @@ def test_a_model_is_not_called_like_an_artifact(run: Run, model: Path, table: Pa
         assert not Path(name).exists()
 
 
-def test_an_artifact_is_not_called_like_another_kind_of_file(run: Run, model: Path) -> None:
-    for target, name, meant in (("onnx", "m.json", "m.onnx"), ("text", "m.py", "m.txt")):
-        assert_refused(run("export", str(model), "--to", target, "-o", name), name, meant)
-        assert not Path(name).exists()
+def test_a_csv_may_be_called_so(run: Run, model: Path) -> None:
     assert run("export", str(model), "--to", "text", "--format", "csv", "-o", "m.csv").status == 0
 
 
@@ -94,8 +91,7 @@ def test_a_model_that_reads_no_column_predicts_every_row(run: Run) -> None:
     frame.write_csv("const.csv")
     assert run("train", "const.csv", "--target", "label", "-o", "m.json", "-q").status == 0
     for name in ("const.csv", "const.parquet", "const.jsonl"):
-        ran = run("predict", "m.json", name)
-        assert ran.status == 0, ran.err
+        ran = done(run("predict", "m.json", name))
         assert len(ran.out.splitlines()) == 61
 
 

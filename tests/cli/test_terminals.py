@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 COMMANDS = (
     ("describe", "table.csv"),
@@ -31,8 +31,7 @@ def test_a_narrow_terminal_stops_no_command(
     """COLUMNS=10 ended in "invalid width -5" after the learning, without a model."""
     monkeypatch.setenv("COLUMNS", columns)
     for words in COMMANDS:
-        ran = run(*words, baselines=columns == "10")
-        assert ran.status == 0, (words, ran.err)
+        done(run(*words, baselines=columns == "10"))
 
 
 class _Output(io.TextIOWrapper):

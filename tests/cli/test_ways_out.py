@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, done
 
 import rulekit
 
@@ -68,8 +68,7 @@ def test_what_may_help_where_no_rule_is_found_gives_some(
     if not way:
         assert "note: 60 rows hardly tell a rule from chance; with more rows there may be some" in said
         return
-    ran = run("train", str(data), "--target", "y", "--no-baselines", "--json", "-o", str(model), *way.split())
-    assert ran.status == 0, ran.err
+    ran = done(run("train", str(data), "--target", "y", "--no-baselines", "--json", "-o", str(model), *way.split()))
     assert json.loads(ran.out)["literals"] > 0
 
 
@@ -86,8 +85,7 @@ def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(
 
     assert "every row is decided 0, so that the rules only say how likely another answer is" in said
     assert "--param threshold=f1 decides where 1 is found best" in said
-    found = run(*given, "--param", "threshold=f1")
-    assert found.status == 0, found.err
+    found = done(run(*given, "--param", "threshold=f1"))
     assert "every row is decided" not in found.err
 
 
