@@ -15,28 +15,23 @@ from rulekit.graph.rules import counts
 TRAIN = ("--target", "label", "-o", "m.json", "-q", "--param", "max_rules=4")
 
 
-def numbers(name: str = "curve.csv") -> list[dict[str, str]]:
-    with open(name, newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
-def test_the_curve_is_written_and_drawn(run: Run, table: Path) -> None:
+def test_the_curve_is_written_and_drawn_and_a_size_is_a_row_of_the_ladder(run: Run, table: Path) -> None:
     pytest.importorskip("matplotlib")
-    done(run("train", str(table), *TRAIN, "--curve", "curve.csv", "--curve", "curve.png"))
-    rows = numbers()
+    done(run("train", str(table), *TRAIN, "--curve", "curve.csv", "--curve", "curve.png", "--smallest"))
+    with open("curve.csv", newline="") as lines:
+        rows = list(csv.DictReader(lines))
     assert [row["units"] for row in rows] == [str(n + 1) for n in range(len(rows))]
     assert {row["class"] for row in rows} == {"yes"}
     (chosen,) = (row for row in rows if row["chosen"] == "1")
-    assert [int(chosen["units"])] == rulekit.load("m.json").provenance["units"]
+    graph = rulekit.load("m.json")
+    assert [int(chosen["units"])] == graph.provenance["units"] <= [4]
+    assert graph.provenance["parameters"]["parsimony"] == 1
     assert all(0 <= float(row["held_out_error"]) <= 1 and float(row["standard_error"]) >= 0 for row in rows)
     assert Path("curve.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_smallest_is_parsimony(run: Run, table: Path) -> None:
-    assert run("train", str(table), *TRAIN, "--smallest").status == 0
-    graph = rulekit.load("m.json")
-    assert graph.provenance["parameters"]["parsimony"] == 1
-    assert graph.provenance["units"][0] <= 4
+    assert graph.ladder is not None
+    small = graph.ladder.sizes[0]
+    done(run("train", str(table), *TRAIN, "--size", str(small)))
+    assert rulekit.load("m.json") == graph.ladder.at(small).model
 
 
 def test_the_missing_extra_is_named(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,17 +40,15 @@ def test_the_missing_extra_is_named(run: Run, table: Path, monkeypatch: pytest.M
     assert ran.status == 2
     assert "pip install 'rulekit-portable[plot]'" in ran.err
     assert not Path("m.json").exists()
-    assert run("train", str(table), *TRAIN, "--curve", "curve.csv").status == 0
 
 
 @pytest.mark.parametrize("limit", ["max_features", "max_clauses", "max_literals"])
 def test_the_saved_model_keeps_the_limits(run: Run, table: Path, limit: str) -> None:
-    assert run("train", str(table), *TRAIN, "--param", f"{limit}=1", "--param", "stopping=none").status == 0
+    done(run("train", str(table), *TRAIN, "--param", f"{limit}=1", "--param", "stopping=none"))
     graph = rulekit.load("m.json")
     size = counts(graph)
-    assert {"max_features": len(graph.used_features), "max_clauses": size.rules, "max_literals": size.literals}[
-        limit
-    ] <= 1
+    found = {"max_features": len(graph.used_features), "max_clauses": size.rules, "max_literals": size.literals}
+    assert found[limit] <= 1
 
 
 def test_simplifying_does_not_break_a_limit(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,13 +87,3 @@ def test_the_ladder_is_printed_and_another_row_needs_no_data(run: Run, table: Pa
     assert (smallest.status, rulekit.load("other.json")) == (0, graph.ladder.at(graph.ladder.smallest or 0).model)
     assert run("resize", "m.json", "--rules", "1", "-o", "other.json").status == 0
     assert counts(rulekit.load("other.json")).rules <= 1
-
-
-def test_a_size_that_was_asked_for_is_the_row_of_the_ladder(run: Run, table: Path) -> None:
-    line = [*TRAIN, "--json"]
-    assert run("train", str(table), *line).status == 0
-    graph = rulekit.load("m.json")
-    assert graph.ladder is not None
-    small = graph.ladder.sizes[0]
-    assert run("train", str(table), *line, "--size", str(small)).status == 0
-    assert rulekit.load("m.json") == graph.ladder.at(small).model

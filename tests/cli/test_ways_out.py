@@ -92,8 +92,8 @@ def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(
 def test_the_advice_for_a_rare_class_names_a_rule_and_leads_to_precise_ones(run: Run, tmp_path: Path) -> None:
     """Adaboost found nothing, said that no rule is right more often than wrong, and advised --cost 1:318."""
     rng = np.random.default_rng(1)
-    a, b, c = rng.normal(size=(3, 8_000)).round(2)
-    label = rng.random(8_000) < np.where((a > 1.6) & (b > 1.6), 0.75, 0.001)
+    a, b, c = rng.normal(size=(3, 6_000)).round(2)
+    label = rng.random(6_000) < np.where((a > 1.6) & (b > 1.6), 0.75, 0.001)
     data, model = tmp_path / "rows.csv", tmp_path / "model.json"
     written(data, "a,b,c,y", (f"{p},{q},{r},{'yes' if s else 'no'}" for p, q, r, s in zip(a, b, c, label, strict=True)))
     given = ("train", str(data), "--target", "y", "--no-baselines", "-o", str(model))
