@@ -84,16 +84,12 @@ def test_what_is_no_count_of_training_errors_is_taken_for_none() -> None:
     assert bounds_of(graph.with_(provenance={"measured": measured}), None).training is None
 
 
-def test_the_command_says_it_in_lines(run: Run) -> None:
+def test_the_lines_of_the_command_fit(run: Run) -> None:
+    """What they say stands in docs/bounds.md."""
     found = run("bounds", str(loans().model), "--delta", "0.1")
     assert (found.status, found.err) == (0, "")
-    lines = found.out.splitlines()
-    headings = [line for line in lines if not line.startswith(" ")]
-    assert headings == ["held-out rows", "training rows", "how many rows are needed"]
     assert "with 90 % confidence (exact binomial interval)" in found.out
-    assert "(Occam bound)" in found.out
-    assert "    assumes: the rows are independent draws" in found.out
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, found.out.splitlines())) <= 80
 
 
 def test_the_command_prints_json(run: Run) -> None:

@@ -24,13 +24,6 @@ def test_train_reports_one_screen_and_saves_the_model_that_was_measured(run: Run
     assert "held_out" in graph.statistics
 
 
-def test_each_view_shows_the_rules(run: Run, model: Path) -> None:
-    shown = done(run("show model.json")).out
-    assert all(words in shown for words in ("a > 0.5", "c not in {green}", "no"))
-    for view in ("table", "csv", "c50", "language", "json"):
-        assert len(done(run(f"show model.json --format {view}")).out.splitlines()) > 1
-
-
 @pytest.mark.parametrize(("target", "name"), [("onnx", "m.onnx"), ("python", "m.py"), ("text", "rules.txt")])
 def test_export_verify_import_give_back_the_same_model(
     run: Run, model: Path, table: Path, target: str, name: str

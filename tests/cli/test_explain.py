@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, done
+from command_line import Run
 
 RULES = """rulekit rules 1
 column income: numeric, money
@@ -36,16 +36,6 @@ def test_a_row_is_explained_in_sentences(run: Run, files: Path) -> None:
     assert [row["row"] for row in json.loads(ran.out)] == [1, 2]
     ran = run("explain", "rules.txt", "data.csv", "-o", "said.txt")
     assert (ran.out, ran.err) == ("", "wrote said.txt: 2 rows\n")
-
-
-def test_a_catalogue_is_started_linted_and_used(run: Run, files: Path) -> None:
-    ran = run("reasons", "rules.txt", "-o", "reasons.toml", "--adverse", "yes")
-    assert (ran.status, ran.err) == (0, "wrote reasons.toml: 2 reasons; word each for your readers\n")
-    ran = done(run("reasons", "rules.txt", "data.csv", "--catalogue", "reasons.toml"))
-    assert "1 of 2 rows have an adverse decision" in ran.out
-    assert "Reason R01: income is too low" in run("explain", "rules.txt", "data.csv", "--catalogue", "reasons.toml").out
-    predicted = run("predict", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
-    assert [line.rpartition(",")[2] for line in predicted.out.splitlines()] == ["reasons", "R01 R02", ""]
 
 
 def test_what_the_lint_finds_is_an_exit_status(run: Run, files: Path) -> None:
