@@ -33,71 +33,37 @@ if TYPE_CHECKING:
     from rulekit.tables.table import Table
     from rulekit.verification.parity import verify
 
-_LAZY = {
-    "compare": "rulekit.audit.differences.compared",
-    "explain": "rulekit.audit.explaining.explanations",
-    "export": "rulekit.graph.files.model_files",
-    "monitor": "rulekit.audit.drift.comparing",
-    "plot_boundary": "rulekit.notebook.pictures",
-    "plot_calibration": "rulekit.notebook.pictures",
-    "plot_ladder": "rulekit.notebook.pictures",
-    "plot_path": "rulekit.notebook.pictures",
-    "plot_roc": "rulekit.notebook.pictures",
-    "plot_rules": "rulekit.notebook.pictures",
-    "rules_frame": "rulekit.notebook.display",
-    "show": "rulekit.notebook.display",
-    "AdaBoostStumpClassifier": "rulekit.learners.boosting.estimator",
-    "AdditiveRulesClassifier": "rulekit.learners.additive.estimator",
-    "CNLLClassifier": "rulekit.learners.cnll.estimator",
-    "RulesClassifier": "rulekit.learners.rules.estimator",
-    "Feature": "rulekit.schema",
-    "GramressionClassifier": "rulekit.learners.gramression.estimator",
-    "LTUTreeClassifier": "rulekit.learners.ltu.estimator",
-    "MCMCClassifier": "rulekit.learners.mcmc.learner",
-    "MadaWinnowClassifier": "rulekit.learners.papers.madaline",
-    "MadalineClassifier": "rulekit.learners.papers.madaline",
-    "NoisyOrClassifier": "rulekit.learners.noisy_or.estimator",
-    "RuleGraph": "rulekit.graph.rule_graph",
-    "Schema": "rulekit.schema",
-    "Table": "rulekit.tables.table",
-    "load": "rulekit.graph.files.model_files",
-    "read_table": "rulekit.tables.reading",
-    "simplify": "rulekit.simplification.passes",
-    "verify": "rulekit.verification.parity",
+_PLACES = {
+    "audit.differences.compared": "compare",
+    "audit.drift.comparing": "monitor",
+    "audit.explaining.explanations": "explain",
+    "graph.files.model_files": "export load",
+    "graph.rule_graph": "RuleGraph",
+    "learners.additive.estimator": "AdditiveRulesClassifier",
+    "learners.boosting.estimator": "AdaBoostStumpClassifier",
+    "learners.cnll.estimator": "CNLLClassifier",
+    "learners.gramression.estimator": "GramressionClassifier",
+    "learners.ltu.estimator": "LTUTreeClassifier",
+    "learners.mcmc.learner": "MCMCClassifier",
+    "learners.noisy_or.estimator": "NoisyOrClassifier",
+    "learners.papers.madaline": "MadaWinnowClassifier MadalineClassifier",
+    "learners.rules.estimator": "RulesClassifier",
+    "notebook.display": "rules_frame show",
+    "notebook.pictures": "plot_boundary plot_calibration plot_ladder plot_path plot_roc plot_rules",
+    "schema": "Feature Schema",
+    "simplification.passes": "simplify",
+    "tables.reading": "read_table",
+    "tables.table": "Table",
+    "verification.parity": "verify",
 }
+"""By module the public names that it has."""
+_LAZY = {name: f"rulekit.{module}" for module, names in _PLACES.items() for name in names.split()}
 
-__all__ = [
-    "AdaBoostStumpClassifier",
-    "AdditiveRulesClassifier",
-    "CNLLClassifier",
-    "Feature",
-    "GramressionClassifier",
-    "LTUTreeClassifier",
-    "MCMCClassifier",
-    "MadaWinnowClassifier",
-    "MadalineClassifier",
-    "NoisyOrClassifier",
-    "RuleGraph",
-    "RulesClassifier",
-    "Schema",
-    "Table",
-    "compare",
-    "explain",
-    "export",
-    "load",
-    "monitor",
-    "plot_boundary",
-    "plot_calibration",
-    "plot_ladder",
-    "plot_path",
-    "plot_roc",
-    "plot_rules",
-    "read_table",
-    "rules_frame",
-    "show",
-    "simplify",
-    "verify",
-]
+__all__ = ["AdaBoostStumpClassifier", "AdditiveRulesClassifier", "CNLLClassifier", "Feature", "GramressionClassifier"]
+__all__ += ["LTUTreeClassifier", "MCMCClassifier", "MadaWinnowClassifier", "MadalineClassifier", "NoisyOrClassifier"]
+__all__ += ["RuleGraph", "RulesClassifier", "Schema", "Table", "compare", "explain", "export", "load", "monitor"]
+__all__ += ["plot_boundary", "plot_calibration", "plot_ladder", "plot_path", "plot_roc", "plot_rules", "read_table"]
+__all__ += ["rules_frame", "show", "simplify", "verify"]
 
 
 def foreign_files() -> str:

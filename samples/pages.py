@@ -198,6 +198,7 @@ def _steady(text: str) -> str:
     return lines
 
 
+@cache
 def command_options() -> dict[str, list[Option]]:
     """The arguments and options of every subcommand, from the signatures of the functions that are the commands."""
     from rulekit_cli.main import app_for

@@ -17,6 +17,12 @@ class Ran(NamedTuple):
 Run = Callable[..., Ran]
 
 
+def done(ran: Ran) -> Ran:
+    """What a command gave back that ended well."""
+    assert ran.status == 0, ran.out + ran.err
+    return ran
+
+
 def assert_refused(ran: Ran, *words: str) -> None:
     assert ran.status == 2, (ran.out, ran.err)
     last = ran.err.strip().splitlines()[-1]

@@ -90,12 +90,8 @@ def test_imports_point_one_way(folder: str, forbidden: tuple[str, ...]) -> None:
 
 def test_the_command_asks_the_work_layer_and_the_audit() -> None:
     """It calls what a notebook and a server call and prints the result; of all else it knows the options of reading."""
-    known = (
-        "rulekit.work",
-        "rulekit.shown",
-        "rulekit.audit",
-        *(f"rulekit.{page}" for page in ("errors", "limits", "names", "tables.options")),
-    )
+    pages = ("work", "shown", "audit", "errors", "limits", "names", "tables.options")
+    known = tuple(f"rulekit.{page}" for page in pages)
     inside = ("rulekit_cli", "rulekit_exporters", "rulekit")
     foreign = _breaches("cli", lambda _, name: _under(name, *inside) and not _under(name, "rulekit_cli", *known))
     # its version, and whether it is this package at all
@@ -130,29 +126,10 @@ def test_no_family_of_learners_knows_another() -> None:
     assert found == []
 
 
-EXPORTERS_IMPORT = (
-    *(f"rulekit.{room}" for room in ("graph", "cells", "logic", "program", "shown")),
-    *(
-        f"rulekit.{page}"
-        for page in (
-            "arrays",
-            "numbers",
-            "exactness",
-            "dates",
-            "schema",
-            "names",
-            "errors",
-            "target_kit",
-            "targets",
-            "tokens",
-        )
-    ),
-    "rulekit.tables.table",
-    # what a proof and a self-test still need beside these
-    "rulekit.tables.kinds.encoding",
-    "rulekit.verification.proof",
-    "rulekit.verification.rows",
-    "rulekit.verification.isolated",
+PAGES = ("arrays", "numbers", "exactness", "dates", "schema", "names", "errors", "target_kit", "targets", "tokens")
+FOR_PROOFS = ("tables.kinds.encoding", "verification.proof", "verification.rows", "verification.isolated")
+EXPORTERS_IMPORT = tuple(
+    f"rulekit.{name}" for name in ("graph", "cells", "logic", "program", "shown", "tables.table", *PAGES, *FOR_PROOFS)
 )
 
 
@@ -273,19 +250,16 @@ def test_public_names_resolve_and_no_submodule_bears_one() -> None:
     assert submodules & set(rulekit.__all__) == set()
 
 
+@pytest.mark.parametrize("code", ["import rulekit", "import rulekit_cli.main"])
+def test_neither_the_package_nor_the_command_begins_with_heavy_imports(code: str, tmp_path: Path) -> None:
+    heavy = {"numpy", "sklearn", "sympy", "polars", "onnx", "numba", "lark", "jinja2"}
+    assert _loaded_after(code, tmp_path) & heavy == set()
+
+
 def _loaded_after(code: str, folder: Path) -> set[str]:
     program = f"{code}\nimport sys, json; print(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder)
     return set(json.loads(ran.stdout.splitlines()[-1]))
-
-
-def test_importing_rulekit_loads_nothing_heavy(tmp_path: Path) -> None:
-    assert _loaded_after("import rulekit", tmp_path) & {"numpy", "sklearn", "sympy", "polars", "onnx", "numba"} == set()
-
-
-def test_the_command_starts_without_heavy_imports(tmp_path: Path) -> None:
-    heavy = {"numpy", "sklearn", "sympy", "polars", "onnx", "numba", "lark", "jinja2"}
-    assert _loaded_after("import rulekit_cli.main", tmp_path) & heavy == set()
 
 
 def test_prediction_with_a_saved_graph_needs_few_libraries(tmp_path: Path) -> None:
@@ -309,17 +283,10 @@ def test_prediction_with_a_saved_graph_needs_few_libraries(tmp_path: Path) -> No
 
 
 def test_shipped_code_runs_nothing_from_files() -> None:
-    calls = {
-        (str(path.relative_to(ROOT)), node.func.id)
-        for folder in ("rulekit", "exporters", "cli")
-        for path in _modules(folder)
-        for node in ast.walk(_parsed(path))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec")
-    }
-    assert calls == set()
-    for folder in ("rulekit", "exporters", "cli"):
-        for path in _modules(folder):
-            assert not _imports(path) & {"pickle", "joblib", "marshal", "shelve", "yaml"}, path
+    for path in (path for folder in SHIPPED for path in _modules(folder)):
+        calls = [node.func for node in ast.walk(_parsed(path)) if isinstance(node, ast.Call)]
+        assert not {call.id for call in calls if isinstance(call, ast.Name)} & {"eval", "exec"}, path
+        assert not _imports(path) & {"pickle", "joblib", "marshal", "shelve", "yaml"}, path
 
 
 def test_no_module_gives_a_name_twice() -> None:
@@ -334,7 +301,7 @@ def test_no_module_gives_a_name_twice() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [p for f in ("rulekit", "exporters", "cli") for p in _modules(f) if not ast.get_docstring(_parsed(p))]
+    silent = [p for f in SHIPPED for p in _modules(f) if not ast.get_docstring(_parsed(p))]
     assert silent == []
 
 
@@ -347,19 +314,11 @@ def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> Non
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert top == {"rulekit", "rulekit_exporters", "rulekit_cli"}
-    for needed in (
-        "rulekit/py.typed",
-        "rulekit/graph/language/rules.lark",
-        "rulekit/verification/parity.schema.json",
-        "rulekit/conformance/rules/nodes.rules",
-        "rulekit/notebook/templates/parts.html",
-        "rulekit/audit/report/templates/report.html",
-        "rulekit/audit/report/templates/style.css",
-        "rulekit/audit/report/form.js",
-        "rulekit_exporters/javascript/runtime.mjs",
-        "rulekit_cli/loans.csv",
-    ):
-        assert needed in names
+    files = (path for folder in SHIPPED for path in (ROOT / folder).rglob("*.*") if path.is_file())
+    data = [path for path in files if path.suffix != ".py" and "__pycache__" not in path.parts]
+    roots = {"rulekit": ROOT, "exporters": ROOT / "exporters", "cli": ROOT / "cli"}
+    needed = {path.relative_to(roots[path.relative_to(ROOT).parts[0]]).as_posix() for path in data}
+    assert {"rulekit/py.typed", "rulekit/graph/language/rules.lark", "rulekit_cli/loans.csv"} <= needed <= set(names)
     target = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(target)
     code = "import rulekit, sys; from rulekit_cli.main import main; print(rulekit.__file__); main()"

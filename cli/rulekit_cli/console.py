@@ -28,11 +28,10 @@ from rulekit.names import printable, wrapped
 from rulekit.work.choices import OPTIONS
 from rulekit.work.progress import (
     Event,
-    Finishing,
     Noticed,
     Progress,
-    Read,
     RunProgress,
+    Stage,
     Standing,
     deadline_of,
     end_for_time,
@@ -272,7 +271,7 @@ class _Display:
     def __call__(self, event: Event) -> bool:
         """Take an event; never cancels."""
         standing = self._run.take(event)
-        if isinstance(event, Read | Noticed):
+        if isinstance(event, Noticed):
             self._stack.close()
             self._bar = None
             for line in event.lines(width()):
@@ -335,7 +334,7 @@ def bounded(seconds: float | None, progress: Progress) -> Iterator[Progress]:
         end_for_time()
 
     def tell(event: Event) -> object:
-        if event == Finishing("measuring"):
+        if event == Stage("measuring"):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         return progress(event)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.checks.kept_promises import Searches, verdicts
+from rulekit.audit.checks.checking import unproved
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures import curves as drawn
 from rulekit.audit.figures.metrics import Figures, TimeBlock, class_indices, measured, time_blocks
@@ -166,7 +166,9 @@ def move_threshold(
         choice = replace(choice, chosen=replace(choice.chosen, threshold=current))
     threshold = choice.chosen.threshold
     moved = graph if threshold == current else with_threshold(graph, threshold)
-    _refuse_broken(graph, moved, threshold)
+    if moved is not graph and (broken := broken_promises(graph, moved)):
+        what = f"with yes above {threshold!r} the model breaks a promise: {broken[0]}"
+        raise InputError(what, where="threshold", fix="take another threshold, or train without the promise")
     statistics = rule_statistics(moved, rows.table, rows.y, rows.weight)
     moved = moved.with_(statistics={**moved.statistics, **statistics})
     if output is not None:
@@ -175,15 +177,12 @@ def move_threshold(
     return MovedThreshold(moved, choice, len(rows), changed, found.notes)
 
 
-def _refuse_broken(graph: RuleGraph, moved: RuleGraph, threshold: float) -> None:
-    """Raise InputError where a model breaks a promise at its new threshold that it kept before."""
-    if moved is graph or not promises(graph):
-        return
-    kept = {verdict.promise.text for verdict in verdicts(Searches(graph)) if verdict.outcome != "fails"}
-    for verdict in verdicts(Searches(moved)):
-        if verdict.outcome == "fails" and verdict.promise.text in kept:
-            said = f"with yes above {threshold!r} the model breaks a promise: {verdict.promise.text}"
-            raise InputError(said, where="threshold", fix="take another threshold, or train without the promise")
+def broken_promises(before: RuleGraph, after: RuleGraph) -> list[str]:
+    """The promises that a model breaks and that it did not break before it was changed."""
+    if not promises(after):
+        return []
+    failing = [[each.promise.text for each in unproved(one) if each.outcome == "fails"] for one in (before, after)]
+    return [text for text in failing[1] if text not in failing[0]]
 
 
 def _by_probability(graph: RuleGraph) -> bool:

@@ -11,8 +11,8 @@ import math
 import shlex
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, listed, percent
+from rulekit.graph.model_parts import Ladder
+from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
 from rulekit.graph.variants import RARE
@@ -30,19 +32,13 @@ from rulekit.learners.data.binning import BinnedColumn, bin_table
 from rulekit.learners.models.plain import clause_node
 from rulekit.limits import Deadline, OutOfTime
 from rulekit.shown.promises import promises
-from rulekit.shown.rule_rows import Words
+from rulekit.shown.rule_rows import Words, hand_made
 from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import StoredArrays
-from rulekit.work.changes.hand_edits import with_edits_of
 from rulekit.work.learning import GivenStart, KeptOverrides, TrainingRequest
-from rulekit.work.progress import Finishing, Progress
-
-if TYPE_CHECKING:
-    from rulekit.audit.figures.baselines import Baselines
-    from rulekit.graph.model_parts import Ladder
-    from rulekit.work.learning import GivenStart
+from rulekit.work.progress import Progress, Stage
 
 TRAINING_ROWS = "the training rows, so flattering; --holdout measures honestly"
 _SAMPLE = 20_000
@@ -88,7 +84,7 @@ class Finish:
 
     def begin(self, what: str) -> None:
         """Tell the callback of a step, which may end all that follow."""
-        if self.progress(Finishing(what)):
+        if self.progress(Stage(what)):
             self.stopped = self.stopped or "cancelled"
 
     def attempt(self, step: Callable[[], Any], otherwise: Any) -> Any:
@@ -130,13 +126,6 @@ class Finish:
             which = f"{counted(len(rows), 'row')} of {which}"
         return measured(model, rows), which
 
-    def on_training_rows(self, model: RuleGraph) -> Figures | None:
-        """Those of the training rows, where others were measured and no row weighs more than another."""
-        if self.training.weight is not None or (self.held is None and self.request.test is None):
-            return None
-        found: Figures | None = self.attempt(lambda: measured(model, self.training), None)
-        return found
-
     def _finished(self, learned: RuleGraph) -> RuleGraph:
         key = learned.digest, str(learned.provenance.get("units"))
         if key not in self._done:
@@ -167,14 +156,32 @@ class Finish:
         return model.with_(statistics=statistics)
 
 
+def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:
+    """A model that was learned from the rules of another one, with the edits of those that stand in it.
+
+    A rule may have become a hidden bit that it causes.
+    """
+    edits, made = before.provenance.get("edits"), hand_made(before)
+    if not edits:
+        return model
+    ids = {rule.node: rule.id for rule in rules_of(before) if rule.id in made}
+    notes = []
+    for rule in rules_of(model):
+        name = ids.get(rule.node.cause if isinstance(rule.node, Hidden) else rule.node)
+        if name is not None and name != rule.id:
+            notes.append({**asdict(made[name]), "base": before.digest, "added": [rule.id], "removed": []})
+    return model.with_(provenance={**model.provenance, "edits": [*edits, *notes]})
+
+
 _LEAST_SECONDS, _SHARE, _BESIDE = 0.5, 0.25, 2.0
 _SMALL = 100_000  # cells
 
 
 @dataclass(slots=True, eq=False)
 class TrainingBaselines:
-    """Baselines on the rows and folds of a learner; measure: begins to measure, None: they are not asked for.
+    """Baselines on the rows and folds of a learner; measure: begins to measure, None: they are not asked for, or begun.
 
+    wait: for them; None where the learner dealt no folds, or no time was left.
     They take two seconds beside the learning from a small table, about a quarter of its time after others, and keep to
     what is left of a time limit.
     """
@@ -183,8 +190,8 @@ class TrainingBaselines:
     rows: LabelledTable
     parameters: Mapping[str, Any]
     deadline: Deadline
+    wait: Callable[[], Baselines | None] = lambda: None
     _begun: float = field(default_factory=time.monotonic)
-    _wait: Callable[[], Baselines | None] | None = None
 
     def meanwhile(self, learner: Any) -> None:
         """Begin, where the table is small and the folds are dealt."""
@@ -195,16 +202,10 @@ class TrainingBaselines:
         """Begin, where that has not been done."""
         self._begin(learner, max(_LEAST_SECONDS, _SHARE * (time.monotonic() - self._begun)))
 
-    def found(self) -> Baselines | None:
-        """Wait for them; None where the learner dealt no folds, or no time was left."""
-        return None if self._wait is None else self._wait()
-
     def _begin(self, learner: Any, seconds: float) -> None:
-        if self.measure is None or self._wait is not None:
-            return
+        measure, self.measure = self.measure, None
         rows, fold, seconds = self.rows, learner.folds_, min(seconds, self.deadline.left)
-        if fold is None or seconds <= 0.0 or int(fold.max()) == 0:
-            self._wait = lambda: None
+        if measure is None or fold is None or seconds <= 0.0 or int(fold.max()) == 0:
             return
         table, y, weight = rows.table, rows.y, np.ones(len(rows)) if rows.weight is None else np.array(rows.weight)
         if not weight.all():
@@ -218,8 +219,8 @@ class TrainingBaselines:
             factors = factors * [float(by_class.get(label, 1.0)) for label in rows.classes]
         weight = weight * factors[y]
         sample = sample_of(table, y, weight, fold)
-        wait = self.measure(sample, seconds)
-        self._wait = lambda: reported(wait(self.deadline), sample, y, weight, rows.classes)
+        wait = measure(sample, seconds)
+        self.wait = lambda: reported(wait(self.deadline), sample, y, weight, rows.classes)
 
 
 # What a reader of a trained model would wonder about, and what may help -----------------------------------------------

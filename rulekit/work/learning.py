@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,6 @@ from rulekit.names import near_names
 from rulekit.schema import Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
-from rulekit.work.changes.hand_edits import today
 from rulekit.work.choices import OPTIONS
 from rulekit.work.progress import Learning, Progress
 
@@ -297,7 +297,7 @@ def read_kept(start: GivenStart | None, path: Path | None, day: str | None = Non
     """
     if day is not None and not is_date(day):
         raise InputError(f"{day!r} is no date", where="--date", fix="write one as in 2026-11-25")
-    now = day or today()
+    now = day or datetime.datetime.now(datetime.UTC).date().isoformat()
     if path is not None and path.suffix.lower() == ".toml":
         from rulekit.work.changes.overrides import read_written
 

@@ -19,18 +19,14 @@ MOST_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingShare:
-    """The share of the file that was read, from 0 to 1; only said of files that are read in blocks."""
+class Noticed:
+    """What was not quite as asked for; with a summary the table was read, and that is what it holds.
 
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """The table was read: what was noticed, and what it holds; shows: a command that tells the notes `others` too."""
+    shows: a command that tells the notes `others` too.
+    """
 
     notes: tuple[str, ...]
-    summary: TableSummary
+    summary: TableSummary | None = None
     others: tuple[str, ...] = ()
     shows: str = ""
 
@@ -49,18 +45,17 @@ class Read:
             else:
                 left += 1
         found += [f"{self.shows} shows {left} more note{'s' * (left > 1)}"] if left else []
-        return [*(f"note: {note}" for note in found), *self.summary.lines(width)]
+        return [*(f"note: {note}" for note in found), *([] if self.summary is None else self.summary.lines(width))]
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
-    """Something that was not quite as asked for."""
+class Stage:
+    """What is done now: `reading` a file in blocks and what a search looks for, with the share of it that is done, 0
+    to 1; without one a step after learning, `simplifying`, `measuring`, ...
+    """
 
-    note: str
-
-    def lines(self, width: int) -> list[str]:
-        """The note, however wide the terminal is."""
-        return [f"note: {self.note}"]
+    what: str
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +67,6 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True)
-class Finishing:
-    """What is done with a learned model: `simplifying`, `measuring`, ..."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
-class Searching:
-    """What a search looks for, and the share of it that is done, from 0 to 1."""
-
-    what: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Resample:
     """The n-th of several trainings begins, from 1."""
 
@@ -94,7 +74,7 @@ class Resample:
     total: int
 
 
-Event = ReadingShare | Read | Noticed | Learning | Finishing | Searching | Resample
+Event = Noticed | Stage | Learning | Resample
 Progress = Callable[[Event], object]
 
 
@@ -104,7 +84,7 @@ def unseen(event: Event) -> None:
 
 def deadline_of(seconds: float | None, progress: Progress = unseen) -> Deadline:
     """A limit of time whose searches tell the callback how far they are."""
-    return Deadline(seconds, lambda what, share: progress(Searching(what, share)))
+    return Deadline(seconds, lambda what, share: progress(Stage(what, share)))
 
 
 def end_for_time() -> NoReturn:
@@ -167,20 +147,21 @@ class RunProgress:
     def take(self, event: Event) -> Standing:
         """The standing after the next event."""
         read, _, learned = self.parts
-        if isinstance(event, Searching):  # one search after the other, each with a bar of its own
-            self.label, self.share = event.what, min(event.share, 1.0)
-            return Standing(self.label, self.share)
         if isinstance(event, Resample):
             self._part, self._done = event, {}
             self._reach("learning", 0.0)
-        elif isinstance(event, ReadingShare):
-            self._reach("reading", read * event.share)
-        elif isinstance(event, Read):
-            self._reach("learning", read)
-        elif isinstance(event, Finishing):
-            self._reach(event.what, learned if self._part.total > 1 else max(learned, (self.share + 1.0) / 2))
         elif isinstance(event, Learning):
             self._learning(event.learner, event.step)
+        elif isinstance(event, Noticed):
+            if event.summary is not None:
+                self._reach("learning", read)
+        elif event.what == "reading":
+            self._reach("reading", read * (event.share or 0.0))
+        elif event.share is None:
+            self._reach(event.what, learned if self._part.total > 1 else max(learned, (self.share + 1.0) / 2))
+        else:  # one search after the other, each with a bar of its own
+            self.label, self.share = event.what, min(event.share, 1.0)
+            return Standing(self.label, self.share)
         return Standing(self.label, self.share, self._seconds_left())
 
     def _learning(self, learner: str, step: Mapping[str, Any]) -> None:

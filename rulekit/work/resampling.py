@@ -50,7 +50,7 @@ from rulekit.tables.raw.columns import factorize
 from rulekit.tables.reading import read_columns
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.progress import Finishing, Noticed, Progress, Resample, unseen
+from rulekit.work.progress import Noticed, Progress, Resample, Stage, unseen
 from rulekit.work.training import TrainingRequest, learning_time, read_rows
 
 Bounded = Callable[[float | None, Progress], AbstractContextManager[Progress]]
@@ -112,7 +112,7 @@ def trial(
         raise InputError("; ".join(f"{name}: {why}" for name, why in runs.why.items()))
     if not runs.done:
         raise InputError("no learner made a model in the time", where="--time-limit", fix="give more time")
-    progress(Finishing("comparing"))
+    progress(Stage("comparing"))
     runs.measure_baselines()
     lines = [runs.line(name) for name in (*names, *BASELINES)]
     lines.sort(key=lambda line: (-line.folds, line.figures.get("error", 0.0)))
@@ -284,7 +284,7 @@ def stability(
 
     check_outputs([output], model, data)
     models, rows, stopped = learned_again(model, data, resamples=resamples, seed=seed, progress=progress, **how)
-    progress(Finishing("comparing"))
+    progress(Stage("comparing"))
     stable = stability_of(
         load(model),
         models,
@@ -319,8 +319,7 @@ def learned_again(
     graph, deadline, stopped, models = load(model), Deadline(time_limit), "", list[RuleGraph]()
     name, parameters = how_learned(graph, str(model))
     rows = _rows(graph, data, reading)
-    for note in rows.notes:
-        progress(Noticed(note))
+    progress(Noticed(rows.notes))
     while len(models) < resamples and not stopped:
         number = len(models)
         try:

@@ -35,7 +35,7 @@ from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.work import learning
 from rulekit.work.evaluating import labelled_rows
-from rulekit.work.progress import Noticed, Progress, Searching, unseen
+from rulekit.work.progress import Noticed, Progress, Stage, unseen
 
 MOST, MOST_SETS, _LEAST, _AGREED, _OFTEN, _FEWEST, _APART = 12, 5, 0.01, 1.05, 0.1, 20, 5.0
 _MOST_R_HAT, _PARAMETERS = 999.0, ("n_steps", "n_chains", "likelihood", "n_literals", "price", "max_bins")
@@ -127,9 +127,8 @@ def sample(
     graph = load(model)
     k = len(graph.classes) - 1 if label is None else class_of(graph, label, "--label")
     if len(graph.classes) > 2 and label is None:
-        progress(
-            Noticed(f"of several classes these are the rules of {quoted(graph.classes[k])}; --label takes another")
-        )
+        shown = quoted(graph.classes[k])
+        progress(Noticed((f"of several classes these are the rules of {shown}; --label takes another",)))
     sampled, path, rows = _walked(graph, data, k, progress, **how)
     sets = sampled.parts(lambda state: (state.clauses,), MOST_SETS)
     sets = [each for each in sets if each is sets[0] or np.mean(each[1]) >= _LEAST / 2]
@@ -195,8 +194,7 @@ def _walked(
 ) -> tuple[Sampled, ModelPath, LabelledTable]:
     """The walks, what makes models of rule sets, and the rows with the labels: the class, or another."""
     found = labelled_rows(graph, data, reading, graph.schema.names).rows
-    for note in found.notes:
-        progress(Noticed(note))
+    progress(Noticed(found.notes))
     label, many = graph.classes[k], len(graph.classes) > 2
     classes = (f"not {label_text(label)}", label_text(label)) if many else (graph.classes[1 - k], label)
     y = (class_indices(graph, found) == k).astype(np.int64)
@@ -211,7 +209,7 @@ def _walked(
     own = [rule for rule in rules_of(graph.underlying) if rule.class_index == k]
     if all(rule.connective == "or" and not rule.nested for rule in own):
         learner.rules = [conjuncts(rule.node) for rule in own]
-    learner.tell = lambda share: progress(Searching("walking", share))
+    learner.tell = lambda share: progress(Stage("walking", share))
     learner.fit_rules(rows)
     sampled = learner.sampled_
     if sampled is None or min((len(chain.places) for chain in sampled.chains), default=0) < _FEWEST:

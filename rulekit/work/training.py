@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rulekit.arrays import Bools
-from rulekit.audit.figures.metrics import Figures, with_kept_figures
+from rulekit.audit.figures.metrics import Figures, measured, with_kept_figures
 from rulekit.audit.table_summary import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted, RulekitError
 from rulekit.graph.files.model_files import check_outputs
@@ -32,7 +32,7 @@ from rulekit.work import learning
 from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, test_reading, ways_out
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
-from rulekit.work.progress import Event, Noticed, Progress, Read, ReadingShare, unseen
+from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
@@ -134,8 +134,10 @@ def _measured(
     request, learner = finish.request, finish.learner
     finish.begin("measuring")
     figures, measured_on = finish.figures(model)
-    baselines = finish.attempt(beside.found, None)
-    weighted, own = finish.training.weight is not None, finish.on_training_rows(model)
+    baselines = finish.attempt(beside.wait, None)
+    weighted, own = finish.training.weight is not None, None
+    if not weighted and (finish.held is not None or request.test is not None):
+        own = finish.attempt(lambda: measured(model, finish.training), None)
     model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
@@ -224,13 +226,13 @@ def read_rows(
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)
     options = kept.reading(options)
-    rows = read_labelled(request.data, options, _budget(request), reading=lambda share: tell(ReadingShare(share)))
+    rows = read_labelled(request.data, options, _budget(request), reading=lambda share: tell(Stage("reading", share)))
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)
     shows = f"rulekit describe {shlex.quote(str(request.data))}"
     notes = (*rows.notes, *filter(None, [order_note(rows)]))
-    tell(Read(notes, summary_of(rows.table), rows.table.notes, shows))
+    tell(Noticed(notes, summary_of(rows.table), rows.table.notes, shows))
     _refuse_many_classes(rows, request)
     if not any(feature.role == "use" for feature in rows.table.features):
         raise InputError("no column is left that a rule may read", where="--role", fix="leave one to use")
@@ -266,8 +268,7 @@ def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> Bo
         shown = ", ".join(map(repr, absent[:8])) + (", ..." if len(absent) > 8 else "")
         why = "come only before them" if rows.time is not None else "have too few rows, which are all for training"
         notes.append(f"the rows held out have no {shown}: these {why}")
-    for note in filter(None, notes):
-        tell(Noticed(note))
+    tell(Noticed(tuple(filter(None, notes))))
     return mask
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,15 @@ from rulekit_cli import main as command
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """A function that runs the command with the given words in an empty folder.
+    """A function that runs the command with the given words, or a line of them, in an empty folder.
 
     Baselines are measured where asked, and a training of the default learner that names no number of folds has two.
     """
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str, baselines: bool = False) -> Ran:
+        if len(arguments) == 1:
+            arguments = tuple(shlex.split(arguments[0]))
         if arguments[:1] == ("train",) and "--help" not in arguments:
             few_folds = not any("--learner" in word or "n_folds" in word for word in arguments)
             quickly = (*(() if baselines else ("--no-baselines",)), *(("--param", "n_folds=2") if few_folds else ()))

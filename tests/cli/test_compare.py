@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 RULES = """rulekit rules 1
 column age: numeric, integer
@@ -15,82 +15,41 @@ label y: {no, yes}
 default no
 decide yes when any of (age > 50, job in {cook})
 """
-TABLE = "age,job,region\n60,clerk,north\n45,clerk,south\n20,cook,south\n"
 
 
-@pytest.fixture
-def rules(tmp_path: Path) -> Path:
-    path = tmp_path / "rules.txt"
-    path.write_text(RULES)
-    return path
-
-
-@pytest.fixture
-def edited(tmp_path: Path) -> Path:
-    path = tmp_path / "edited.txt"
-    path.write_text(RULES.replace("age > 50", "age > 40"))
-    return path
-
-
-def test_a_moved_cut_is_told_with_rows_and_groups(run: Run, tmp_path: Path, rules: Path, edited: Path) -> None:
-    table = tmp_path / "rows.csv"
-    table.write_text(TABLE)
-    ran = run("compare", str(rules), str(edited), "--data", str(table), "--by", "region")
-    assert ran.status == 1
-    assert "decisions differ on 1 of 3 rows of rows.csv (33.3 %)" in " ".join(ran.out.split())
-    assert "age > 40, which was age > 50" in ran.out
-    assert "row 2: age = 45, job = clerk" in ran.out
-    assert "south: 1 of 2 rows" in ran.out
-    found = json.loads(run("compare", str(rules), str(edited), "--json").out)
-    assert found["flips"][0]["witness"]["after"] == "yes"
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path) -> None:
+    other = RULES.replace("{no, yes}", "{a, b}").replace("default no", "default a").replace("decide yes", "decide b")
+    for name, text in (("rules", RULES), ("edited", RULES.replace("age > 50", "age > 40")), ("other", other)):
+        (tmp_path / f"{name}.txt").write_text(text)
 
 
 @pytest.mark.parametrize(
-    ("target", "ending"),
-    [("onnx", "onnx"), pytest.param("python", "py", marks=pytest.mark.long), ("sql", "sql"), ("text", "txt")],
+    "name", ["export.onnx", pytest.param("export.py", marks=pytest.mark.long), "export.sql", "export.txt"]
 )
-def test_an_export_is_proved_equal_to_its_model(
-    run: Run, tmp_path: Path, rules: Path, edited: Path, target: str, ending: str
-) -> None:
-    artifact = tmp_path / f"export.{ending}"
-    assert run("export", str(rules), "--to", target, "-o", str(artifact)).status == 0
-    ran = run("compare", str(rules), str(artifact))
-    assert (ran.status, "PROVED EQUAL" in ran.out) == (0, True), ran.out
-    assert run("compare", str(artifact), str(edited)).status == 1
+def test_an_export_is_proved_equal_to_its_model_and_differs_from_an_edited_one(run: Run, name: str) -> None:
+    target = {"py": "python", "txt": "text"}.get(name.split(".")[1], name.split(".")[1])
+    done(run(f"export rules.txt --to {target} -o {name}"))
+    assert "PROVED EQUAL" in done(run(f"compare rules.txt {name}")).out
+    ran = run(f"compare {name} edited.txt --json")
+    assert ran.status == 1
+    assert json.loads(ran.out)["flips"][0]["witness"]["after"] == "yes"
 
 
-def test_an_artifact_that_does_not_decide_as_its_rules_is_a_fault(run: Run, tmp_path: Path, rules: Path) -> None:
+def test_an_artifact_that_does_not_decide_as_its_rules_is_a_fault(run: Run) -> None:
     """The graph inside would be proved equal, and the file decides otherwise."""
-    artifact = tmp_path / "export.sql"
-    run("export", str(rules), "--to", "sql", "-o", str(artifact))
-    text = artifact.read_text()
+    done(run("export rules.txt --to sql -o export.sql"))
+    text = Path("export.sql").read_text()
     changed = "\n".join(line.replace("50", "55") if not line.startswith("--") else line for line in text.split("\n"))
     assert changed != text
-    artifact.write_text(changed)
-    ran = run("compare", str(rules), str(artifact))
+    Path("export.sql").write_text(changed)
+    ran = run("compare rules.txt export.sql")
     assert ran.status == 1
     assert "FAULT" in ran.out
     assert "PROVED EQUAL" not in ran.out
 
 
-def test_verify_of_two_models_points_to_compare(run: Run, tmp_path: Path, rules: Path) -> None:
-    model = tmp_path / "m.json"
-    run("import", str(rules), "-o", str(model))
-    assert_refused(run("verify", str(model), str(model)), "rulekit compare A B compares two models")
-
-
-def test_files_that_cannot_be_compared_are_refused(run: Run, tmp_path: Path, rules: Path) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text(
-        RULES.replace("{no, yes}", "{a, b}").replace("default no", "default a").replace("decide yes", "decide b")
-    )
-    assert_refused(run("compare", str(rules), str(other)), "other classes")
-    other.write_text("rulekit rules 1\n")
-    assert_refused(run("compare", str(rules), str(other)), "other.txt")
-    assert_refused(run("compare", str(rules), str(tmp_path / "none.json")), "cannot be read")
-    assert_refused(run("compare", str(rules), str(rules), "--by", "region"), "--by")
-    table = tmp_path / "rows.csv"
-    table.write_text(TABLE)
-    assert_refused(run("compare", str(rules), str(rules), "--data", str(table), "--by", "regoin"), "region")
-    (tmp_path / "hostile.onnx").write_bytes(b"\x00" * 100)
-    assert_refused(run("compare", str(rules), str(tmp_path / "hostile.onnx")), "hostile.onnx")
+def test_files_that_cannot_be_compared_are_refused(run: Run) -> None:
+    assert_refused(run("compare rules.txt other.txt"), "other classes")
+    Path("other.txt").write_text("rulekit rules 1\n")
+    assert_refused(run("compare rules.txt other.txt"), "other.txt")

@@ -40,16 +40,3 @@ def test_every_column_and_level_is_shown_and_fits(run: Run, tmp_path: Path, monk
     assert "more" not in full.out
     assert max(map(len, (short.out + full.out).splitlines())) <= 80
     assert len(json.loads(run("describe", "wide.csv", "--json").out)["columns"]) == 46
-
-
-@pytest.mark.parametrize(
-    ("types", "said"),
-    [("[columns]\nzz = { unit = 'EUR' }", "no column 'zz'"), ("[columns]\nc = { kind = 'numeric' }", "column 'c'")],
-)
-def test_types_that_do_not_fit_are_refused_in_one_line(run: Run, table: Path, types: str, said: str) -> None:
-    Path("types.toml").write_text(types)
-    ran = run("train", str(table), "--target", "label", "--types", "types.toml", "-o", "m.json")
-    assert ran.status == 2
-    assert said in ran.err
-    assert ran.err.count("\n") == 1
-    assert not Path("m.json").exists()

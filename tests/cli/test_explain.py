@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run
 
 RULES = """rulekit rules 1
 column income: numeric, money
@@ -34,21 +34,8 @@ def test_a_row_is_explained_in_sentences(run: Run, files: Path) -> None:
     assert "No allowed change of values turns the decision" in " ".join(ran.out.split())
     ran = run("explain", "rules.txt", "data.csv", "--json")
     assert [row["row"] for row in json.loads(ran.out)] == [1, 2]
-    assert_refused(run("explain", "rules.txt", "data.csv", "--row", "one"), "'one' is no whole number")
     ran = run("explain", "rules.txt", "data.csv", "-o", "said.txt")
     assert (ran.out, ran.err) == ("", "wrote said.txt: 2 rows\n")
-
-
-def test_a_catalogue_is_started_linted_and_used(run: Run, files: Path) -> None:
-    ran = run("reasons", "rules.txt", "-o", "reasons.toml", "--adverse", "yes")
-    assert (ran.status, ran.err) == (0, "wrote reasons.toml: 2 reasons; word each for your readers\n")
-    ran = run("reasons", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
-    assert ran.status == 0, ran.out
-    assert "1 of 2 rows have an adverse decision" in ran.out
-    assert "Reason R01: income is too low" in run("explain", "rules.txt", "data.csv", "--catalogue", "reasons.toml").out
-    predicted = run("predict", "rules.txt", "data.csv", "--catalogue", "reasons.toml")
-    assert [line.rpartition(",")[2] for line in predicted.out.splitlines()] == ["reasons", "R01 R02", ""]
-    assert_refused(run("reasons", "rules.txt"), "say what to do with a catalogue")
 
 
 def test_what_the_lint_finds_is_an_exit_status(run: Run, files: Path) -> None:
@@ -59,5 +46,3 @@ def test_what_the_lint_finds_is_an_exit_status(run: Run, files: Path) -> None:
     found = json.loads(ran.out)
     assert [finding["kind"] for finding in found["findings"]] == ["unknown column", "no reason", "no reason"]
     assert found["findings"][1]["rows"][0]["decision"] == "yes"
-    (files / "reasons.toml").write_text("no toml")
-    assert_refused(run("reasons", "rules.txt", "--catalogue", "reasons.toml"), "this is no TOML")

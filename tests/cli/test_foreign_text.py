@@ -74,13 +74,6 @@ def test_a_closed_standard_output_is_one_line(run: Run, model: Path, monkeypatch
     assert run("export", str(model), "--to", "text", "-o", "r.txt").status == 0
 
 
-@pytest.mark.parametrize("name", ["x.csv", "model", "x.onnx"])
-def test_a_model_is_only_written_where_every_command_finds_it(run: Run, table: Path, name: str) -> None:
-    """`train -o x.csv` wrote a model that no command reads."""
-    assert_refused(run("train", str(table), "--target", "label", "-o", name), name, "call it ")
-    assert not Path(name).exists()
-
-
 def test_formulas_are_disarmed_where_that_is_asked_for(run: Run, model: Path) -> None:
     """A cell `=cmd|...` went into the predictions without a way to disarm it."""
     Path("new.csv").write_text("a,b,c,d,=id\n0.9,-1,red,true,=cmd|' /C calc'!A0\n0.1,2,red,true,plain\n")

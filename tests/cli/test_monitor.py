@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 Row = dict[str, str]
 
@@ -30,54 +30,26 @@ def _bad(row: Row) -> Row:
 
 def test_rows_of_training_are_alike_and_nothing_is_said(run: Run, model: Path, table: Path) -> None:
     for words in (("predict", "-o", "p.csv"), ("evaluate",)):
-        ran = run(words[0], str(model), str(table), *words[1:])
-        assert ran.status == 0
+        ran = done(run(words[0], str(model), str(table), *words[1:]))
         assert "not like" not in ran.err
-    ran = run("monitor", str(model), str(table), "--fail-on", "any")
-    assert ran.status == 0, ran.err
+    ran = done(run("monitor", str(model), str(table), "--fail-on", "any"))
     assert ran.out.startswith("alike ")
     assert ran.err == ""
 
 
-def test_what_is_odd_is_one_line_of_predict_and_of_evaluate(run: Run, model: Path, table: Path) -> None:
-    """A table with new levels and one column times 100 was scored without a word."""
-    bad = _changed(table, _bad)
-    ran = run("predict", str(model), str(bad))
-    assert ran.status == 0
-    said = " ".join(ran.err.split())
+def test_what_is_odd_is_said_by_predict_and_evaluate_and_named_by_monitor(run: Run, model: Path, table: Path) -> None:
+    """A table with new levels and one column times 100 was scored without a word; docs/drift.md has what is printed."""
+    _changed(table, _bad)
+    said = " ".join(done(run("predict model.json today.csv")).err.split())
     assert said.startswith("note: these rows are not like those of training: a: 100 times the values of training; ")
-    assert 'c: new levels in every row: "x' in said
-    assert said.endswith(f"rulekit monitor {model} {bad} shows all")
-    assert ran.out.startswith("label,")
-    assert "new levels in every row" in " ".join(run("evaluate", str(model), str(bad)).err.split())
-    found = json.loads(run("evaluate", str(model), str(bad), "--json").out)["drift"]
+    assert said.endswith("rulekit monitor model.json today.csv shows all")
+    assert "new levels in every row" in " ".join(done(run("evaluate model.json today.csv")).err.split())
+    found = json.loads(run("evaluate model.json today.csv --json").out)["drift"]
     assert {column["name"] for column in found["columns"] if column["changes"]} == {"a", "c"}
-    assert json.loads(run("predict", str(model), str(bad), "--json").out)[0]["label"] in ("no", "yes")
-
-
-def test_the_table_names_what_happened_and_the_exit_status_is_as_asked(run: Run, model: Path, table: Path) -> None:
-    bad = _changed(table, _bad)
-    ran = run("monitor", str(model), str(bad))
-    assert ran.status == 0
-    lines = ran.out.splitlines()
-    assert lines[0].split() == [
-        "not",
-        "alike",
-        "300",
-        "rows",
-        "beside",
-        "the",
-        "300",
-        "that",
-        "trained",
-        "the",
-        "model",
-    ]
-    assert "column      a: 100 times the values of training" in lines
-    assert any(line.startswith("predicted  ") for line in lines)
+    assert json.loads(run("predict model.json today.csv --json").out)[0]["label"] in ("no", "yes")
     for condition, status in (("any", 1), ("columns", 1), ("rules", 1), ("psi=0.25", 1), ("psi>1000", 0)):
-        assert run("monitor", str(model), str(bad), "--fail-on", condition).status == status, condition
-    ran = run("monitor", str(model), str(bad), "--fail-on", "psi=1000, columns", "--json", "-o", "found.json")
+        assert run(f"monitor model.json today.csv --fail-on '{condition}'").status == status, condition
+    ran = run("monitor model.json today.csv --fail-on 'psi=1000, columns' --json -o found.json")
     assert ran.status == 1
     found = json.loads(ran.out)
     assert found["failed"] == ["columns"]
@@ -89,22 +61,18 @@ def test_the_table_names_what_happened_and_the_exit_status_is_as_asked(run: Run,
 def test_rows_need_no_label(run: Run, model: Path, table: Path) -> None:
     rows = [line.rsplit(",", 1)[0] for line in table.read_text().splitlines()]
     Path("rows.csv").write_text("\n".join(rows) + "\n")
-    ran = run("monitor", str(model), "rows.csv")
-    assert ran.status == 0
+    ran = done(run("monitor", str(model), "rows.csv"))
     assert "actual" not in ran.out
     strange = _changed(table, lambda row: {"label": "perhaps"})
-    ran = run("monitor", str(model), str(strange))
-    assert ran.status == 0
+    ran = done(run("monitor", str(model), str(strange)))
     assert "the classes of the rows are not compared" in " ".join(ran.err.split())
 
 
 def test_weights_of_rows_count(run: Run, model: Path, table: Path) -> None:
     heavy = _changed(table, lambda row: {"w": "9" if row["c"] == "green" else "1"})
-    ran = run("monitor", str(model), str(heavy), "--weight", "w", "--json")
-    assert ran.status == 0, ran.err
+    ran = done(run("monitor", str(model), str(heavy), "--weight", "w", "--json"))
     changes = {column["name"]: column["changes"] for column in json.loads(ran.out)["columns"]}
     assert changes["c"][0]["text"].startswith('"green" in ')
-    assert_refused(run("monitor", str(model), str(heavy), "--weight", "v"), "no column 'v'")
 
 
 def test_a_fault_of_the_comparison_keeps_the_predictions(
@@ -117,8 +85,7 @@ def test_a_fault_of_the_comparison_keeps_the_predictions(
 
     monkeypatch.setattr("rulekit.work.monitoring.compare", compare)
     for words in (("predict", str(model), str(table), "-o", "p.csv"), ("evaluate", str(model), str(table))):
-        ran = run(*words)
-        assert ran.status == 0
+        ran = done(run(*words))
         assert "note: rulekit could not compare these rows with those of training: IndexError" in ran.err
     assert Path("p.csv").read_text().count("\n") == 301
 
@@ -154,10 +121,6 @@ def _in_sqlite(query: str, table: Path) -> str:
 
 
 def test_bad_usage_is_one_line(run: Run, model: Path, table: Path) -> None:
-    assert_refused(
-        run("monitor", str(model), str(table), "--fail-on", "everything"), "'everything' is nothing to fail on"
-    )
-    assert_refused(run("monitor", str(model), str(table), "--counts"), "no columns what, name and count")
     stripped = json.loads(model.read_text())
     stripped["statistics"] = {}
     stripped.pop("ladder", None)

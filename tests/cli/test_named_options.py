@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 from rulekit_cli.options import named
 
 import rulekit.targets as targets
@@ -25,17 +25,6 @@ def test_help_lists_the_options_of_the_target_that_is_named(run: Run) -> None:
     assert "a third output says which rules fired" in said
     assert "--text / --no-text" in said
     assert "--format" in words(run("export", "--to=text", "--help").out)
-
-
-def test_a_mistyped_option_or_target_gets_its_nearest_name(run: Run, model: Path) -> None:
-    assert_refused(run("export", str(model), "--to", "onnx", "--opste", "12", "-o", "m.onnx"), "--opste", "--opset")
-    assert_refused(run("export", str(model), "--to", "onxn", "-o", "m.onnx"), "'onxn'", "onnx")
-    assert_refused(run("export", str(model), "--to", "onnx", "--opset", "x", "-o", "m.onnx"), "--opset")
-    assert_refused(run("show", str(model), "--format", "tabel"), "--format", "table", "language")
-    assert_refused(
-        run("verify", str(model), "m.onnx", "--require", "prof"), "'--require': 'prof' is not one of 'proof'"
-    )
-    assert not Path("m.onnx").exists()
 
 
 def test_a_target_of_another_package_needs_no_change_in_the_command(
@@ -61,8 +50,7 @@ def test_a_target_of_another_package_needs_no_change_in_the_command(
         monkeypatch.setattr(f"rulekit.{user}.find_target", targets.find_target)
     assert "how lines end: lf, crlf; lf by default" in words(run("export", "--to", "odd", "--help").out)
     given = ("--to", "odd", "--loud", "--line-end", "crlf", "--repeat", "2")
-    ran = run("export", str(model), *given, "-o", "m.odd")
-    assert ran.status == 0, ran.err
+    done(run("export", str(model), *given, "-o", "m.odd"))
     written = Path("m.odd").read_bytes()
     assert written.endswith(b"\r\n")
     assert len(written) == 130
@@ -74,7 +62,6 @@ def test_help_lists_the_parameters_of_the_learner_that_is_named(run: Run) -> Non
     said = run("train", "--learner", "cnll", "--help").out
     lines = [line for line in said.splitlines() if line.strip().startswith(("n_units=", "stopping=", "max_literals="))]
     assert len(lines) == 3
-    assert_refused(run("train", "--learner", "cnl", "--help"), "'cnl'", "cnll")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, done
 
 
 @pytest.fixture
@@ -24,8 +24,7 @@ def wide() -> Path:
 
 
 def test_notes_of_a_wide_table_take_five_lines_and_describe_has_the_others(run: Run, wide: Path) -> None:
-    ran = run("train", str(wide), "--target", "y", "-o", "m.json", "--param", "max_rules=2")
-    assert ran.status == 0, ran.err
+    ran = done(run("train", str(wide), "--target", "y", "-o", "m.json", "--param", "max_rules=2"))
     lines = ran.err.splitlines()
     before = lines[: next(n for n, line in enumerate(lines) if line.startswith("rules "))]
     headline = next(n for n, line in enumerate(before) if line.startswith("120 rows, 29 columns"))

@@ -9,94 +9,78 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 import rulekit
 from rulekit.graph.rules import rules_of
 
+OVER_WHAT_IS_READ = (
+    *("train table.csv --target label -o table.csv", "train link.csv --target label -o table.csv"),
+    *("predict model.json table.csv -o table.csv", "predict model.json table.csv -o model.json"),
+    *("export model.json --to text -o model.json", "threshold model.json table.csv --f1 -o table.csv"),
+    "verify model.json m.onnx --rows 10 --report m.onnx",
+)
+LIKE_AN_ARTIFACT = ("train table.csv --target label", "threshold model.json table.csv --f1", "simplify model.json")
+LIKE_AN_ARTIFACT += ("import model.json",)
 
-def test_no_command_writes_over_what_it_reads(run: Run, model: Path, table: Path) -> None:
-    assert run("export", str(model), "--to", "onnx", "-o", "m.onnx").status == 0
+
+def test_no_command_writes_over_what_it_reads_or_calls_a_model_like_an_artifact(
+    run: Run, model: Path, table: Path
+) -> None:
+    done(run("export model.json --to onnx -o m.onnx"))
     Path("link.csv").symlink_to(table)
-    before = {path: path.read_bytes() for path in (model, table, Path("m.onnx"))}
-    for words in (
-        ["train", str(table), "--target", "label", "-o", "table.csv"],
-        ["train", "link.csv", "--target", "label", "-o", str(table)],
-        ["predict", str(model), str(table), "-o", "table.csv"],
-        ["predict", str(model), str(table), "-o", "model.json"],
-        ["export", str(model), "--to", "text", "-o", "model.json"],
-        ["threshold", str(model), str(table), "--f1", "-o", "table.csv"],
-        ["verify", str(model), "m.onnx", "--rows", "10", "--report", "m.onnx"],
-    ):
-        assert_refused(run(*words), "lost")
-    assert {path: path.read_bytes() for path in before} == before
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    for line in OVER_WHAT_IS_READ:
+        assert_refused(run(line), "lost")
+    for name in ("n.onnx", "n.py", "n.txt"):
+        for line in LIKE_AN_ARTIFACT:
+            assert_refused(run(f"{line} -o {name}"), name, "n.json")
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+    done(run("export model.json --to text --format csv -o m.csv"))
 
 
 def test_a_model_is_changed_in_place_where_it_stays_a_model(run: Run, model: Path) -> None:
-    assert run("simplify", str(model), "-o", str(model)).status == 0
-    assert run("import", str(model), "-o", str(model)).status == 0
+    done(run("simplify model.json -o model.json"))
+    done(run("import model.json -o model.json"))
     assert rulekit.load(model).classes == ("no", "yes")
-
-
-@pytest.mark.parametrize("name", ["m.onnx", "m.py", "m.txt"])
-def test_a_model_is_not_called_like_an_artifact(run: Run, model: Path, table: Path, name: str) -> None:
-    for words in (
-        ["train", str(table), "--target", "label"],
-        ["threshold", str(model), str(table), "--f1"],
-        ["simplify", str(model)],
-        ["import", str(model)],
-    ):
-        assert_refused(run(*words, "-o", name), name, "m.json")
-        assert not Path(name).exists()
-
-
-def test_an_artifact_is_not_called_like_another_kind_of_file(run: Run, model: Path) -> None:
-    for target, name, meant in (("onnx", "m.json", "m.onnx"), ("text", "m.py", "m.txt")):
-        assert_refused(run("export", str(model), "--to", target, "-o", name), name, meant)
-        assert not Path(name).exists()
-    assert run("export", str(model), "--to", "text", "--format", "csv", "-o", "m.csv").status == 0
 
 
 @pytest.mark.parametrize("name", ["label", "probability(yes)", "rules"])
 def test_a_kept_column_does_not_stand_for_a_prediction(run: Run, model: Path, table: Path, name: str) -> None:
     header, rest = table.read_text().split("\n", 1)
-    Path("new.csv").write_text(header.replace("b", name, 1).replace("label", "truth", 1) + "\n" + rest)
-    if name == "label":
-        Path("new.csv").write_text(table.read_text())
-    assert_refused(run("predict", str(model), "new.csv", "--keep", name, "--explain"), name)
+    header = header if name == "label" else header.replace("b", name, 1).replace("label", "truth", 1)
+    Path("new.csv").write_text(f"{header}\n{rest}")
+    assert_refused(run("predict", "model.json", "new.csv", "--keep", name, "--explain"), name)
 
 
 def test_a_kept_column_may_be_one_that_the_model_reads(run: Run, model: Path, table: Path) -> None:
-    plain = run("predict", str(model), str(table)).out.splitlines()
-    kept = run("predict", str(model), str(table), "--keep", "a", "--keep", "c").out.splitlines()
+    plain = run("predict model.json table.csv --explain").out.splitlines()
+    assert plain[0].endswith("probability(yes),rules")  # rules that decide by themselves have no conditions column
+    kept = run("predict model.json table.csv --explain --keep a --keep c").out.splitlines()
     assert [line.split(",", 2)[2] for line in kept] == plain
-    given = table.read_text().splitlines()
-    assert [line.split(",")[:2] for line in kept] == [[cells[0], cells[2]] for cells in (g.split(",") for g in given)]
+    given = [line.split(",") for line in table.read_text().splitlines()]
+    assert [line.split(",")[:2] for line in kept] == [[cells[0], cells[2]] for cells in given]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_is_read_like_a_file(run: Run, model: Path, table: Path) -> None:
-    expected = run("predict", str(model), str(table), "--keep", "b").out
+    expected = run("predict model.json table.csv --keep b").out
     os.mkfifo("pipe")
     writer = threading.Thread(target=lambda: Path("pipe").write_bytes(table.read_bytes()), daemon=True)
     writer.start()
-    ran = run("predict", str(model), "pipe", "--keep", "b")
+    ran = run("predict model.json pipe --keep b")
     writer.join(timeout=10)
     assert (ran.status, ran.out) == (0, expected)
 
 
 def test_a_model_that_reads_no_column_predicts_every_row(run: Run) -> None:
-    import polars as pl
-
     frame = pl.DataFrame({"x": [1] * 60, "label": ["yes" if i % 3 else "no" for i in range(60)]})
     frame.write_parquet("const.parquet")
     frame.write_ndjson("const.jsonl")
     frame.write_csv("const.csv")
-    assert run("train", "const.csv", "--target", "label", "-o", "m.json", "-q").status == 0
+    done(run("train const.csv --target label -o m.json -q"))
     for name in ("const.csv", "const.parquet", "const.jsonl"):
-        ran = run("predict", "m.json", name)
-        assert ran.status == 0, ran.err
-        assert len(ran.out.splitlines()) == 61
+        assert len(done(run(f"predict m.json {name}")).out.splitlines()) == 61
 
 
 def test_predictions_of_a_table_in_a_read_only_folder_are_refused(run: Run, model: Path, table: Path) -> None:
@@ -105,7 +89,7 @@ def test_predictions_of_a_table_in_a_read_only_folder_are_refused(run: Run, mode
     if os.access("closed", os.W_OK):
         shutil.rmtree("closed")
         pytest.skip("this user may write everywhere")
-    assert_refused(run("predict", str(model), str(table), "-o", "closed/p.csv"), "closed")
+    assert_refused(run("predict model.json table.csv -o closed/p.csv"), "closed")
 
 
 WEAK = """rulekit rules 1
@@ -126,8 +110,8 @@ def test_an_explanation_names_weak_rules_that_decide_together(run: Run) -> None:
     """The rules column was empty where several weak rules made a row positive."""
     Path("weak.txt").write_text(WEAK)
     Path("new.csv").write_text("a,b,c\n0.9,0,red\n0.1,0,blue\n0.1,3,blue\n")
-    assert run("import", "weak.txt", "-o", "weak.json").status == 0
-    assert run("export", "weak.json", "--to", "onnx", "-o", "weak.onnx").status == 0
+    done(run("import weak.txt -o weak.json"))
+    done(run("export weak.json --to onnx -o weak.onnx"))
     h1, h2, h3 = (rule.id for rule in rules_of(rulekit.load("weak.json")))
     for model in ("weak.json", "weak.onnx"):
         ran = run("predict", model, "new.csv", "--explain")
@@ -171,7 +155,7 @@ def test_an_explanation_needs_no_list_of_hidden_bits(run: Run, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "80")
     Path("nested.txt").write_text(NESTED)
     Path("new.csv").write_text("years of education,hours a week,ticket class\n16,40,first\n8,40,third\n")
-    assert run("import", "nested.txt", "-o", "nested.json").status == 0
+    done(run("import nested.txt -o nested.json"))
     ran = run("predict", "nested.json", "new.csv", "--explain")
     (rule,) = rules_of(rulekit.load("nested.json"))
     assert ran.err.splitlines() == [
@@ -186,7 +170,3 @@ def test_an_explanation_needs_no_list_of_hidden_bits(run: Run, monkeypatch: pyte
     said = pl.read_csv("p.csv")["conditions"].to_list()
     assert said[0] == '("years of education" > 12) 0.77; ("ticket class" in {first} or "hours a week" is missing) 0.56'
     assert said[1].startswith('not ("years of education" > 12) 0.')
-
-
-def test_rules_that_decide_by_themselves_have_no_conditions_column(run: Run, model: Path, table: Path) -> None:
-    assert run("predict", str(model), str(table), "--explain").out.splitlines()[0].endswith("probability(yes),rules")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
 import rulekit
 from rulekit.errors import InputError
@@ -46,8 +47,7 @@ def package(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
 
 def train(run: Run, table: Path, *options: str) -> rulekit.RuleGraph:
     given = ("--target", "label", "--learner", "covering", "--param", "n_folds=2", "-q", "-o", "m.json")
-    ran = run("train", str(table), *given, *options)
-    assert ran.status == 0, (options, ran.err)
+    done(run("train", str(table), *given, *options))
     return rulekit.load("m.json")
 
 
@@ -93,20 +93,17 @@ def test_it_is_found_trained_shown_exported_and_proved(run: Run, table: Path) ->
     said = run("train", "--learner", "covering", "--help").out
     assert "max_conditions=" in said
     assert "most conditions of a rule" in said
-    ran = run("train", str(table), "--target", "label", "--learner", "covering", "-o", "m.json", "--param", "n_folds=2")
-    assert ran.status == 0, ran.err
+    ran = done(run("train table.csv --target label --learner covering -o m.json --param n_folds=2"))
     assert "chosen by 2-fold cross-validation" in ran.err
     graph = rulekit.load("m.json")
     assert graph.provenance["learner"] == "CoveringClassifier"
     assert "a >" in run("show", "m.json").out
     for target, ending in (("onnx", "onnx"), ("python", "py"), ("sql", "sql")):
         assert run("export", "m.json", "--to", target, "-o", f"m.{ending}").status == 0
-        ran = run("verify", "m.json", f"m.{ending}", "--require", "proof")
-        assert ran.status == 0, ran.err
+        ran = done(run("verify", "m.json", f"m.{ending}", "--require", "proof"))
         assert "0 different decisions" in ran.out
         assert "proved" in ran.out
-    ran = run("predict", "m.json", str(table), "--explain", "-o", "p.csv")
-    assert ran.status == 0, ran.err
+    done(run("predict", "m.json", str(table), "--explain", "-o", "p.csv"))
     answers = pl.read_csv("p.csv")["label"].to_list()
     assert answers.count("yes") > 50
     assert sum(a == b for a, b in zip(answers, pl.read_csv(table)["label"].to_list(), strict=True)) > 270
@@ -123,6 +120,27 @@ def test_it_is_tried_with_the_others(run: Run, table: Path, monkeypatch: pytest.
     assert lines["noisy-or"]["folds"] == 2
 
 
+WORKS = (  # options that may stand together
+    "--positive no --param max_conditions=2 --smallest --no-baselines --curve curve.csv --ignore d --unit a=EUR "
+    "--weight w --group g --test more.csv --missing-target drop --seed 1 --encoding utf-8 --no-simplify --header 1 "
+    "--comment '#' --trim",
+    "--size 1 --type d=categorical --unseen c=missing --missing c=green --cost 1:5 --holdout-out held.csv "
+    "--holdout 0.3 --width a=float64 --delimiter , --decimal . --time-limit 60 --json --quote '\"' "
+    "--names a,b,c,d,label,w,g",
+    "--time rows --holdout 0.3 --types types.toml --ordered no,yes --memory 2GB",
+    "--role d=audit --overrides mine.toml --date 2026-12-01",
+    "--label-separator ; --positive yes",
+)
+FAILS = ("--start model.json", "--freeze all", "--report rates", "--monotone a=increasing", "--forbid 'a, b'")
+FAILS += ("--require 'a > 0.9 -> yes'", "--missing-never-helps")
+ALWAYS = "--target --output --learner --quiet"
+
+
+def test_every_option_of_train_is_tried() -> None:
+    every = {next(name for name in option.names if name.startswith("--")) for option in options_of_train()}
+    assert every == {word for line in (*WORKS, *FAILS, ALWAYS) for word in shlex.split(line) if word.startswith("--")}
+
+
 def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path, model: Path) -> None:
     frame = pl.read_csv(table)
     frame.with_columns(w=pl.Series([1, 2] * 150), g=pl.Series([1, 1, 2, 2, 3, 3] * 50)).write_csv("more.csv")
@@ -130,65 +148,13 @@ def test_every_option_of_train_works_or_is_refused_by_name(run: Run, table: Path
     Path("types.toml").write_text('[columns]\nd = { role = "audit" }\n')
     signed = 'author = "A"\ndate = 2026-11-25\nreason = "b"\n'
     Path("mine.toml").write_text(f'[[override]]\nrule = "a > 0.9 -> no"\n{signed}')
-    works: list[dict[str, tuple[str, ...]]] = [  # options that may stand together
-        {
-            "--positive": ("no",),
-            "--param": ("max_conditions=2",),
-            "--smallest": (),
-            "--no-baselines": (),
-            "--curve": ("curve.csv",),
-            "--ignore": ("d",),
-            "--unit": ("a=EUR",),
-            "--weight": ("w",),
-            "--group": ("g",),
-            "--test": ("more.csv",),
-            "--missing-target": ("drop",),
-            "--seed": ("1",),
-            "--encoding": ("utf-8",),
-            "--no-simplify": (),
-            "--header": ("1",),
-            "--comment": ("#",),
-            "--trim": (),
-        },
-        {
-            "--size": ("1",),
-            "--type": ("d=categorical",),
-            "--unseen": ("c=missing",),
-            "--missing": ("c=green",),
-            "--cost": ("1:5",),
-            "--holdout-out": ("held.csv", "--holdout", "0.3"),
-            "--width": ("a=float64",),
-            "--delimiter": (",",),
-            "--decimal": (".",),
-            "--time-limit": ("60",),
-            "--json": (),
-            "--quote": ('"',),
-            "--names": ("a,b,c,d,label,w,g",),
-        },
-        {"--time": ("rows", "--holdout", "0.3")},
-        {"--types": ("types.toml",), "--ordered": ("no,yes",), "--holdout": ("0.3",), "--memory": ("2GB",)},
-        {"--role": ("d=audit",), "--overrides": ("mine.toml",), "--date": ("2026-12-01",)},
-        {"--label-separator": (";", "--positive", "yes")},
-    ]
-    fails = {
-        "--start": (str(model),),
-        "--freeze": ("all",),
-        "--report": ("rates",),
-        "--monotone": ("a=increasing",),
-        "--forbid": ("a, b",),
-        "--require": ("a > 0.9 -> yes",),
-        "--missing-never-helps": (),
-    }
-    always = {"--target", "--output", "--learner", "--quiet"}
-    every = {next(name for name in option.names if name.startswith("--")) for option in options_of_train()}
-    assert every == {*(option for options in works for option in options), *fails, *always}
-    for options in works:
-        graph = train(run, more, *(word for option, values in options.items() for word in (option, *values)))
-        assert graph.provenance["units"][0] > 0, options
-    for option, values in fails.items():
-        given = ("--target", "label", "--learner", "covering", "-o", "n.json", option, *values)
+    for line in WORKS:
+        assert train(run, more, *shlex.split(line)).provenance["units"][0] > 0, line
+    for line in FAILS:
+        option = line.split()[0]
         # what constrains a model is named by what it asks for, and not by the option
         names = (option, refused) if option in ("--start", "--freeze") else ("covering",)
+        given = ("--target", "label", "--learner", "covering", "-o", "n.json", *shlex.split(line))
         assert_refused(run("train", str(more), *given), *names)
     assert not Path("n.json").exists()
     ran = run("train", str(more), "--target", "label", "--learner", "covering", "-o", "n.json", "--param", "max_cond=2")

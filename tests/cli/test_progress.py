@@ -8,7 +8,7 @@ import sys
 import pytest
 from rulekit_cli.console import library_heard, shown_progress
 
-from rulekit.work.progress import Event, Finishing, Learning, ReadingShare, RunProgress
+from rulekit.work.progress import Event, Learning, RunProgress, Stage
 
 
 @pytest.mark.parametrize(("terminal", "quiet", "said"), [(True, False, 1), (True, True, 0), (False, False, 1)])
@@ -31,13 +31,13 @@ def test_one_share_for_a_whole_run_never_falls_and_says_what_remains() -> None:
     run = RunProgress(clock=lambda: now[0])
     step = {"n_units": 4, "error": 0.25, "questions": 2, "folds": 5}
     events: list[Event] = [
-        ReadingShare(0.5),
-        ReadingShare(1.0),
+        Stage("reading", 0.5),
+        Stage("reading", 1.0),
         Learning("cnll", {"stage": "counting", "done": 1, "total": 3}),
         *(Learning("cnll", {**step, "class": c, "unit": unit}) for unit in (1, 2, 3) for c in "ab"),
         *(Learning("cnll", {**step, "class": c, "unit": 3, "fold": fold}) for c in "ab" for fold in (1, 2, 3, 4, 5)),
-        Finishing("simplifying"),
-        Finishing("measuring"),
+        Stage("simplifying"),
+        Stage("measuring"),
     ]
     standings = []
     for event in events:

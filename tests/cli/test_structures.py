@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 from small_structures import grounded, model_of
 
 from rulekit.graph.language.sentences import sentence
@@ -52,19 +52,13 @@ def test_the_limit_of_a_sentence_needs_no_model(run: Run, model: str) -> None:
     assert "tends to 1 as objects are added" in " ".join(ran.out.split())
     apart = json.loads(run("check", "--sentence", "exists x: E(x, x)", "--graph", "E", "--json").out)
     assert (apart["outcome"], apart["shares"]) == ("0", [0.0, 0.0, 0.0])
-    assert_refused(run("check", "--sentence", "exists x E(x)"), "is no sentence")
-    assert_refused(run("check", "--sentence", "P(a) and P(a, b)"), "different numbers of names")
-    assert_refused(run("check", "--sentence", "P(a)", "--graph", "P"), "'P' is no relation of the sentence")
-    assert_refused(run("check"), "give a model, or a sentence")
-    assert_refused(run("check", model, "--sentence", triangle), "give a model, or a sentence")
 
 
 @pytest.mark.long
 def test_what_is_learned_of_networks_is_said_in_one_sentence(run: Run, tmp_path: Path) -> None:
     data, model = tmp_path / "networks.jsonl", tmp_path / "model.json"
     write_networks(data)
-    ran = run("train", str(data), "--target", "incident", "--learner", "gramression", "--output", str(model))
-    assert ran.status == 0, ran.err
+    done(run("train", str(data), "--target", "incident", "--learner", "gramression", "--output", str(model)))
     assert CHAIN in " ".join(run("show", str(model)).out.split())
     for to, ending in (("onnx", "onnx"), ("python", "py"), ("sql", "sql"), ("text", "txt")):
         target = f"model.{ending}"

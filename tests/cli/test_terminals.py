@@ -7,21 +7,19 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Run, assert_refused
+from command_line import Run, assert_refused, done
 
-COMMANDS = (
-    ("describe", "table.csv"),
-    ("train", "table.csv", "--target", "label", "--holdout", "0.25", "--param", "max_rules=2", "-o", "narrow.json"),
-    ("show", "model.json"),
-    ("check", "model.json"),
-    ("evaluate", "model.json", "table.csv", "--by", "c"),
-    ("predict", "model.json", "table.csv", "--explain"),
-    ("explain", "model.json", "table.csv", "--row", "3"),
-    ("monitor", "model.json", "table.csv"),
-    ("threshold", "model.json", "table.csv", "--recall", "0.9", "-o", "moved.json"),
-    ("compare", "model.json", "model.json"),
-    ("train", "--help"),
-)
+COMMANDS = """describe table.csv
+train table.csv --target label --holdout 0.25 --param max_rules=2 --param n_folds=2 -o narrow.json
+show model.json
+check model.json
+evaluate model.json table.csv --by c
+predict model.json table.csv --explain
+explain model.json table.csv --row 3
+monitor model.json table.csv
+threshold model.json table.csv --recall 0.9 -o moved.json
+compare model.json model.json
+train --help""".splitlines()
 
 
 @pytest.mark.parametrize("columns", [pytest.param("1", marks=pytest.mark.long), "10"])
@@ -30,9 +28,8 @@ def test_a_narrow_terminal_stops_no_command(
 ) -> None:
     """COLUMNS=10 ended in "invalid width -5" after the learning, without a model."""
     monkeypatch.setenv("COLUMNS", columns)
-    for words in COMMANDS:
-        ran = run(*words, baselines=columns == "10")
-        assert ran.status == 0, (words, ran.err)
+    for line in COMMANDS:
+        done(run(line, baselines=columns == "10"))
 
 
 class _Output(io.TextIOWrapper):
@@ -53,13 +50,13 @@ def test_an_encoding_that_lacks_a_character_stops_no_command(
     run: Run, model: Path, table: Path, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without `±` in the encoding a training ended in a UnicodeEncodeError, after the learning."""
-    for words in COMMANDS:
+    for line in COMMANDS:
         output = _Output(encoding)
         with monkeypatch.context() as patch:
             patch.setattr("sys.stdout", output)
-            ran = run(*words, baselines=encoding == "ascii")
-        assert ran.status == 0, (words, ran.err)
-        assert output.text() or words[0] == "threshold"
+            ran = run(line, baselines=encoding == "ascii")
+        assert ran.status == 0, (line, ran.err)
+        assert output.text() or line.startswith("threshold")
 
 
 def test_data_are_never_respelled(run: Run, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Run
+from command_line import Run, done
 
 import rulekit
 
@@ -68,8 +68,7 @@ def test_what_may_help_where_no_rule_is_found_gives_some(
     if not way:
         assert "note: 60 rows hardly tell a rule from chance; with more rows there may be some" in said
         return
-    ran = run("train", str(data), "--target", "y", "--no-baselines", "--json", "-o", str(model), *way.split())
-    assert ran.status == 0, ran.err
+    ran = done(run("train", str(data), "--target", "y", "--no-baselines", "--json", "-o", str(model), *way.split()))
     assert json.loads(ran.out)["literals"] > 0
 
 
@@ -86,16 +85,15 @@ def test_a_model_that_decides_every_row_alike_says_so_and_how_to_find_the_class(
 
     assert "every row is decided 0, so that the rules only say how likely another answer is" in said
     assert "--param threshold=f1 decides where 1 is found best" in said
-    found = run(*given, "--param", "threshold=f1")
-    assert found.status == 0, found.err
+    found = done(run(*given, "--param", "threshold=f1"))
     assert "every row is decided" not in found.err
 
 
 def test_the_advice_for_a_rare_class_names_a_rule_and_leads_to_precise_ones(run: Run, tmp_path: Path) -> None:
     """Adaboost found nothing, said that no rule is right more often than wrong, and advised --cost 1:318."""
     rng = np.random.default_rng(1)
-    a, b, c = rng.normal(size=(3, 8_000)).round(2)
-    label = rng.random(8_000) < np.where((a > 1.6) & (b > 1.6), 0.75, 0.001)
+    a, b, c = rng.normal(size=(3, 6_000)).round(2)
+    label = rng.random(6_000) < np.where((a > 1.6) & (b > 1.6), 0.75, 0.001)
     data, model = tmp_path / "rows.csv", tmp_path / "model.json"
     written(data, "a,b,c,y", (f"{p},{q},{r},{'yes' if s else 'no'}" for p, q, r, s in zip(a, b, c, label, strict=True)))
     given = ("train", str(data), "--target", "y", "--no-baselines", "-o", str(model))

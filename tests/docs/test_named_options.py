@@ -15,21 +15,9 @@ from rulekit.learners.contract import find_estimator, find_learner, learner_name
 from rulekit.learners.parameters import check_parameters, value_for
 from samples.pages import command_options, fences, page_paths
 
-FOREIGN = {
-    *("--no-deps", "--ignore-scripts", "--install-completion"),  # pip, npm, typer
-    *(
-        "--pages",
-        "--small",
-        "--folder",
-        "--results",
-        "--environment",
-        "--write",
-        "--debug",
-        "--family",
-        "--only",
-        "--peers",
-    ),  # samples, benchmarks
-}
+FOREIGN = {"--no-deps", "--ignore-scripts", "--install-completion"}  # pip, npm, typer
+FOREIGN |= {"--pages", "--small", "--folder", "--results", "--environment", "--write", "--debug", "--family", "--only"}
+FOREIGN |= {"--peers"}  # samples, benchmarks
 OPTIONS = command_options()
 FLAGS = {
     part: bool(option.value)

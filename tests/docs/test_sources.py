@@ -40,9 +40,12 @@ MODULES = re.findall(r"`python -m (benchmarks\.[\w.]+)", PAGE)
 
 @pytest.mark.parametrize("title", COMMANDS)
 def test_the_commands_of_a_paper_run(title: str, tmp_path: Path) -> None:
-    """Trainings are short: without cross-validation where they can be, of few units, beside no other models."""
+    """Trainings are short: of some of the rows, without cross-validation where they can be, of few units."""
     (tables,) = (fence for fence in fences(PAGE) if fence.kind == "python")
     run_python(tables.body, {}, tmp_path)
+    for table in tmp_path.glob("*.csv"):
+        head, *rows = table.read_text().splitlines(keepends=True)
+        table.write_text(head + "".join(rows[:: max(1, len(rows) // 400)]))
     for command in COMMANDS[title]:
         done = run_command(_shortened(shlex.split(command)[1:]), tmp_path)
         assert done.status == 0, f"{command}\n{done.text}"

@@ -14,7 +14,7 @@ from rulekit.learners.contract import OutOfTimeError
 from rulekit.synthetic import loans, write_csv
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import finishing
-from rulekit.work.progress import Event, Finishing, Learning, Read, ReadingShare
+from rulekit.work.progress import Event, Learning, Noticed, Stage
 from rulekit.work.training import TrainingRequest, train
 
 READING = ReadingOptions(target="default")
@@ -32,11 +32,7 @@ def stopping_at(kind: type, what: str = "", number: int = 1) -> Callable[[Event]
     seen = []
 
     def tell(event: Event) -> bool:
-        if (
-            isinstance(event, kind)
-            and (not what or event == Finishing(what))
-            and "stage" not in getattr(event, "step", {})
-        ):
+        if isinstance(event, kind) and (not what or event == Stage(what)) and "stage" not in getattr(event, "step", {}):
             seen.append(event)
         return len(seen) >= number
 
@@ -44,7 +40,7 @@ def stopping_at(kind: type, what: str = "", number: int = 1) -> Callable[[Event]
 
 
 @pytest.mark.parametrize("memory", [None, "2GB"])
-@pytest.mark.parametrize("kind", [ReadingShare, Read])
+@pytest.mark.parametrize("kind", [Stage, Noticed])
 def test_a_callback_that_stops_before_learning_raises_cancelled(
     request_: TrainingRequest, memory: str | None, kind: type
 ) -> None:
@@ -55,7 +51,7 @@ def test_a_callback_that_stops_before_learning_raises_cancelled(
 
 
 @pytest.mark.parametrize("memory", [None, "2GB"])
-@pytest.mark.parametrize("at", [(Learning, "", 2), (Finishing, "simplifying"), (Finishing, "measuring")])
+@pytest.mark.parametrize("at", [(Learning, "", 2), (Stage, "simplifying"), (Stage, "measuring")])
 def test_a_callback_that_stops_later_keeps_the_model(
     request_: TrainingRequest, memory: str | None, at: tuple[type, str]
 ) -> None:

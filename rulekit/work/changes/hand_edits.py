@@ -1,4 +1,4 @@
-"""What a person left in a model: edits that go on to be known where it becomes another one, expired overrides."""
+"""What a person left in a model: edits of rules that simplification made shorter, expired overrides."""
 
 from __future__ import annotations
 
@@ -7,28 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rulekit.graph.nodes import Hidden
 from rulekit.graph.overrides import Override
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.shown.rule_rows import hand_made
-
-
-def with_edits_of(model: RuleGraph, before: RuleGraph) -> RuleGraph:
-    """A model that was learned from the rules of another one, with the edits of those that stand in it.
-
-    A rule may have become a hidden bit that it causes.
-    """
-    edits, made = before.provenance.get("edits"), hand_made(before)
-    if not edits:
-        return model
-    ids = {rule.node: rule.id for rule in rules_of(before) if rule.id in made}
-    notes = []
-    for rule in rules_of(model):
-        name = ids.get(rule.node.cause if isinstance(rule.node, Hidden) else rule.node)
-        if name is not None and name != rule.id:
-            notes.append({**asdict(made[name]), "base": before.digest, "added": [rule.id], "removed": []})
-    return model.with_(provenance={**model.provenance, "edits": [*edits, *notes]})
 
 
 def after_simplification(before: RuleGraph, after: RuleGraph) -> RuleGraph:

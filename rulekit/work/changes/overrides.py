@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from rulekit.audit.checks.checking import unproved
 from rulekit.audit.checks.kept_promises import Searches, override_verdicts
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.check import check, check_meetings
@@ -24,12 +23,12 @@ from rulekit.graph.variants import with_overrides
 from rulekit.learners.promises.kept import parse_rule
 from rulekit.names import suggestion
 from rulekit.schema import Schema
-from rulekit.shown.promises import promises
 from rulekit.shown.sections import signature
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.reading import read_table
 from rulekit.work.changes.editing import Change, change_of, listed_overrides
 from rulekit.work.changes.hand_edits import expired_notes
+from rulekit.work.evaluating import broken_promises
 
 WHERE = "override"
 MAX_BYTES = 2**20
@@ -93,7 +92,8 @@ def override(
     beside = {"override": True, "base": graph.digest, **rows, "rest_proved": found.unchanged.proved}
     edits = [*graph.provenance.get("edits", ()), *({**note, **beside} for note in notes)]
     made = changed.with_(provenance={**graph.provenance, "edits": edits})
-    said = (*expired_notes(made.overrides), *_broken_by(graph, made))
+    broken = (f"with these overrides the model breaks a promise: {text}" for text in broken_promises(graph, made))
+    said = (*expired_notes(made.overrides), *broken)
     if output is not None:
         made.save(output)
     return replace(found, model=made, verdicts=override_verdicts(Searches(made)), notes=said)
@@ -174,12 +174,3 @@ def list_overrides(model: Path) -> tuple[list[dict[str, Any]], list[str]]:
         expired = "   EXPIRED" if each["expired"] else ""
         lines += [f"{override.id}  {each['condition']} -> {each['class']}{expired}", f"    {signature(override)}"]
     return found, lines
-
-
-def _broken_by(before: RuleGraph, after: RuleGraph) -> tuple[str, ...]:
-    """A line for each promise that a model breaks under its overrides and did not break before."""
-    if not promises(after):
-        return ()
-    old = {verdict.promise.text for verdict in unproved(before) if verdict.outcome == "fails"}
-    found = (v for v in unproved(after) if v.outcome == "fails" and v.promise.text not in old)
-    return tuple(f"with these overrides the model breaks a promise: {verdict.promise.text}" for verdict in found)
