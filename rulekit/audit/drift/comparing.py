@@ -28,8 +28,7 @@ from rulekit.graph.evaluation.evaluator import decide
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import firing, rule_values, rules_of
 from rulekit.names import label_text
-from rulekit.shown.table_figures import KnownLevels, KnownNumbers, KnownTable, KnownTexts, known_of
-from rulekit.tables.kinds.classes import class_key
+from rulekit.shown.table_figures import KnownTable, known_of
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.labels import class_key
 from rulekit.tables.raw.sources import raw_table

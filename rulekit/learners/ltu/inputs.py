@@ -30,7 +30,7 @@ from rulekit.graph.nodes import TRUE, Column, LinearThreshold, Node
 from rulekit.learners.contract import Question
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.folds import fold_of_rows, row_hashes
-from rulekit.learners.data.problem import Problem, condition_node, mix
+from rulekit.learners.data.problem import Problem, condition_node
 from rulekit.learners.models.plain import multiples
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE
 

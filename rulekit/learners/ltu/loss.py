@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
-from rulekit.learners.data.folds import mix
+from rulekit.learners.data.problem import mix
 from rulekit.learners.ltu.trees import NONE, LTUTree, Shape
 
 Numbers = npt.NDArray[np.floating]
