@@ -19,7 +19,7 @@ from rulekit.arrays import Array, Ints, distinct_rows
 from rulekit.errors import InputError
 from rulekit.learners.data.binning import DiskCodes
 from rulekit.learners.data.problem import Hashes, Problem, mix
-from rulekit.tables.splitting import FEW_KINDS, in_pieces
+from rulekit.tables.equal_rows import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn
 
 
