@@ -285,16 +285,10 @@ class RuleClassifier(ClassifierMixin, BaseEstimator, RuleLearner):  # type: igno
     def history_(self) -> list[dict[str, Any]]:
         """One record per candidate."""
         check_is_fitted(self)
+        made = ((path, each, each.error / path.total) for path in self.path_.paths for each in path.candidates)
         return [
-            {
-                "class": path.label,
-                "unit": made.size,
-                "objective": made.objective,
-                "error": made.error / path.total,
-                **made.said,
-            }
-            for path in self.path_.paths
-            for made in path.candidates
+            {"class": path.label, "unit": each.size, "objective": each.objective, "error": error, **each.said}
+            for path, each, error in made
         ]
 
     def predict(self, X: Any) -> Array:

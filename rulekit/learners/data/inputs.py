@@ -157,10 +157,20 @@ def checked_labels(y: Any, n_rows: int) -> Array:
     from sklearn.utils.validation import check_consistent_length, column_or_1d
 
     y = column_or_1d(np.asarray(y), warn=True)
-    _refuse_missing(y)
+    kinds = set(map(type, y.tolist())) if y.dtype.kind == "O" else set()
+    if (row := _first_missing(y)) is not None:
+        what = f"Input y contains NaN: the label of row {row} is missing"
+        raise InputError(what, where="y", fix="drop the rows without a label")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise InputError("Input y contains infinity", where="y")
     check_consistent_length(np.empty((n_rows, 0)), y)
-    _refuse_mixed(y)
-    y = _of_natural_type(y)
+    words = {"text" if issubclass(kind, str) else kind.__name__ for kind in kinds}
+    if "text" in words and len(words) > 1:
+        raise InputError(f"the labels mix text with {sorted(words - {'text'})[0]}", where="y", fix="use one type")
+    if y.dtype.kind in "Mm":
+        raise InputError("the labels are dates or times", where="y", fix="give them as text")
+    if len(kinds) == 1 and isinstance(y[0], int | float | np.number | np.bool_):
+        y = np.asarray(y.tolist())
     if not _is_text(y):
         check_classification_targets(y)
     return np.asarray(y)
@@ -185,45 +195,19 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Floats:
 
 def refuse_missing_groups(groups: Array) -> None:
     """Raises InputError for a row without a group."""
-    if groups.dtype.kind not in "Of":
-        return
-    row = next((i for i, cell in enumerate(groups.tolist()) if _is_missing(cell)), None)
-    if row is not None:
+    if (row := _first_missing(groups)) is not None:
         raise InputError(f"the group of row {row} is missing", where="groups", fix="fill it in")
 
 
-def _refuse_mixed(y: Array) -> None:
-    if y.dtype.kind != "O":
-        return
-    kinds = {"text" if issubclass(kind, str) else kind.__name__ for kind in set(map(type, y.tolist()))}
-    if "text" in kinds and len(kinds) > 1:
-        raise InputError(f"the labels mix text with {sorted(kinds - {'text'})[0]}", where="y", fix="use one type")
-
-
-def _of_natural_type(y: Array) -> Array:
-    """Cells of one plain type as an array of it; raises InputError for dates."""
-    if y.dtype.kind in "Mm":
-        raise InputError("the labels are dates or times", where="y", fix="give them as text")
-    one_type = y.dtype.kind == "O" and len(set(map(type, y.tolist()))) == 1
-    return np.asarray(y.tolist()) if one_type and isinstance(y[0], int | float | np.number | np.bool_) else y
-
-
-def _is_missing(cell: Any) -> bool:
-    # pandas' NA is neither equal nor unequal to anything.
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
-
-
-def _refuse_missing(y: Array) -> None:
-    missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    if y.dtype.kind == "O" and not set(map(type, y.tolist())) <= {str, int, bool}:
-        missing = np.array([_is_missing(cell) for cell in y.tolist()])
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InputError(
-            f"Input y contains NaN: the label of row {row} is missing", where="y", fix="drop the rows without a label"
-        )
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise InputError("Input y contains infinity", where="y")
+def _first_missing(cells: Array) -> int | None:
+    """The first cell that is missing; pandas' NA is neither equal nor unequal to anything."""
+    if cells.dtype.kind == "f":
+        return int(np.argmax(np.isnan(cells))) if np.isnan(cells).any() else None
+    values = cells.tolist() if cells.dtype.kind == "O" else []
+    if set(map(type, values)) <= {str, int, bool}:
+        return None
+    gone = (cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell) for cell in values)
+    return next((row for row, is_gone in enumerate(gone) if is_gone), None)
 
 
 # Classes -------------------------------------------------------------------------------------------------------------

@@ -231,12 +231,12 @@ class _Gathering:
             none = "there is no row" if self.store.in_memory else "no block has a row"
             raise InputError(f"0 sample(s): {none}", where="X", fix="give at least one row")
         _require_memory(self.settings, self.n_rows, self.weights is not None, self.groups is not None)
-        y = np.concatenate([part.astype(self._label_type()) for part in self.labels.parts()])
+        label_type = np.min_scalar_type(max(0, len(self.number_of) - 1))
+        y = np.concatenate([part.astype(label_type) for part in self.labels.parts()])
         weights = None if self.weights is None else self.weights.read()
-        prices = np.ones(len(self.number_of))
-        known = self.known is not None
-        counting = _counting(self._table(), self._classes(), y, weights, self._groups(), prices, all_classes=known)
-        return replace(counting, target=self.target)
+        prices, table = np.ones(len(self.number_of)), self._table()
+        found = _counting(table, self._classes(), y, weights, self._groups(), prices, self.known is not None)
+        return replace(found, target=self.target)
 
     # Features ------------------------------------------------------------------------------------------------------
 
@@ -295,8 +295,9 @@ class _Gathering:
 
     def _table(self) -> Table:
         if self.typed is not None:
-            arrays = arrays_of(self.columns)
-            return self.typed if not self.columns else replace(self.typed, arrays=arrays, n_rows=self.n_rows)
+            if not self.columns:
+                return self.typed
+            return replace(self.typed, arrays=arrays_of(self.columns), n_rows=self.n_rows)
         decided = [self.builders[name].encoded() for name in self.names]
         return assembled(decided, self.n_rows, self.source, self.notes)
 
@@ -314,9 +315,6 @@ class _Gathering:
             raise InputError(f"the label {unknown!r} is none of the classes", where="y", fix=f"one of {known}")
         numbers = [self.number_of.setdefault(label, len(self.number_of)) for label in distinct.tolist()]
         self.labels.add(np.array(numbers, dtype=np.int32)[where.reshape(-1)])
-
-    def _label_type(self) -> np.dtype[Any]:
-        return np.min_scalar_type(max(0, len(self.number_of) - 1))
 
     def _classes(self) -> Array:
         """The labels by number, in the type that all blocks together have."""

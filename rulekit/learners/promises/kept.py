@@ -234,22 +234,6 @@ def check_classes(graph: RuleGraph, classes: Sequence[ClassLabel], ordered: bool
         raise InputError(f"it {what} {one}, the learner {other}", where=WHERE, fix="say the same")
 
 
-def staying(graph: RuleGraph, freeze: Freeze) -> frozenset[Node] | None:
-    """The nodes of the rules that stay, None for all; raises InputError for an unknown id."""
-    if freeze == "all":
-        return None
-    rules = {rule.id: rule for rule in rules_of(graph)}
-    ids = () if freeze == "none" else tuple(freeze)
-    for name in ids:
-        if name not in rules:
-            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, rules, "its rules"))
-        if rules[name].connective not in ("or", "sum"):
-            raise InputError(
-                f"rule {name} is joined to the others by {rules[name].connective}", where="freeze", fix="freeze all"
-            )
-    return frozenset(rules[name].node for name in ids)
-
-
 def unmerged(graph: RuleGraph, freeze: Freeze) -> tuple[Node, ...]:
     """The hidden bits of rules, and those of a sum that stay: simplification does not merge them with new ones."""
     bits = tuple(node for node in graph.nodes() if isinstance(node, rg.Hidden))
@@ -301,14 +285,21 @@ def _summands(score: Node) -> list[Node]:
 def given_rules(
     graph: RuleGraph, freeze: Freeze, classes: Sequence[ClassLabel], rules: Sequence[Sequence[Node]]
 ) -> list[GivenRules]:
-    """What stays and what is begun with, by class as the learner lists them; rules: by part of the decision."""
-    stays = staying(graph, freeze)
+    """What stays and what is begun with, by class as the learner lists them; rules: by part of the decision.
+
+    Raises InputError for an unknown id of a rule that stays.
+    """
+    known, stays = {rule.id: rule for rule in rules_of(graph)}, set[Node]()
+    for name in () if isinstance(freeze, str) else freeze:
+        if name not in known:
+            raise InputError(f"no rule {name!r} in the start", where="freeze", fix=suggestion(name, known, "its rules"))
+        if known[name].connective not in ("or", "sum"):
+            what = f"rule {name} is joined to the others by {known[name].connective}"
+            raise InputError(what, where="freeze", fix="freeze all")
+        stays.add(known[name].node)
+    kept = [tuple(rule for rule in own if freeze == "all" or rule in stays) for own in rules]
     found = [
-        GivenRules(
-            tuple(rule for rule in own if stays is None or rule in stays),
-            tuple(rule for rule in own if not (stays is None or rule in stays)),
-        )
-        for own in rules
+        GivenRules(stay, tuple(rule for rule in own if rule not in stay)) for own, stay in zip(rules, kept, strict=True)
     ]
     return [found[list(graph.classes).index(label)] for label in classes] if len(found) == len(classes) else found
 

@@ -71,6 +71,18 @@ class _Layout:
     listed: Floats
     allowed: Allowed
 
+    @classmethod
+    def of(cls, columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
+        own = [columns[column] for column in searched.tolist()]
+        sizes = np.array([column.n_codes for column in own], dtype=np.int64)
+        in_order = np.array([column.ordered for column in own], dtype=bool)
+        second = np.array([2.0 if column.feature.kind == "numeric" else 1.0 for column in own])[in_order]
+        listed = np.array([level_price(column) for column in own], dtype=np.float64)
+        place_of = {column: place for place, column in enumerate(searched.tolist())}
+        offset, size = np.cumsum(sizes) - sizes, int(sizes.sum())
+        ordered, nominal = np.flatnonzero(in_order), np.flatnonzero(~in_order)
+        return cls(searched, place_of, offset, sizes, size, ordered, nominal, second, listed, allowed.among(searched))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Facts:
@@ -111,7 +123,7 @@ class ClauseSearch:
     ) -> ClauseSearch:
         """A search in one column or more; what it begins with must be allowed (None: all is)."""
         allowed = allowed or all_allowed(len(columns))
-        layout = _layout(columns, searched, allowed)
+        layout = _Layout.of(columns, searched, allowed)
         stacked = np.empty((len(codes[int(searched[0])]), len(searched)), dtype=np.int32)
         for place, (column, offset) in enumerate(zip(searched.tolist(), layout.offset.tolist(), strict=True)):
             stacked[:, place] = codes[column]
@@ -267,25 +279,6 @@ def _without_each(numbers: Sequence[float]) -> Floats:
     return sum(numbers) - np.array([0.0, *numbers])
 
 
-def _layout(columns: Sequence[BinnedColumn], searched: Ints, allowed: Allowed) -> _Layout:
-    own = [columns[column] for column in searched.tolist()]
-    sizes = np.array([column.n_codes for column in own], dtype=np.int64)
-    in_order = np.array([column.ordered for column in own], dtype=bool)
-    second = [2.0 if column.feature.kind == "numeric" else 1.0 for column in own if column.ordered]
-    return _Layout(
-        searched,
-        {column: place for place, column in enumerate(searched.tolist())},
-        np.cumsum(sizes) - sizes,
-        sizes,
-        int(sizes.sum()),
-        np.flatnonzero(in_order),
-        np.flatnonzero(~in_order),
-        np.array(second, dtype=np.float64),
-        np.array([level_price(column) for column in own], dtype=np.float64),
-        allowed.among(searched),
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Orders:
     """The orders [K, B] in which codes may be taken in, as histogram places; a place beyond all codes pads them.
@@ -308,7 +301,7 @@ def purest_cover(
     worth `enough`: where labels are noisy, pure clauses are small, and as a rule the next one is no larger than those
     before it, so that this is soon known.
     """
-    orders = _single_levels(search, _orders(search)) if alone else _orders(search)
+    orders = _orders(search, alone)
     free = np.ones(len(search.gain), dtype=bool)
     clauses: list[Clause] = []
     worth, most_worth = 0.0, 0.0
@@ -329,30 +322,21 @@ def purest_cover(
     return clauses if worth >= enough else []
 
 
-def _orders(search: ClauseSearch) -> _Orders:
+def _orders(search: ClauseSearch, alone: bool) -> _Orders:
     layout, ways = search.layout, search.layout.allowed.directions[:, None]
     begin, sizes, step = layout.offset[:, None], layout.sizes[:, None], np.arange(int(layout.sizes.max()))
     up = np.where((step < sizes - 1) & (ways <= 0), begin + 1 + step, layout.size)
     down = np.where((step < sizes - 1) & (ways >= 0), begin + sizes - 1 - step, layout.size)
     known = (step < sizes) & (step >= layout.allowed.unknown[:, None])
-    levels = np.where(known, begin + step, layout.size)
-    table = np.concatenate([up[layout.ordered], down[layout.ordered], levels[layout.nominal]])
-    place = np.concatenate([layout.ordered, layout.ordered, layout.nominal])
-    return _Orders(table, place, 2 * len(layout.ordered))
-
-
-def _single_levels(search: ClauseSearch, orders: _Orders) -> _Orders:
-    layout = search.layout
-    levels = [orders.table[: orders.fixed]]
-    place = [orders.place[: orders.fixed]]
-    for row, column in zip(orders.table[orders.fixed :], orders.place[orders.fixed :].tolist(), strict=True):
-        known = row[row < layout.size]
-        each = np.full((len(known), orders.table.shape[1]), layout.size)
-        each[:, 0] = known
-        levels.append(each)
-        place.append(np.full(len(known), column))
-    table = np.concatenate(levels)
-    return _Orders(table, np.concatenate(place), len(table))
+    levels, place = np.where(known, begin + step, layout.size)[layout.nominal], layout.nominal
+    if alone:
+        of, at = np.nonzero(levels < layout.size)
+        single = np.full((len(of), len(step)), layout.size)
+        single[:, 0] = levels[of, at]
+        levels, place = single, place[of]
+    table = np.concatenate([up[layout.ordered], down[layout.ordered], levels])
+    fixed = len(table) if alone else 2 * len(layout.ordered)
+    return _Orders(table, np.concatenate([layout.ordered, layout.ordered, place]), fixed)
 
 
 def _grown(search: ClauseSearch, orders: _Orders, rows: Ints, room: float) -> Clause:

@@ -158,22 +158,18 @@ def usable_columns(problem: Problem, settings: RuleSettings) -> list[int]:
 
 
 def _search(problem: Problem, target: Floats, whole: Problem, settings: RuleSettings, variant: Variant) -> ClauseSearch:
-    deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
-    share = len(problem.labels) / len(whole.labels)
-    price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
-    kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
-    gain = np.where(kept, 0.0, row_gains(problem, target, variant))
-    columns = np.array(usable_columns(problem, settings), dtype=np.int64)
-    return ClauseSearch.over(problem.columns, problem.codes, columns, gain, price, settings.allowed)
-
-
-def row_gains(problem: Problem, target: Floats, variant: Variant) -> Floats:
-    """What a row [n] is worth to the rules that cover it: its weight times 2 (target - at), in whole steps.
+    """A search in which a row is worth its weight times 2 (target - at), in whole steps, to the rules that cover it.
 
     target [n]: the labels, or the mean of them and of a probability.
     """
+    deviation = math.sqrt(whole.total * whole.share * (1.0 - whole.share))
+    share = len(problem.labels) / len(whole.labels)
+    price = share * max(_LEAST_PRICE, variant.price * deviation) * _STEPS / problem.weight_unit
     at = variant.at if problem.share < 0.5 else 1.0 - variant.at
-    return np.asarray(problem.weights * np.rint(2.0 * (target - at) * _STEPS))
+    kept = covered_by_some(settings.kept, problem.codes, len(problem.labels))
+    gain = np.where(kept, 0.0, problem.weights * np.rint(2.0 * (target - at) * _STEPS))
+    columns = np.array(usable_columns(problem, settings), dtype=np.int64)
+    return ClauseSearch.over(problem.columns, problem.codes, columns, gain, price, settings.allowed)
 
 
 def evenly_spread(n: int, most: int) -> Ints | None:

@@ -1,18 +1,22 @@
-"""The best condition of one clause: as good as trying every one, and a search that only goes up and keeps its room."""
+"""The best condition of a clause is as good as trying all, a search only goes up, and of near copies one is left."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.models.plain import Clause, covered
 from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.rules.clause_search import ClauseSearch, clause_price, condition_price, purest_cover
+from rulekit.learners.rules.rule_paths import _joined
 from rulekit.schema import Constraints
 from rulekit.tables.kinds.inference import infer
 
@@ -147,3 +151,74 @@ def test_numpy_finds_what_the_compiled_search_finds(seed: int, room: float, monk
         found.append((search.rows_of(clause).tolist(), search.value(clause, free), codes, value))
     assert found[0] == found[1]
     assert found[0][0] == covered(clause, search.codes, len(search.gain)).tolist()
+
+
+# Rules that are nearly the same -------------------------------------------------------------------------------------
+
+
+COST = 3.0
+
+
+def holding(search: ClauseSearch, column: int, values: Any, holds: Callable[[Any], bool]) -> np.ndarray:
+    """The condition on a column that holds for some of its values [n]."""
+    condition = np.zeros(search.columns[column].n_codes, dtype=bool)
+    condition[search.codes[column][[bool(holds(value)) for value in values]]] = True
+    return condition
+
+
+def near_copies(loss: int) -> tuple[ClauseSearch, list[Clause]]:
+    """`x <= 5 and b` and `x <= 6 and b and c = a`; the row on which only `x <= 6 and b` holds loses so much."""
+    rows = [(x, b, c) for x, b, c in itertools.product(range(10), (False, True), "a" * 10 + "d")]
+    x, b, c = (list(column) for column in zip(*rows, strict=True))
+    columns, codes = bin_table(infer({"x": [float(v) for v in x], "b": b, "c": c}), np.ones(len(x), np.int64), 64)
+    gain = np.array([10.0 if b and (x <= 5 or (x == 6 and c == "a")) else -10.0 for x, b, c in rows])
+    gain[rows.index((6, True, "d"))] = -float(loss)
+    search = ClauseSearch.over(columns, codes, np.arange(3), gain, COST)
+    few = holding(search, 0, x, lambda value: value <= 5), holding(search, 0, x, lambda value: value <= 6)
+    flag, level = holding(search, 1, b, bool), holding(search, 2, c, lambda value: value == "a")
+    return search, [{0: few[0], 1: flag}, {0: few[1], 1: flag, 2: level}]
+
+
+@pytest.mark.parametrize(("loss", "left"), [(0, 1), (12, 1), (13, 2), (200, 2)])
+def test_of_two_near_copies_one_is_left_where_that_costs_no_more_than_a_literal(loss: int, left: int) -> None:
+    """The one has 2 literals, the two have 5: three literals are saved, and a fourth may be lost."""
+    search, clauses = near_copies(loss)
+    found = _joined(search, [dict(clause) for clause in clauses], np.inf)
+    assert len(found) == left
+    assert search.total(found) >= search.total(clauses) - COST
+    if left == 1:
+        assert sorted(found[0]) == [0, 1]
+        assert (search.rows_of(found[0]) >= search.rows_of(clauses[0])).all()
+
+
+def test_rules_that_share_few_rows_or_columns_stay_apart() -> None:
+    search, (one, other) = near_copies(0)
+    elsewhere = {**one, 0: ~other[0]}
+    for pair in ([one, elsewhere], [{0: one[0]}, {1: one[1], 2: other[2]}]):
+        assert _joined(search, pair, np.inf) is pair
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 5), st.floats(0.0, 40.0))
+def test_what_is_joined_loses_at_most_a_literal_for_each_rule_that_goes(seed: int, n: int, cost: float) -> None:
+    search, rng = search_of(seed, cost), np.random.default_rng(seed)
+    base = {j: rng.random(search.columns[j].n_codes) < 0.7 for j in rng.permutation(4)[:2].tolist()}
+    clauses = []
+    for _ in range(n):
+        near = {j: held ^ (rng.random(len(held)) < 0.15) for j, held in base.items()}
+        clauses.append({j: held for j, held in near.items() if not held.all()} or dict(base))
+    begun = search.run([dict(clause) for clause in clauses], np.inf)
+    found = _joined(search, [dict(clause) for clause in begun], np.inf)
+    gone = len(begun) - len(found)
+    assert gone >= 0
+    assert search.total(found) >= search.total(begun) - gone * search.cost - 1e-6
+    again = _joined(search, [dict(clause) for clause in found], np.inf)
+    assert search.total(again) >= search.total(found) - search.cost
+    assert len(again) == len(found)
+
+
+def test_where_something_is_promised_nothing_is_joined() -> None:
+    search, clauses = near_copies(0)
+    apart = Allowed.of(search.columns, Constraints(apart=(("x", "c"),)))
+    bound = ClauseSearch.over(search.columns, search.codes, np.arange(3), search.gain, COST, apart)
+    assert _joined(bound, clauses, np.inf) is clauses

@@ -1,4 +1,4 @@
-"""Holes of level sets over ordered values are closed where no row speaks against that."""
+"""Holes of level sets are closed where no row speaks against that; sets name the levels that they exclude."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulekit.learners.data.binning import BinnedColumn
+from rulekit.graph.language.text import print_node
+from rulekit.graph.nodes import Among
+from rulekit.learners.data.binning import BinnedColumn, bin_table
 from rulekit.learners.data.problem import Problem
-from rulekit.learners.models.plain import covered
-from rulekit.learners.rules.rule_paths import level_orders, without_holes
-from rulekit.schema import Feature
+from rulekit.learners.models.plain import clause_node, covered
+from rulekit.learners.rules.rule_paths import _all_seen, _but_a_few, level_orders, without_holes
+from rulekit.schema import FIRST_LEVEL_CODE, UNSEEN_CODE, Feature, Schema
+from rulekit.tables.kinds.inference import infer
+from rulekit.tables.table import Table
 
 BANDS = ("50-59", "10-19", "30-39", "20-29", "40-49", "60+")
 
@@ -75,3 +79,65 @@ def test_holes_are_closed_where_nothing_speaks_against_it(data: Any) -> None:
             wider = last[0].copy()
             wider[orders[0][a + 1 : b]] = True
             assert b == a + 1 or worth([*closed[:-1], {**last, 0: wider}]) < worth(closed)
+
+
+# Levels that are excluded --------------------------------------------------------------------------------------------
+
+
+def levels_of(rng: np.random.Generator, n: int, k: int) -> tuple[Problem, Table]:
+    """Two categories of at most k levels, of which the second has a level without rows of its own, and a Boolean."""
+    names = [f"l{i}" for i in range(k)]
+    data: dict[str, Any] = {"c": [str(v) for v in rng.choice(names, n)], "b": rng.random(n) < 0.5}
+    data["d"] = [None if rng.random() < 0.1 else str(v) for v in rng.choice(names, n)]
+    table = infer(data)
+    columns, codes = bin_table(table, np.ones(n, dtype=np.int64), 64)
+    rows = rng.integers(0, n, n // 2)
+    return Problem(columns, codes, np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64), 1.0).take(rows), table
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 9))
+def test_levels_are_excluded_where_these_are_fewer_and_no_decision_changes(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem, table = levels_of(rng, 40, k)
+    n, known = len(problem.labels), _all_seen(problem)
+    rule = {j: rng.random(c.n_codes) < 0.6 for j, c in enumerate(problem.columns) if rng.random() < 0.9}
+    for condition in rule.values():
+        condition[UNSEEN_CODE] = False
+    short = _but_a_few(rule, known)
+    assert (covered(short, problem.codes, n) == covered(rule, problem.codes, n)).all()
+    assert short.keys() == rule.keys()
+    for column, condition in short.items():
+        others = np.arange(len(condition)) != UNSEEN_CODE
+        assert (condition[others] == rule[column][others]).all()
+        if column not in known:
+            assert condition is rule[column]
+            continue
+        named = rule[column][FIRST_LEVEL_CODE:]
+        assert condition[UNSEEN_CODE] == (named.sum() > 1 and named.sum() > (~named).sum())
+        text = print_node(clause_node({column: condition}, problem.columns), Schema(table.features, "y"))
+        if named.any() and not named.all() and not condition[0]:
+            told = "not in" if (~named).sum() < named.sum() and named.sum() > 1 else "in"
+            held = named if told == "in" else ~named
+            levels = [problem.columns[column].levels[i] for i in np.flatnonzero(held)]
+            assert text == f"{problem.columns[column].feature.name} {told} {{{', '.join(levels)}}}", text
+            assert 2 * len(levels) <= max(2, len(named))
+
+
+def test_a_column_with_rows_of_rare_levels_names_the_levels_that_hold() -> None:
+    """Rows of a level too rare to stand for itself would be decided otherwise by `not in`."""
+    rng = np.random.default_rng(0)
+    problem, _ = levels_of(rng, 60, 6)
+    place = next(j for j, c in enumerate(problem.columns) if c.feature.name == "c")
+    held = np.ones(problem.columns[place].n_codes, dtype=bool)
+    held[[0, UNSEEN_CODE, FIRST_LEVEL_CODE]] = False
+    assert _but_a_few({place: held}, _all_seen(problem))[place][UNSEEN_CODE]
+    rare = [np.array(problem.codes[j]) for j in range(len(problem.columns))]
+    rare[place][7] = UNSEEN_CODE
+    other = Problem(problem.columns, rare, problem.labels, problem.weights, 1.0)  # type: ignore[arg-type]
+    assert place not in _all_seen(other)
+    kept = _but_a_few({place: held}, _all_seen(other))
+    assert kept[place] is held
+    node = clause_node(kept, problem.columns)
+    assert isinstance(node, Among)
+    assert not node.unseen
