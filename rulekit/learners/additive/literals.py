@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rulekit.arrays import Bools, Floats, Ints
 from rulekit.learners.data.binning import BinnedColumn, Codes, columns_in_matrix, matrix_of, side_by_side
-from rulekit.learners.models.plain import Clause
+from rulekit.learners.models.plain import Clause, multiples
 from rulekit.learners.promises.kept import Allowed
 from rulekit.learners.sums_of_rows.histograms import RowCells
 from rulekit.learners.sums_of_rows.kernels import compiled, compiled_unless
@@ -298,7 +298,7 @@ class Loss:
 
     def at(self, bias: float, weights: Floats) -> RuleWeights:
         """The loss at some weights, which are rounded to the grid first."""
-        weights = np.clip(np.rint(weights / _GRID) * _GRID, -_LARGEST, _LARGEST)
+        weights = np.clip(multiples(weights, _GRID), -_LARGEST, _LARGEST)
         weights = np.where(self.signs * weights < 0.0, 0.0, weights)
         bias = min(max(round(bias / _GRID) * _GRID, -_LARGEST), _LARGEST)
         scores = self.holds @ weights + bias

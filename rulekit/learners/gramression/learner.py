@@ -216,19 +216,19 @@ class Gramression(RuleLearner):
     def learn(self, question: Question) -> Learning:
         """The sums of the path as they are found; then the best sum, and what is left as its weakest features leave."""
         problem, settings = question.problem, question.settings
-        folded = Folded.of(question)
+        atoms, search = search_of(question)
+        vocabulary = search.vocabulary
         if settings.solver != "search":
-            yield from _descended(question, folded)
+            yield from _descended(question, atoms, vocabulary.grammar)
             return None
-        search = Search(folded.vocabulary, folded.counts, question.watch.check)
         sums, size = list[Fitted](), 1
         for each in search.sums(settings.n_features):
             sums.append(each)
             if size <= len(each.features) <= settings.n_features:
                 size = len(each.features)
-                yield candidate_of(problem, folded, each)
+                yield candidate_of(problem, atoms, vocabulary, each)
         prices, preferred = (settings.price,) if settings.price is not None else _PRICES, 0
-        if settings.price is None and not folded.atoms.columns:
+        if settings.price is None and not atoms.columns:
             preferred = _preferred(question)
         if preferred < len(prices):
             search = replace(search, price=prices[preferred])
@@ -236,7 +236,7 @@ class Gramression(RuleLearner):
         else:
             best = sums[min(preferred - len(prices), len(sums) - 1)]
         smaller = [each for each in search.eliminated(best) if 0 < len(each.features) < len(best.features)]
-        return [candidate_of(problem, folded, each) for each in (*reversed(smaller), best) if each.features]
+        return [candidate_of(problem, atoms, vocabulary, each) for each in (*reversed(smaller), best) if each.features]
 
     def conclude(self, runs: Sequence[Run], path: ModelPath) -> None:
         """Keep the features of the model, of all questions in their order."""
@@ -253,34 +253,29 @@ class Gramression(RuleLearner):
         self.remarks_ += (f"the grammar reached its bound of {bound:,} features: others were not tried",) * bool(bound)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Folded:
-    """The rows of a problem, equal ones together and in an order of their own, so that theirs decides nothing."""
+def search_of(question: Question) -> tuple[Atoms, Search]:
+    """The atoms of a question, and a search on its rows.
 
-    atoms: Atoms
-    counts: Counts
-    vocabulary: Vocabulary
-
-    @classmethod
-    def of(cls, question: Question) -> Folded:
-        problem, settings = question.problem, question.settings
-        atoms, n = Atoms.of(problem, settings.feature_length), len(problem.labels)
-        known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
-        first, place = distinct_rows(unpacked(np.concatenate(known), n).T)
-        rows = atoms.structures(problem.codes.take(first), len(first))
-        weights = problem.weights.astype(np.float64)
-        total, positive = (
-            np.asarray(np.bincount(place, own, len(first)) * problem.weight_unit, dtype=np.float64)
-            for own in (weights, weights * (problem.labels == 1))
-        )
-        grammar = settings.grammar
-        if not isinstance(grammar, Grammar):
-            own = "structures" if atoms.columns else "tables"
-            grammar = GRAMMARS[own if grammar == "auto" else grammar]
-        least = max(5.0, 0.003 * float(total.sum()))
-        most = min(MOST_FEATURES, MOST_BYTES // (8 * -(-len(first) // 64)))
-        vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most)
-        return cls(atoms, Counts(total, positive), vocabulary)
+    Equal rows are together, and in an order of their own, so that theirs decides nothing.
+    """
+    problem, settings = question.problem, question.settings
+    atoms, n = Atoms.of(problem, settings.feature_length), len(problem.labels)
+    known = [words.reshape(-1, words.shape[-1]) for words in atoms.structures(problem.codes, n).atoms.values()]
+    first, place = distinct_rows(unpacked(np.concatenate(known), n).T)
+    rows = atoms.structures(problem.codes.take(first), len(first))
+    weights = problem.weights.astype(np.float64)
+    total, positive = (
+        np.asarray(np.bincount(place, own, len(first)) * problem.weight_unit, dtype=np.float64)
+        for own in (weights, weights * (problem.labels == 1))
+    )
+    grammar = settings.grammar
+    if not isinstance(grammar, Grammar):
+        own = "structures" if atoms.columns else "tables"
+        grammar = GRAMMARS[own if grammar == "auto" else grammar]
+    least = max(5.0, 0.003 * float(total.sum()))
+    most = min(MOST_FEATURES, MOST_BYTES // (8 * -(-len(first) // 64)))
+    vocabulary = Vocabulary(atoms.language, rows, total, grammar, least, most)
+    return atoms, Search(vocabulary, Counts(total, positive), question.watch.check)
 
 
 def _preferred(question: Question) -> int:
@@ -307,44 +302,43 @@ def _preferred(question: Question) -> int:
 
 def _held_out_losses(question: Question, held: Problem) -> Floats:
     """The log loss of held-out rows without a feature, at each price and at each penalty; learned from other rows."""
-    folded, most = Folded.of(question), question.settings.n_features
-    search = Search(folded.vocabulary, folded.counts, question.watch.check)
+    (atoms, search), most = search_of(question), question.settings.n_features
     sums = list(search.sums(most))
     found = [search.chosen(()), *(replace(search, price=price).best(most, sums) for price in _PRICES)]
     found += [each for each in sums if len(each.features) <= most]
-    return np.array([exact_sum(held.weights * log_losses(model_of(folded, each), held)) for each in found])
+    return np.array(
+        [exact_sum(held.weights * log_losses(model_of(atoms, search.vocabulary, each), held)) for each in found]
+    )
 
 
-def _descended(question: Question, folded: Folded) -> Iterator[Candidate]:
+def _descended(question: Question, atoms: Atoms, grammar: Grammar) -> Iterator[Candidate]:
     """The features of Algorithm 1 that have a weight, on the rows one by one."""
     settings, problem = question.settings, question.problem
-    atoms, weights = folded.atoms, np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
-    rows, grammar = atoms.structures(problem.codes, len(weights)), folded.vocabulary.grammar
-    vocabulary = Vocabulary(atoms.language, rows, weights, grammar)
+    weights = np.asarray(problem.weights * problem.weight_unit, dtype=np.float64)
+    vocabulary = Vocabulary(atoms.language, atoms.structures(problem.codes, len(weights)), weights, grammar)
     labels = problem.labels.astype(np.float64)
     course = descend(vocabulary, labels, weights, settings, question.seed, question.watch)
     kept = np.flatnonzero(course.weights[1:])
     if len(kept):
         features, found = tuple(kept.tolist()), course.weights[1:][kept]
         own = Fitted(float(course.weights[0]), found, np.zeros(0), 0.0, features=features)
-        yield candidate_of(problem, replace(folded, vocabulary=vocabulary), own)
+        yield candidate_of(problem, atoms, vocabulary, own)
 
 
-def model_of(folded: Folded, found: Fitted) -> WeightedFeatures:
-    vocabulary = folded.vocabulary
+def model_of(atoms: Atoms, vocabulary: Vocabulary, found: Fitted) -> WeightedFeatures:
     weights, bias = weights_on_grid(found.weights, found.bias)
     formulas = tuple(vocabulary.formulas[each] for each in found.features)
     new, kept = Counter(vocabulary.rules), Counter(vocabulary.rules[each] for each in found.features)
     offered = {name: (count, new[name], kept[name]) for name, count in vocabulary.offered.items()}
     bound = vocabulary.most * vocabulary.full
-    return WeightedFeatures(folded.atoms, formulas, tuple(weights.tolist()), bias, offered, bound)
+    return WeightedFeatures(atoms, formulas, tuple(weights.tolist()), bias, offered, bound)
 
 
-def candidate_of(problem: Problem, folded: Folded, found: Fitted) -> Candidate:
+def candidate_of(problem: Problem, atoms: Atoms, vocabulary: Vocabulary, found: Fitted) -> Candidate:
     """A sum as a candidate; its objective is the log loss."""
-    model = model_of(folded, found)
+    model = model_of(atoms, vocabulary, found)
     wrong = problem.weight_of(model.decides(problem.codes, len(problem.labels)) != (problem.labels == 1))
     loss = exact_sum(problem.weights * log_losses(model, problem)) * problem.weight_unit
     said = {"grammar": {name: list(counts) for name, counts in model.offered.items()}}
-    cost = 1e-3 * sum(folded.vocabulary.lengths[each] for each in found.features)
+    cost = 1e-3 * sum(vocabulary.lengths[each] for each in found.features)
     return Candidate(len(found.features), loss, wrong, model, cost=cost, said=said)

@@ -183,7 +183,7 @@ def test_held_out_rows_choose_between_few_features_and_small_weights(
     preferred = learner._preferred
     monkeypatch.setattr(learner, "_preferred", lambda question: chosen.append(preferred(question)) or chosen[-1])
 
-    model = GramressionClassifier(random_state=0).fit(*noisy_table(logical))
+    model = GramressionClassifier(random_state=0, n_folds=3).fit(*noisy_table(logical))
 
     assert [place >= len(learner._PRICES) for place in chosen] == [shrunk]
     assert logical == (len(model.features_) <= 3)
