@@ -18,7 +18,6 @@ from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import LabelledTable, data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.columns import TextColumn
-from rulekit.tables.raw.delimited import last_row_end
 from rulekit.tables.table import Budget, Store, StoredArrays, parse_memory
 
 TINY = Budget(10**9, rows_per_block=16, bytes_per_block=40)
@@ -33,7 +32,8 @@ def assert_same(path: Path, budget: Budget = TINY, **options: Any) -> LabelledTa
     parts = in_blocks(path, budget=budget, **options)
     assert parts.table.features == whole.table.features
     for feature, mine, theirs in zip(whole.table.features, parts.table.arrays, whole.table.arrays, strict=True):
-        np.testing.assert_array_equal(mine, theirs, err_msg=feature.name)
+        if feature.kind != "text":  # of which the hash below tells
+            np.testing.assert_array_equal(mine, theirs, err_msg=feature.name)
     assert parts.table.notes == whole.table.notes
     assert parts.notes == whole.notes
     assert parts.table.merged == whole.table.merged
@@ -93,7 +93,12 @@ def test_delimited_blocks_are_the_whole_file(
     first = next(iter(columns))
     options = data.draw(
         st.sampled_from(
-            [{}, {"missing": ["?", "-999"]}, {"types": {first: "categorical"}}, {"precision": {first: "float64"}}]
+            [
+                {},
+                {"missing": ["?", "-999"]},
+                {"precision": {first: "float64"}},
+                *({"types": {first: kind}} for kind in ("categorical", "text")),
+            ]
         )
     )
     assert_same(path, Budget(10**9, bytes_per_block=block), **options)
@@ -167,6 +172,7 @@ def test_errors_are_those_of_the_whole_file(tmp_path: Path, content: str) -> Non
 
 
 WESTERN = "a,y\n" + "plain,0\n" * 30 + "größe,1\n" * 3
+STORIES = "body,y\n" + "".join(f"the price of wheat {i} rose in month {i % 9},{i % 2}\n" for i in range(30))
 LINES = '{"a": 1, "b": "x", "y": 0}\n' * 30 + '{"a": 2.5, "y": 1, "c": true}\n'  # types are those of the whole file
 
 
@@ -176,8 +182,11 @@ LINES = '{"a": 1, "b": "x", "y": 0}\n' * 30 + '{"a": 2.5, "y": 1, "c": true}\n' 
         *(("t.csv", WESTERN.encode(encoding), 40) for encoding in ("cp1252", "latin-1", "utf-16", "utf-8-sig")),
         # Western letters behind the sample start the reading anew
         ("t.csv", b"a,y\n" + b"plain text,0\n" * 90_000 + "größe,1\n".encode("cp1252"), 1 << 19),
+        ("t.csv", STORIES.encode(), 40),
         ("t.csv", b"a,y\r1,0\r2,1\r", 40),
         ("t.csv", b"a,y\n1,0\n\n2,1\n\n\n", 40),
+        ("t.csv", b"a,y\r\n" + b"1,0\r\n2,1\r\n" * 20 + b"\r\n" * 60, 40),
+        ("t.csv", b"a,y\n" + b"1,0\n2,1\n" * 20 + b"\n" * 60, 40),
         ("t.csv", b"y,a\n1,\n\n0,1\n\n", 40),
         ("t.csv", b"\n\na,y\n1,0\n2,1\n", 40),
         ("t.jsonl", LINES.encode(), 40),
@@ -188,13 +197,6 @@ def test_odd_files_are_the_same_in_blocks(tmp_path: Path, name: str, content: by
     path = tmp_path / name
     path.write_bytes(content)
     assert_same(path, Budget(10**9, bytes_per_block=block))
-
-
-def test_rows_end_between_quotes_only() -> None:
-    assert last_row_end(b'a,"x\ny"\nb,') == 8
-    assert last_row_end(b'a,"x\ny') == 0
-    assert last_row_end(b"a\n\nb") == 0  # a blank line stays inside a piece
-    assert last_row_end(b"a\r\nb\r\nc") == 6
 
 
 def test_too_many_texts_for_the_budget_are_refused_by_name() -> None:
@@ -229,18 +231,6 @@ def test_files_on_disk_go_with_the_table(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InputError):
         in_blocks(path, target="nothing")
     assert not list((tmp_path / "temporary").iterdir())
-
-
-def test_stored_columns_read_whole_in_parts_and_by_rows() -> None:
-    column = Store().writer(np.float32)
-    values = np.arange(10, dtype=np.float32)
-    column.add(values[:7])
-    column.add(values[7:])
-    np.testing.assert_array_equal(column.read(), values)
-    np.testing.assert_array_equal(column.read(3, 5), values[3:5])
-    np.testing.assert_array_equal(np.concatenate(list(column.parts(4))), values)
-    np.testing.assert_array_equal(column.taken(values > 6).read(), values[7:])
-    np.testing.assert_array_equal(column.taken(np.array([1, 8])).read(), values[[1, 8]])
 
 
 def test_a_full_disk_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

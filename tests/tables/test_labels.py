@@ -24,46 +24,35 @@ def split(labels: list[object], **options: object) -> LabelledTable:
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes", "y"),
-    [
-        (["no", "yes", "no"], ("no", "yes"), [0, 1, 0]),
-        (["yes", "no", "yes"], ("yes", "no"), [0, 1, 0]),
-        ([1, 0, 0], (0, 1), [1, 0, 0]),
-        ([1.0, 2.0, 1.0], (1, 2), [0, 1, 0]),
-        (["0", "1", "0"], (0, 1), [0, 1, 0]),
-        (["2", "10", "1", "2"], (1, 2, 10), [1, 2, 0, 1]),
-        ([0.5, 1.5, 1.5, 2.5], (0.5, 1.5, 2.5), [0, 1, 1, 2]),
-        ([True, False, False], (False, True), [1, 0, 0]),
-        (["TRUE", "false", "False"], (False, True), [1, 0, 0]),
-        (["01", "02", "02"], ("02", "01"), [1, 0, 0]),
-        (["NA", "b", "c"], ("NA", "b", "c"), [0, 1, 2]),
-        ([">50K", "<=50K", "<=50K"], ("<=50K", ">50K"), [1, 0, 0]),
-    ],
-)
-def test_labels_have_their_natural_types(labels: list[object], classes: tuple[object, ...], y: list[int]) -> None:
-    data = split(labels)
-    assert data.classes == classes
-    assert [type(c) for c in data.classes] == [type(c) for c in classes]
-    assert data.y.tolist() == y
-    assert data.table.names == ("x",)
-
-
-@pytest.mark.parametrize(
     ("labels", "options", "classes", "y"),
     [
-        (["a", "a", "b"], {}, ("a", "b"), [0, 0, 1]),
+        (["no", "yes", "no"], {}, ("no", "yes"), [0, 1, 0]),
+        (["yes", "no", "yes"], {}, ("yes", "no"), [0, 1, 0]),
         (["a", "b"], {}, ("a", "b"), [0, 1]),
+        ([1, 0, 0], {}, (0, 1), [1, 0, 0]),
+        ([1.0, 2.0, 1.0], {}, (1, 2), [0, 1, 0]),
+        (["0", "1", "0"], {}, (0, 1), [0, 1, 0]),
+        (["2", "10", "1", "2"], {}, (1, 2, 10), [1, 2, 0, 1]),
+        ([0.5, 1.5, 1.5, 2.5], {}, (0.5, 1.5, 2.5), [0, 1, 1, 2]),
+        ([True, False, False], {}, (False, True), [1, 0, 0]),
+        (["TRUE", "false", "False"], {}, (False, True), [1, 0, 0]),
+        (["01", "02", "02"], {}, ("02", "01"), [1, 0, 0]),
+        (["NA", "b", "c"], {}, ("NA", "b", "c"), [0, 1, 2]),
+        ([">50K", "<=50K", "<=50K"], {}, ("<=50K", ">50K"), [1, 0, 0]),
         (["a", "a", "b"], {"positive": "a"}, ("b", "a"), [1, 1, 0]),
         ([0, 0, 1], {"positive": "0"}, (1, 0), [1, 1, 0]),
         ([True, False, False], {"positive": "false"}, (True, False), [0, 1, 1]),
         (["mid", "low", "high"], {"ordered": ("low", "mid", "high")}, ("low", "mid", "high"), [1, 0, 2]),
     ],
 )
-def test_the_positive_class_is_named_or_the_rarer_and_ranks_are_as_ordered(
+def test_labels_have_their_natural_types_and_an_order(
     labels: list[object], options: dict[str, object], classes: tuple[object, ...], y: list[int]
 ) -> None:
+    """That of two classes the positive one is the rarer, where none is named; ranks are as ordered."""
     data = split(labels, **options)
-    assert (data.classes, data.y.tolist(), data.schema.ordered_classes) == (classes, y, "ordered" in options)
+    assert (data.classes, data.y.tolist(), data.table.names) == (classes, y, ("x",))
+    assert [type(c) for c in data.classes] == [type(c) for c in classes]
+    assert data.schema.ordered_classes == ("ordered" in options)
     assert split(["a", "a", "b"]).notes == ("positive class is 'b', the rarer (1 of 3 rows)",)
 
 

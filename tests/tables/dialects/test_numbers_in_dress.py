@@ -242,21 +242,6 @@ def test_no_cell_takes_long() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "example", "why"),
-    [
-        ("numeric", "1.234", "may mean two numbers; write one that shows which, numeric:1.234,5"),
-        ("date", "08/09/2024", "may mean two dates; write one whose day is above 12"),
-        ("numeric", "kg", "shows no form of a number"),
-        ("date", "550 kg", "shows no form of a date"),
-        ("numeric", "9" * 90, "shows no form of a number"),
-    ],
-)
-def test_an_example_that_shows_no_one_form_is_refused(kind: str, example: str, why: str) -> None:
-    with pytest.raises(InputError, match=re.escape(why)):
-        ReadingOptions(types={"v": f"{kind}:{example}"}).check(["v"], "")
-
-
-@pytest.mark.parametrize(
     "cells",
     [
         [f"A{i}" for i in range(11, 20)],

@@ -220,23 +220,6 @@ def test_bad_data_is_refused(data: object, message: str) -> None:
         infer(data)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"types": {"Age": "numeric"}}, "no column 'Age'; did you mean 'age'"),
-        ({"types": {"age": "float"}}, "no kind 'float'; one of numeric, boolean"),
-        ({"types": {"job": "numeric"}}, "data row 1, column 'job': 'clerk' is not a number"),
-        ({"types": {"job": "boolean"}}, "data row 1, column 'job': 'clerk' is not true, false, 1 or 0"),
-        ({"ignore": ["age", "job"]}, "no column is left"),
-        ({"precision": {"age": "float16"}}, "float32 or float64"),
-        ({"unseen": {"job": "ignore"}}, "unseen, missing or error"),
-    ],
-)
-def test_bad_declarations_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        infer({"age": [1, 5], "job": ["clerk", "nurse"]}, ReadingOptions(**options))
-
-
 def test_ignored_columns_are_gone() -> None:
     table = infer({"a": [1, 2], "b": [2, 3], "c": ["x", "y"]}, ReadingOptions(ignore=["a"], types={"c": "id"}))
     assert table.names == ("b",)

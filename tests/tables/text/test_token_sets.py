@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,11 +12,10 @@ from rulekit.errors import InputError
 from rulekit.schema import Feature, Schema
 from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
-from rulekit.tables.labelling import read_labelled
 from rulekit.tables.labels import data_hash
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.raw.sources import raw_table
-from rulekit.tables.table import Budget, absent
+from rulekit.tables.table import absent
 from rulekit.tables.token_sets import TokenSets, joined, sets_of_texts, token_sets
 
 SIZE = 6
@@ -106,18 +103,6 @@ def test_a_table_is_read_under_another_vocabulary() -> None:
     fewer = Schema((Feature("x", "text", ("barley", "rye")),))
     assert rows_from(encode(table, fewer).arrays[0]) == [set(), set(), {1}, {1}]  # type: ignore[arg-type]
     assert raw_table(table).columns[0].name == "x"
-
-
-@pytest.mark.parametrize("types", [{}, {"body": "text"}])
-def test_blocks_are_the_whole_file(tmp_path: Path, types: dict[str, str]) -> None:
-    path = tmp_path / "rows.csv"
-    labels = ["yes", "no", "no"] * 10
-    pl.DataFrame({"body": SENTENCES, "x": list(range(30)), "y": labels}).write_csv(path)
-    options = ReadingOptions(target="y", types=types)
-    whole = read_labelled(path, options)
-    blocks = read_labelled(path, options, Budget(700_000_000))
-    assert blocks.table.features == whole.table.features
-    assert data_hash(blocks) == data_hash(whole)
 
 
 def test_words_are_no_category() -> None:
