@@ -17,6 +17,7 @@ import pytest
 from golden_pairs import check_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from overridden_models import two_rules
 
 from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError, GraphError, RulekitError
@@ -148,7 +149,7 @@ def test_a_value_that_is_no_json_value_is_refused_by_name() -> None:
 
 def fault(path: list[Any], value: Any) -> str:
     with pytest.raises(FormatError) as caught:
-        from_json(edited(small_graph(), *path, to=value))
+        from_json(edited(two_rules() if path[0] == "overrides" else small_graph(), *path, to=value))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -160,6 +161,7 @@ def test_every_wrong_value_is_one_line_that_says_where() -> None:
 
     check_pairs("faults_of_model_files", told)
     assert "too large for a double" in fault(["nodes", 0, "value"], 10**400)
+    assert "longer than 4000 characters" in fault(["overrides", 0, "author"], "x" * 4001)
 
 
 @pytest.mark.parametrize(
