@@ -268,7 +268,7 @@ class _NodeType(type):
         slots = tuple(field for field in own if field != "children")
         cls = super().__new__(mcs, name, bases, {"__slots__": slots, **rest})
         cls.FAMILY = family
-        if bases and not own:
+        if bases and not own:  # it has the fields of its base
             return cls
         cls.KINDS = MappingProxyType({field: told.kind for field, told in own.items()})
         cls.DEFAULTS = tuple(told.default for told in own.values() if told.default is not _REQUIRED)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.cells.words import words_apart
@@ -29,6 +29,7 @@ WORDS = words_apart(GRAPH.schema)
 TEXTS = st.one_of(st.none(), st.lists(st.sampled_from(["corn", "wheat", "rice", "rye", "x"])).map(" ".join))
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from([1.0, 3.0, float("nan")])), min_size=1, max_size=20))
 def test_both_decide_alike(rows: list[tuple[str | None, str | None, float]]) -> None:
     assert WORDS is not None

@@ -13,7 +13,7 @@ from rulekit.conformance.models import random_graph
 from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.nodes import FALSE, TRUE, Node
+from rulekit.graph.nodes import FALSE, TRUE, Node, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, columns_of, counts, fired, literals, rule_ids, rules_of
 from rulekit.numbers import strength_of
@@ -38,10 +38,6 @@ def graph(decision, classes=("no", "yes"), probability=(), default=0):
     return RuleGraph(SCHEMA, classes, decision, probability, default)
 
 
-def shape(model: RuleGraph) -> list[tuple[int, Node, int]]:
-    return [(rule.class_index, rule.node, rule.literals) for rule in rules_of(model)]
-
-
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
@@ -64,14 +60,6 @@ def test_literals(node, expected):
     assert literals([node])[node] == expected
 
 
-def test_the_clauses_of_a_boolean_decision_are_rules():
-    clause = rg.And((B, C))
-    assert shape(graph(Fires(rg.Or((A, clause))))) == [(1, A, 1), (1, clause, 2)]
-    assert shape(graph(Fires(clause))) == [(1, clause, 2)]
-    assert shape(graph(Fires(FALSE))) == []
-    assert shape(graph(Fires(TRUE))) == [(1, TRUE, 0)]
-
-
 @pytest.mark.parametrize(
     ("formula", "connective", "count"),
     [
@@ -87,35 +75,49 @@ def test_the_children_of_the_outermost_connective_are_rules(formula, connective,
     rules = rules_of(graph(Fires(rg.Above(rg.Probability(formula), 0.5))))
     assert [rule.connective for rule in rules] == [connective] * count
     assert all(rule.nested for rule in rules)
-    assert sum(rule.literals for rule in rules) == len({h for h in (H1, H2, H3) if h in _below(formula)})
+    assert sum(rule.literals for rule in rules) == len({H1, H2, H3}.intersection(topological([formula])))
 
 
-def _below(formula: Node) -> set[Node]:
-    from rulekit.graph.nodes import topological
-
-    return set(topological([formula]))
-
-
-def test_the_levels_with_the_same_points_are_a_rule_of_one_literal():
-    points = rg.LevelPoints("c", (("red", 1.5), ("blue", -1.0), ("green", 1.5)), missing=4.0)
-    model = graph(Fires(rg.Above(rg.Linear(((2.0, points), (-3.0, A)), 0.0), 0.0)))
-    groups = [rg.Among("c", ("green", "red")), rg.Among("c", ("blue",)), A]
-    assert [(rule.node, rule.weight) for rule in rules_of(model)] == list(zip(groups, [3.0, -2.0, -3.0], strict=True))
-    assert shape(model) == [(1, node, 1) for node in groups]
+CLAUSE = rg.And((B, C))
+POINTS = rg.LevelPoints("c", (("red", 1.5), ("blue", -1.0), ("green", 1.5)), missing=4.0)
+STEP = rg.Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
+PARTS = [rg.Compare("x", "<=", 0.0), rg.And((A, rg.Compare("x", "<=", 2.0))), rg.Compare("x", ">", 2.0)]
+NOISY = rg.Probability(rg.Or((H1, rg.And((H1, H2)), WEAK := rg.Hidden("weak", TRUE, strength_of(0.5)))))
+SURE = rg.Hidden("h", A, math.inf)
+RED, BLUE = rg.Among("c", ("green", "red")), rg.Among("c", ("blue",))
+SUM = rg.Linear(((2.0, STEP), (0.0, A), (-3.0, CLAUSE)), 0.0)
 
 
-def test_the_segments_of_a_step_function_are_rules_of_one_literal():
-    step = rg.Step("x", (0.0, 2.0), (-1.0, 0.5, 2.0), 9.0)
-    model = graph(Fires(rg.Above(rg.Linear(((2.0, step), (0.0, A), (-3.0, rg.And((B, C)))), 0.0), 0.0)))
-    rules = rules_of(model)
-    assert [rule.weight for rule in rules] == [-2.0, 1.0, 4.0, -3.0]
-    assert [rule.literals for rule in rules] == [1, 1, 1, 2]
-    assert fired(model, TABLE).tolist() == [
-        [True, False, False, True],
-        [False, True, False, False],
-        [False, False, True, False],
-        [False, False, False, False],  # missing: in no segment
-    ]
+@pytest.mark.parametrize(
+    ("node", "rules", "where"),
+    [
+        (rg.Or((A, CLAUSE)), [(A, 1, 1.0), (CLAUSE, 2, 1.0)], ["0110", "1000"]),
+        (CLAUSE, [(CLAUSE, 2, 1.0)], ["1000"]),
+        (FALSE, [], []),
+        (TRUE, [(TRUE, 0, 1.0)], ["1111"]),
+        (  # levels with the same points
+            rg.Above(rg.Linear(((2.0, POINTS), (-3.0, A)), 0.0), 0.0),
+            [(RED, 1, 3.0), (BLUE, 1, -2.0), (A, 1, -3.0)],
+            ["1000", "0100", "0110"],
+        ),
+        (  # segments, none of which holds where the column is missing
+            rg.Above(SUM, 0.0),
+            [*zip(PARTS, (1, 1, 1), (-2.0, 1.0, 4.0), strict=True), (CLAUSE, 2, -3.0)],
+            ["1000", "0100", "0010", "1000"],
+        ),
+        (  # likelier than not: exactly one half does not fire
+            rg.Above(NOISY, 0.5),
+            [(H1, 1, 1.0), (rg.And((H1, H2)), 2, 1.0), (WEAK, 1, 1.0)],
+            ["0110", "0010", "0000"],
+        ),
+        (rg.Above(rg.Probability(rg.Or((SURE, H2))), 0.5), [(SURE, 1, 1.0), (H2, 1, 1.0)], ["0110", "1010"]),
+    ],
+)
+def test_the_rules_of_a_decision_and_where_they_fire(node, rules, where):
+    model = graph(Fires(node))
+    assert [(rule.node, rule.literals, rule.weight) for rule in rules_of(model)] == rules
+    assert ["".join(map(str, own)) for own in fired(model, TABLE).T.astype(int).tolist()] == where
+    assert fired(model, TABLE).shape == (4, len(rules))
 
 
 def test_each_class_has_its_rules():
@@ -123,38 +125,15 @@ def test_each_class_has_its_rules():
     model = graph(ArgMax(scores, (0.5, 0.5, 0.5), (0, 1, 2)), ("a", "b", "c"))
     assert [rule.class_index for rule in rules_of(model)] == [0, 0, 1, 1, 2]
     model = graph(Median((A, rg.Above(rg.Probability(H1), 0.5))), ("a", "b", "c"))
-    assert shape(model) == [(1, A, 1), (2, H1, 1)]
+    assert [(rule.class_index, rule.node) for rule in rules_of(model)] == [(1, A), (2, H1)]
 
 
 def test_counts():
-    assert counts(graph(Fires(rg.Or((A, rg.And((B, C))))))) == ModelSize(2, 3, 2)
     noisy = rg.Probability(rg.Or((H1, rg.And((H2, H3)))))
+    assert counts(graph(Fires(rg.Or((A, CLAUSE))))) == ModelSize(2, 3, 2)
     assert counts(graph(Fires(rg.Above(noisy, 0.5)), probability=(noisy,))) == ModelSize(2, 3, 3)
     assert counts(graph(Fires(rg.Above(rg.Linear(((1.0, A), (2.0, rg.And((A, B)))), 0.0), 0.0)))) == ModelSize(2, 3, 2)
     assert counts(graph(Fires(rg.Above(rg.Logistic(rg.Linear(((1.0, A),), 0.0)), 0.5)))) == ModelSize(1, 1, 1)
-
-
-def test_a_boolean_rule_fires_where_it_is_true():
-    assert fired(graph(Fires(rg.Or((A, rg.And((B, C)))))), TABLE).T.tolist() == [
-        [False, True, True, False],
-        [True, False, False, False],
-    ]
-
-
-def test_a_random_rule_fires_where_it_is_likelier_than_not():
-    weak = rg.Hidden("weak", TRUE, strength_of(0.5))  # exactly one half does not fire
-    model = graph(Fires(rg.Above(rg.Probability(rg.Or((H1, rg.And((H1, H2)), weak))), 0.5)))
-    assert fired(model, TABLE).T.tolist() == [
-        [False, True, True, False],
-        [False, False, True, False],
-        [False, False, False, False],
-    ]
-
-
-def test_a_model_without_rules_fires_none():
-    model = graph(Fires(FALSE))
-    assert fired(model, TABLE).shape == (4, 0)
-    assert [row["rules"] for row in explain(model, TABLE)] == [[]] * 4
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -178,6 +157,7 @@ def test_an_explanation_says_label_probabilities_and_rules():
     assert rows[1]["rules"][0]["class"] == "yes"
     assert "x" in rows[1]["rules"][0]["text"]
     assert (rows[3]["label"], rows[3]["probabilities"], rows[3]["rules"]) == ("no", [1.0, 0.0], [])
+    assert [row["rules"] for row in explain(graph(Fires(FALSE)), TABLE)] == [[]] * 4
 
 
 def test_an_explanation_of_a_sum_says_the_weights():
@@ -221,8 +201,3 @@ def test_a_formula_shared_at_every_level_is_counted_without_writing_it_out():
     for _ in range(200):
         node = rg.And((node, node))
     assert literals([node])[node] == 2**200
-
-
-def test_infinite_strengths_fire():
-    model = graph(Fires(rg.Above(rg.Probability(rg.Or((rg.Hidden("h", A, math.inf), H2))), 0.5)))
-    assert fired(model, TABLE)[:, 0].tolist() == [False, True, True, False]

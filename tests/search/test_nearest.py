@@ -29,6 +29,10 @@ column town: categorical {a, b, c, d}
 """
 
 
+def model(condition: str, columns: str = COLUMNS) -> RuleGraph:
+    return parse_graph(f"{columns}label y: {{no, yes}}\ndefault no\ndecide yes when {condition}\n")
+
+
 def sum_text(rng: np.random.Generator) -> str:
     """A sum with points on four columns."""
     points = rng.integers(-6, 7, 12)
@@ -42,9 +46,7 @@ def sum_text(rng: np.random.Generator) -> str:
 def random_graph(seed: int, kind: str) -> RuleGraph:
     rng = np.random.default_rng(seed)
     if kind == "two":
-        return parse_graph(
-            f"{COLUMNS}label y: {{no, yes}}\ndefault no\ndecide yes when {sum_text(rng)} exceeds score 0.5\n"
-        )
+        return model(f"{sum_text(rng)} exceeds score 0.5")
     if kind == "ranks":
         cuts = "".join(f"  above {k}: {sum_text(rng)} exceeds score {t},\n" for k, t in (("low", -2), ("mid", 3)))
         return parse_graph(f"{COLUMNS}label y: {{low, mid, high}}, ordered\ndefault low\ndecide median of (\n{cuts})\n")
@@ -70,10 +72,7 @@ def test_the_knapsack_finds_what_the_search_by_sets_finds(seed: int, kind: str) 
 
 
 def test_a_row_in_words() -> None:
-    graph = parse_graph(
-        COLUMNS + "label y: {no, yes}\ndefault no\n"
-        "decide yes when sum(0, 3 if age > 30, -2 if (income <= 2.5 or missing), 2 if town in {c}) exceeds score 2.5\n"
-    )
+    graph = model("sum(0, 3 if age > 30, -2 if (income <= 2.5 or missing), 2 if town in {c}) exceeds score 2.5")
     data = {"age": [20, 40, None], "income": [1.0, 9.0, None], "owner": [True] * 3, "town": ["a", "a", "zzz"]}
     rows = explain(graph, data)
     assert [row["change"]["text"] for row in rows] == [
@@ -86,10 +85,7 @@ def test_a_row_in_words() -> None:
 
 
 def test_rules_on_several_columns_are_searched_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = parse_graph(
-        COLUMNS + "label y: {no, yes}\ndefault no\n"
-        "decide yes when sum(-1, 3 if age > 30 and owner and town in {c}) exceeds score 0\n"
-    )
+    graph = model("sum(-1, 3 if age > 30 and owner and town in {c}) exceeds score 0")
     data = {"age": [20.0], "income": [1.0], "owner": [False], "town": ["a"]}
     change = explain(graph, data)[0]["change"]
     assert change["text"] == "age: 20 -> 31, owner: false -> true, town: a -> c"
@@ -102,9 +98,7 @@ def test_rules_on_several_columns_are_searched_up_to_a_bound(monkeypatch: pytest
 
 
 def test_a_sum_that_no_values_turn_says_so() -> None:
-    graph = parse_graph(
-        COLUMNS + "label y: {no, yes}\ndefault no\ndecide yes when sum(0, 1 if owner) exceeds score 2\n"
-    )
+    graph = model("sum(0, 1 if owner) exceeds score 2")
     assert explain(graph, {"owner": [True]})[0]["change"]["text"] == "no change of values turns it"
 
 
@@ -127,10 +121,7 @@ def test_predictions_say_points_and_the_nearest_change(tmp_path: Path) -> None:
         assert sizes == sorted(sizes, reverse=True)
 
 
-RULES = COLUMNS + (
-    "label y: {no, yes}\ndefault no\ndecide yes when any of (\n"
-    "  age > 30 and income > 2.5,\n  owner and town in {c} and income <= 10,\n)\n"
-)
+RULES = model("any of (age > 30 and income > 2.5, owner and town in {c} and income <= 10)")
 
 
 def told(graph: RuleGraph, data: dict[str, list[object]], wishes: Wishes = ANY, to: int | None = None) -> list[str]:
@@ -138,23 +129,21 @@ def told(graph: RuleGraph, data: dict[str, list[object]], wishes: Wishes = ANY, 
 
 
 def test_rules_are_answered_under_wishes() -> None:
-    graph = parse_graph(RULES)
     data: dict[str, list[object]] = {"age": [20, 40], "income": [1.0, 3.0], "owner": [True, False], "town": ["a", "a"]}
-    assert told(graph, data) == ["town: a -> c", "income: 3 -> 2.5"]
-    assert told(graph, data, Wishes(frozenset({"town"}))) == [
+    assert told(RULES, data) == ["town: a -> c", "income: 3 -> 2.5"]
+    assert told(RULES, data, Wishes(frozenset({"town"}))) == [
         "age: 20 -> 31, income: 1 -> above 2.5",
         "income: 3 -> 2.5",
     ]
-    assert told(graph, data, Wishes(frozenset({"town"}), {"age": "down", "income": "up"})) == [
+    assert told(RULES, data, Wishes(frozenset({"town"}), {"age": "down", "income": "up"})) == [
         "no change of values turns it",
         "age: 40 -> 30",
     ]
-    assert told(graph, data, to=1) == ["town: a -> c", "it is decided so already"]
+    assert told(RULES, data, to=1) == ["town: a -> c", "it is decided so already"]
 
 
 def test_distances_are_in_units_of_the_spread() -> None:
-    graph = parse_graph(RULES)
-    graph = graph.with_(statistics={"columns": {"income": {"low": 0.0, "high": 100.0, "spread": 0.25}}})
+    graph = RULES.with_(statistics={"columns": {"income": {"low": 0.0, "high": 100.0, "spread": 0.25}}})
     table = graph.table({"age": [40], "income": [3], "owner": [False], "town": ["a"]})
     change = nearest_changes(graph, table, Wishes(frozenset({"age"})))[0]
     assert (str(change), change.distance) == ("income: 3 -> 2.5", 2.0)
@@ -171,25 +160,19 @@ def test_distances_are_in_units_of_the_spread() -> None:
 )
 def test_wishes_and_classes_that_do_not_fit_are_refused(wishes: Wishes, to: int | None, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        told(parse_graph(RULES), {"age": [1], "income": [1], "owner": [True], "town": ["a"]}, wishes, to)
+        told(RULES, {"age": [1], "income": [1], "owner": [True], "town": ["a"]}, wishes, to)
 
 
-UNITS = """rulekit rules 1
-column x: numeric
-column z: numeric
-column n: numeric, integer
-label y: {no, yes}
-default no
-decide yes when sum(0, 2 * clip(x, from -9 to 9, missing 0), -3 * clip(z, from -1 to 1, missing 0),
-  0.5 * clip(n, from 0 to 4, missing 0)) exceeds score %s
-"""
+UNITS = """sum(0, 2 * clip(x, from -9 to 9, missing 0), -3 * clip(z, from -1 to 1, missing 0),
+  0.5 * clip(n, from 0 to 4, missing 0)) exceeds score"""
+NUMBERS = "rulekit rules 1\ncolumn x: numeric\ncolumn z: numeric\ncolumn n: numeric, integer\n"
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.floats(-10, 10, width=32), st.floats(-2, 2, width=32), st.integers(0, 5), st.sampled_from([1, 4, 16, 22.5]))
 def test_the_number_before_the_one_that_is_told_does_not_turn(x: float, z: float, n: int, threshold: float) -> None:
     """Of unrounded numbers it is the next float32 that turns; no random change of as many columns is nearer."""
-    graph = parse_graph(UNITS % threshold)
+    graph = model(f"{UNITS} {threshold}", NUMBERS)
     table = graph.table({"x": [x], "z": [z], "n": [n]})
     change = nearest_changes(graph, table)[0]
     rng = np.random.default_rng(1)
@@ -219,10 +202,7 @@ def test_the_number_before_the_one_that_is_told_does_not_turn(x: float, z: float
 
 
 def test_words_are_added_and_removed() -> None:
-    graph = parse_graph(
-        "rulekit rules 1\ncolumn note: text\nlabel y: {no, yes}\ndefault no\n"
-        "decide yes when note contains fraud and not (note contains paid or missing)\n"
-    )
+    graph = model("note contains fraud and not (note contains paid or missing)", "rulekit rules 1\ncolumn note: text\n")
     assert told(graph, {"note": ["a fraud", "fraud paid", None]}) == [
         "note contains fraud: true -> false",
         "note contains paid: true -> false",
@@ -232,8 +212,7 @@ def test_words_are_added_and_removed() -> None:
 
 
 def test_every_decision_is_explained_with_its_change() -> None:
-    graph = parse_graph(RULES)
-    row = explain(graph, {"age": [20], "income": [1.0], "owner": [True], "town": ["a"]})[0]
+    row = explain(RULES, {"age": [20], "income": [1.0], "owner": [True], "town": ["a"]})[0]
     assert row["change"] == {
         "to": "yes",
         "columns": [{"column": "town", "from": "a", "to": "c"}],

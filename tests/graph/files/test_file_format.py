@@ -14,8 +14,10 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from golden_pairs import check_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from overridden_models import two_rules
 
 from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError, GraphError, RulekitError
@@ -145,59 +147,21 @@ def test_a_value_that_is_no_json_value_is_refused_by_name() -> None:
         to_json(small_graph(provenance={"a": object()}))
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (("format",), "other", "no rulekit model"),
-        (("version",), 2, "format version 2, but this rulekit reads 1; update rulekit"),
-        (("version",), True, "format version true"),
-        (("version",), 1.0, "format version 1.0"),
-        (("extra",), 1, "unknown key 'extra'"),
-        (("nodes", 0, "type"), "Holds", "node 1: unknown node type the text 'Holds'"),
-        (("nodes", 0, "type"), "Node", "unknown node type"),
-        (("nodes", 0, "type"), "__class__", "unknown node type"),
-        (("nodes", 0, "value"), "3", "node 1: Compare.value: expected a number, not the text '3'"),
-        (("nodes", 0, "value"), True, "expected a number, not true"),
-        (("nodes", 0, "value"), 10**400, "too large for a double"),
-        (("nodes", 0, "missing"), 0, "expected true or false, not 0"),
-        (("nodes", 0, "op"), "<", "expected one of '<=', '>'"),
-        (("nodes", 0, "op"), ["<"], "expected one of '<=', '>'"),
-        (("nodes", 0, "feature"), None, "expected a text, not null"),
-        (("nodes", 0, "surprise"), 1, "unknown key 'surprise'"),
-        (("nodes", 0), [], "node 1: expected an object, not a list"),
-        (("nodes", 0, "id"), 3, "expected a text, not 3"),
-        (("nodes", 1, "levels"), "cook", "expected a list"),
-        (("nodes", 2, "children"), ["zzz"], "no id of a node on an earlier line"),
-        (("nodes", 2, "children"), [{}], "no id of a node on an earlier line"),
-        (("nodes",), {}, "nodes: expected a list, not an object"),
-        (("decision", "type"), "Median", "Median has no key 'above'"),
-        (("decision", "type"), "Magic", "unknown decision type"),
-        (("decision",), "Fires", "decision: expected an object"),
-        (("default",), 7, "the default class 7 is not one of 2"),
-        (("default",), False, "expected an integer, not false"),
-        (("classes",), ["a", "a"], "two or more different classes"),
-        (("classes",), [None, 1], "expected a number, not null"),
-        (("classes",), [2**60, 1], "expected an integer, not a very large integer"),
-        (("probability",), [1], "probability: 1 is no id"),
-        (("schema", "features", 0, "kind"), "prose", "kind is 'prose'"),
-        (("schema", "features", 0, "precision"), ["x"], "expected a text, not a list"),
-        (("schema", "features", 1, "levels"), ["a", "a"], "a level is listed twice"),
-        (("schema", "features", 1, "name"), "age", "two columns have this name"),
-        (("schema", "features", 0, "odd"), 1, "unknown key 'odd'"),
-        (("schema", "target"), 3, "schema: expected a text"),
-        (("statistics",), [], "statistics: expected an object"),
-        (("digest",), "0" * 64, "digest is not that of the content: the file was edited or damaged; if the change"),
-        (("digest",), 3, "digest: expected a text"),
-        (("nodes", 0, "value"), 29.5, "accept it with `rulekit import`"),
-        (("schema", "features", 0, "unit"), "years", "the file was edited"),
-    ],
-)
-def test_every_wrong_value_is_one_line_that_says_where(path: tuple[Any, ...], value: Any, message: str) -> None:
+def fault(path: list[Any], value: Any) -> str:
     with pytest.raises(FormatError) as caught:
-        from_json(edited(small_graph(), *path, to=value))
-
-    assert message in str(caught.value)
+        from_json(edited(two_rules() if path[0] == "overrides" else small_graph(), *path, to=value))
     assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_every_wrong_value_is_one_line_that_says_where() -> None:
+    def told(text: str) -> str:
+        path, _, value = text.partition(": ")
+        return fault([int(key) if key.isdigit() else key for key in path.split()], json.loads(value))
+
+    check_pairs("faults_of_model_files", told)
+    assert "too large for a double" in fault(["nodes", 0, "value"], 10**400)
+    assert "longer than 4000 characters" in fault(["overrides", 0, "author"], "x" * 4001)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""Decisions by sums on a grid are those by the probabilities, in any order of additions."""
+"""Decisions by sums on a grid, tangents and signs are those by the probabilities, in any order of additions."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -13,19 +14,44 @@ from hypothesis import strategies as st
 
 from rulekit.conformance.models import noisy_max_decision, noisy_max_probabilities, noisy_min_decision
 from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
+from rulekit.graph.decisions import Fires, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import FALSE, TRUE, Above, And, Hidden, IsTrue, Linear, Node, Not, Or, Probability, topological
+from rulekit.graph.nodes import (
+    FALSE,
+    TRUE,
+    Above,
+    And,
+    Hidden,
+    IsTrue,
+    Linear,
+    Node,
+    Not,
+    Odd,
+    Or,
+    Probability,
+    topological,
+    with_children,
+)
+from rulekit.graph.probability.circuits import build_circuit
 from rulekit.graph.probability.deciding import (
+    WITHIN,
+    denied,
+    formula_on_grid,
+    gated_decision,
+    gated_of,
     noisy_and_decision,
     noisy_or_decision,
     none_fires_decision,
+    parity_decision,
     strengths_on_grid,
 )
-from rulekit.numbers import contrary_strength, log_of, probability_of
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.numbers import contrary_strength, log_of, probability_of, strength_of
 from rulekit.schema import Feature, Schema
+from rulekit.simplification.passes import simplify
 from rulekit.tables.table import Table
 
-COLUMNS = 5
+COLUMNS, K = 8, 4
 SCHEMA = Schema(tuple(Feature(f"w{i}", "boolean") for i in range(COLUMNS)), target="y")
 ROWS = np.array(np.meshgrid(*[[0.0, 1.0]] * COLUMNS, indexing="ij"), dtype=np.float32).reshape(COLUMNS, -1)
 TABLE = Table(SCHEMA.features, tuple(ROWS), ROWS.shape[1])
@@ -127,3 +153,105 @@ def test_logarithms_of_probabilities_rise():
     assert all(a < b for a, b in pairwise(found))
     with pytest.raises(ValueError, match="above 0"):
         log_of(0.0)
+
+
+# Tangents of a gated noisy-or
+
+
+def strong_bits(name: str, strengths: list[float], off: float) -> list[Hidden]:
+    return [
+        *(Hidden(f"{name}{i}", IsTrue(f"w{(i + len(name)) % COLUMNS}"), s, off * s) for i, s in enumerate(strengths)),
+        Hidden(f"{name}leak", TRUE, strengths[0] / 50.0),
+    ]
+
+
+@given(
+    st.lists(st.floats(1e-3, 5.0), min_size=1, max_size=6),
+    st.lists(st.floats(1e-3, 5.0), min_size=1, max_size=6),
+    st.sampled_from([1.0, 1e-4, 1e-9]),
+    st.floats(0.003, 0.9),
+    st.sampled_from([0.0, 0.1]),
+    st.sampled_from(WITHIN),
+)
+@settings(max_examples=20)
+def test_tangents_decide_as_the_probability_and_are_read_as_it(own, other, size, threshold, off, within):
+    causes, inhibitors = strong_bits("c", [s * size for s in own], off), strong_bits("ii", other, off)
+    threshold = float(f"{threshold * size:.3g}")
+    formula = And([Or(causes), Not(Or(inhibitors))])
+    decision = gated_decision(causes, inhibitors, threshold, within)
+    values = evaluate_nodes([decision, Probability(formula)], TABLE)
+    chance, decided = values[Probability(formula)], values[decision]
+    clear = np.abs(np.log(np.maximum(chance, 1e-300)) - math.log(threshold)) > within * 1.000001 + 1e-9
+    assert (decided == (chance > threshold))[clear].all()
+    if decision.children:
+        assert gated_of(decision) == (formula_on_grid(formula), threshold)
+        part = Part.of(1, denied(decision))
+        assert part.score == Probability(Not(formula_on_grid(formula)))
+        assert part.threshold == pytest.approx(1.0 - threshold)
+        assert len(list(decision.children)) < 400
+
+
+def test_simplification_leaves_all_tangents() -> None:
+    """It dropped those that decide none of few rows, and what was left could be read no more."""
+    decision = denied(gated_decision(strong_bits("c", [1.8], 0.0), strong_bits("ii", [3.0, 0.7], 0.0)))
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(decision), ())
+    assert gated_of(simplify(graph).decision.roots[0]) is not None
+
+
+def test_what_is_no_complete_set_of_tangents_is_not_read_as_one() -> None:
+    """A decision that someone has changed is shown as it is, and not as a probability that it no longer is near to."""
+    decision = gated_decision(strong_bits("c", [1.0, 2.0], 0.0), strong_bits("ii", [1.0, 2.0], 0.0))
+    assert isinstance(decision, And)
+    assert gated_of(And(decision.children[::2])) is None
+
+    def moved(node: Node) -> Node:
+        return type(node)(node.score, node.threshold + 1e-3)  # type: ignore[attr-defined,call-arg]
+
+    assert gated_of(And([moved(decision.children[0]), *decision.children[1:]])) is None
+    (linear,) = {node for node in topological([decision.children[0]]) if isinstance(node, Linear)}
+    turned = with_children(linear, linear.children[::-1])
+    assert gated_of(with_children(decision.children[0], [turned])) is None
+
+
+def test_an_infinite_strength_lies_on_no_grid() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        gated_decision([Hidden("a", IsTrue("w0"), math.inf)], [Hidden("b", IsTrue("w1"), 1.0)])
+
+
+# Parities
+
+
+CHANCES = (0.0, 0.03, 0.3, 0.5, 0.5, 0.7, 0.98, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_decision_is_that_of_the_exact_probability(seed: int) -> None:
+    """Bits as likely to fire as not, and sure ones, are among them; t = 1/2 is decided by signs alone."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(CHANCES, (K, 2)).tolist()
+    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), *map(strength_of, p)) for i, p in enumerate(drawn)]
+    bits.append(Hidden("leak", TRUE, strength_of(float(rng.choice(CHANCES[1:-1])))))
+    thresholds = (0.5, 0.21, 0.8, 0.04)
+    nodes: list[Node] = [parity_decision(bits, t) for t in thresholds]
+    chance = Probability(Odd(bits))
+    found = evaluate_nodes([*nodes, chance], TABLE)
+    for row in range(0, TABLE.n_rows, 1 << (COLUMNS - K)):  # every truth of the first columns
+        product = Fraction(1)
+        for bit, holds in zip(bits, [*ROWS[:K, row], 1.0], strict=True):
+            product *= 1 - 2 * Fraction(bit.probability_on if holds else bit.probability_off)
+        exact = (1 - product) / 2
+        assert found[chance][row] == pytest.approx(float(exact), abs=1e-15)
+        for node, t in zip(nodes, thresholds, strict=True):
+            assert bool(found[node][row]) == (exact > Fraction(t))
+
+
+def test_a_parity_of_many_bits_needs_no_diagram_and_its_sign_does_not_underflow() -> None:
+    bits = [Hidden(f"h{i}", IsTrue(f"w{i % K}"), strength_of(0.501)) for i in range(2_001)]
+    assert len(build_circuit(Odd(bits)).steps) < 3 * len(bits)
+    assert _decided(parity_decision(bits))[-1]  # where all causes hold
+
+
+def test_thresholds_that_are_always_or_never_exceeded_are_refused() -> None:
+    for threshold in (0.0, 1.0):
+        with pytest.raises(ValueError, match="lies above 0 and below 1"):
+            parity_decision([], threshold)

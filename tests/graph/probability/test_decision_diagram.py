@@ -1,4 +1,4 @@
-"""Decision diagrams against truth tables."""
+"""Decision diagrams against truth tables; modules, which contain every occurrence of their hidden bits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import random
 import pytest
 
 from rulekit.errors import BudgetError
-from rulekit.graph.probability.diagrams import FALSE, TRUE, Diagram
+from rulekit.graph.nodes import And, Hidden, IsTrue, Node, Not, Or
+from rulekit.graph.probability.diagrams import FALSE, TRUE, Diagram, modules_below
 
 STATES = list(itertools.product((False, True), repeat=5))
 
@@ -75,3 +76,24 @@ def test_no_recursion():
     edges = [diagram.variable(level) for level in range(20_000)]
     root = diagram.conjunction(edges[::-1])
     assert len(diagram.below(root)) == 20_000
+
+
+A, B, C, D = (Hidden(name, IsTrue("cause"), 1.0) for name in "abcd")
+
+
+INNER, NOT_B, PLAIN = Or((B, C)), Not(B), And((B, IsTrue("x")))
+OUTER = Or((NOT_B, C))
+
+
+@pytest.mark.parametrize(
+    ("roots", "modules"),
+    [
+        ((And((A, INNER)), Not(A)), {INNER}),
+        ((And((A, INNER)), And((D, INNER)), Or((A, D))), {INNER}),  # it stands twice
+        ((And((A, INNER)), Or((B, A))), set()),  # its bit stands elsewhere
+        ((Or((A, PLAIN)), And((A, IsTrue("x")))), {PLAIN}),  # Boolean nodes do not count
+        ((And((A, OUTER)), Not(A)), {NOT_B, OUTER}),
+    ],
+)
+def test_modules_have_every_occurrence_of_their_bits(roots: tuple[Node, ...], modules: set[Node]) -> None:
+    assert modules_below(roots) == modules
