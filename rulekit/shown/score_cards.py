@@ -30,7 +30,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import inner_sum, rules_of, segments
 from rulekit.names import wrapped
 from rulekit.schema import Schema
-from rulekit.shown.table_figures import training_of
+from rulekit.shown.table_figures import totals_of
 from rulekit.tables.table import Table
 
 ALWAYS, UNSEEN = "always", "a level never seen"
@@ -173,7 +173,7 @@ def score_table(graph: RuleGraph) -> tuple[ScoreRow, ...] | None:
     totals = None if total is None or len(graph.probability) != 1 else attainable_totals(total, graph.schema)
     if totals is None:
         return None
-    known, rows = training_of(graph).totals, []
+    known, rows = totals_of(graph.statistics), []
     for value in totals:
         given = rg.Linear((), value)
         at = rg.fold(graph.roots, lambda node, below: given if node is total else rg.with_children(node, below))  # noqa: B023

@@ -15,7 +15,7 @@ import numpy as np
 
 from rulekit.arrays import Floats
 from rulekit.graph.files.json_values import count, entries, mapping, number, numbers, share, shares
-from rulekit.graph.language.figures import TABLES, TRAINING
+from rulekit.graph.language.figures import TABLES
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.names import printable
@@ -50,61 +50,40 @@ class ColumnFigures:
         return share(self.entry.get("unseen"))
 
 
-@dataclass(frozen=True, slots=True)
-class TableFigures:
-    """What a model file says of one table; name: `training`, `held out` or another."""
-
-    name: str
-    block: Mapping[str, Any]
-
-    @property
-    def rows(self) -> int | None:
-        return count(self.block.get("rows"))
-
-    @property
-    def columns(self) -> dict[str, ColumnFigures]:
-        found = mapping(self.block.get("columns"))
-        return {name: ColumnFigures(entry) for name, entry in found.items() if isinstance(entry, Mapping)}
-
-    @property
-    def effective_rows(self) -> dict[tuple[str, int], float]:
-        """By rule and covered rows, how many rows of equal weight say as much, where rows have weights."""
-        found: dict[tuple[str, int], float] = {}
-        for entry in entries(self.block.get("rules")):
-            name, n, effective = entry.get("id"), count(entry.get("n")), number(entry.get("effective_n"))
-            if isinstance(name, str) and n is not None and effective is not None and effective > 0:
-                found.setdefault((name, n), effective)
-        return found
-
-    @property
-    def totals(self) -> dict[float, tuple[float, float | None]]:
-        """By total of a sum the share of the rows, and that of the positive class among them."""
-        found: dict[float, tuple[float, float | None]] = {}
-        for entry in entries(self.block.get("totals")):
-            total, part, observed = (number(entry.get(name)) for name in ("total", "share", "observed"))
-            if total is not None and part is not None:
-                found[total] = part, observed
-        return found
+Block = Mapping[str, Any]
+"""What a model file says of one table."""
 
 
-def tables_of(graph: RuleGraph) -> tuple[TableFigures, ...]:
-    """The tables of which a model file says something, the training rows first."""
-    blocks = {"train": graph.statistics, **graph.statistics}
-    return tuple(
-        TableFigures(TABLES.get(title, printable(title)), block)
-        for title, block in blocks.items()
-        if isinstance(block, Mapping)
-    )
+def known_columns(block: Block) -> dict[str, ColumnFigures]:
+    """What is said of each column."""
+    found = mapping(block.get("columns"))
+    return {name: ColumnFigures(entry) for name, entry in found.items() if isinstance(entry, Mapping)}
 
 
-def table_of(graph: RuleGraph, title: str) -> TableFigures:
-    """What a model file says of the rows of a title of its own, such as `held_out`."""
-    return TableFigures(TABLES.get(title, printable(title)), mapping(graph.statistics.get(title)))
+def effective_rows_of(block: Block) -> dict[tuple[str, int], float]:
+    """By rule and covered rows, how many rows of equal weight say as much, where rows have weights."""
+    found: dict[tuple[str, int], float] = {}
+    for entry in entries(block.get("rules")):
+        name, n, effective = entry.get("id"), count(entry.get("n")), number(entry.get("effective_n"))
+        if isinstance(name, str) and n is not None and effective is not None and effective > 0:
+            found.setdefault((name, n), effective)
+    return found
 
 
-def training_of(graph: RuleGraph) -> TableFigures:
-    """What a model file says of the training rows."""
-    return TableFigures(TRAINING, graph.statistics)
+def totals_of(block: Block) -> dict[float, tuple[float, float | None]]:
+    """By total of a sum the share of the rows, and that of the positive class among them."""
+    found: dict[float, tuple[float, float | None]] = {}
+    for entry in entries(block.get("totals")):
+        total, part, observed = (number(entry.get(name)) for name in ("total", "share", "observed"))
+        if total is not None and part is not None:
+            found[total] = part, observed
+    return found
+
+
+def tables_of(graph: RuleGraph) -> dict[str, Block]:
+    """The tables of which a model file says something, by name: first `training`, `held out` or another."""
+    blocks = {"train": graph.statistics, **graph.statistics}.items()
+    return {TABLES.get(title, printable(title)): block for title, block in blocks if isinstance(block, Mapping)}
 
 
 # Distributions, which later rows are compared with -----------------------------------------------------------------
@@ -153,7 +132,7 @@ def known_of(graph: RuleGraph) -> KnownTable | None:
     if not rows or not isinstance(block.get("columns"), Mapping):
         return None
     together = together if together is not None and 1.0 <= together <= rows else 1.0
-    columns = training_of(graph).columns
+    columns = known_columns(block)
     found = {name: _known(graph.schema[name], columns[name]) for name in graph.used_features if name in columns}
     ids = {rule.id for rule in rules_of(graph)}
     covered = {entry.get("id"): share(entry.get("coverage")) for entry in entries(block.get("rules"))}

@@ -28,7 +28,7 @@ from rulekit.logic.satisfying import Sought
 from rulekit.names import printable
 from rulekit.search.cover import NOWHERE, Box, BoxCover, Cells, RunField, SearchedField, grown
 from rulekit.search.row_search import Claim, InBox, RowSearch, decided_as
-from rulekit.shown.table_figures import ColumnFigures, training_of
+from rulekit.shown.table_figures import ColumnFigures, known_columns
 from rulekit.simplification.rewriting import formula
 from rulekit.tables.table import Table
 from rulekit.verification.rows import adversarial_rows
@@ -298,7 +298,7 @@ def most_of_training(graph: RuleGraph, box: Box, axes: Sequence[Axis], rules: Ma
     No row is at hand, so nothing is estimated: the share of a box is at most that of each of its sides (levels, missing
     cells, bins of numbers) and at most that of each rule in which it lies; rules: by id the box of each that is one.
     """
-    columns = training_of(graph).columns
+    columns = known_columns(graph.statistics)
     coverage = {entry.get("id"): entry.get("coverage") for entry in graph.statistics.get("rules", ())}
     bounds = [_of_side(columns.get(axis.feature.name), axis, own) for axis, own in zip(axes, box, strict=True)]
     for rule, around in rules.items():

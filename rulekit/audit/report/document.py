@@ -24,7 +24,7 @@ from rulekit.graph.rules import counts
 from rulekit.graph.variants import RARE
 from rulekit.schema import UNSEEN_CODE
 from rulekit.shown.rule_rows import edits_of, is_learned
-from rulekit.shown.table_figures import training_of
+from rulekit.shown.table_figures import known_columns
 
 FORMAT, VERSION = "rulekit report", 1
 
@@ -220,7 +220,7 @@ def _of_rows(subject: Subject) -> Iterator[ModelLimit]:
     graph, rows = subject.graph, subject.rows
     if rows is None:
         return
-    strange, known = dict[str, int](), training_of(graph).columns
+    strange, known = dict[str, int](), known_columns(graph.statistics)
     for column in graph.used_features:
         kind, array = graph.schema[column].kind, rows.rows.table.array(column)
         if column in known and kind == "categorical":

@@ -13,6 +13,7 @@ from rulekit.audit.checks.kept_promises import only_statements, statements
 from rulekit.audit.report.blocks import Block, Cell, Line, ReportSection, ReportTable, ScoringForm, Text, table
 from rulekit.audit.report.subject import Subject
 from rulekit.errors import InputError, Unsupported
+from rulekit.graph.files.json_values import mapping
 from rulekit.graph.language.figures import UNKNOWN, bounded_share, interval_text, rows_text, share_text
 from rulekit.graph.language.words import amount, counted, name, quoted, weight
 from rulekit.graph.rule_graph import RuleGraph
@@ -22,7 +23,7 @@ from rulekit.schema import Feature
 from rulekit.shown.rule_rows import SEVERAL, Row
 from rulekit.shown.score_cards import total_table
 from rulekit.shown.sections import Section, closing, legend_of, links, missing_note, reported
-from rulekit.shown.table_figures import ColumnFigures, table_of, tables_of, training_of
+from rulekit.shown.table_figures import ColumnFigures, known_columns, tables_of
 from rulekit.targets import find_target
 
 FEW_ROWS = 30
@@ -258,8 +259,8 @@ def columns_section(subject: Subject) -> ReportSection:
     for rule in subject.rules:
         for column in columns_of(rule.node):
             rules[column].append(rule.id)
-    training = training_of(graph).columns
-    given = {} if subject.rows is None else table_of(graph, subject.name_of_rows).columns
+    training = known_columns(graph.statistics)
+    given = {} if subject.rows is None else known_columns(mapping(graph.statistics.get(subject.name_of_rows)))
     used = [schema[column] for column in graph.used_features]
     unused = [feature for feature in schema if feature not in used]
     lines: list[Line] = []
@@ -318,7 +319,7 @@ def missing_section(subject: Subject) -> ReportSection:
     """What the rules say of missing values, and of each column how often they occurred."""
     graph, schema, used = subject.measured, subject.measured.schema, subject.measured.used_features
     note, satisfied = missing_note(graph), _satisfied(subject)
-    shares = {known.name: known.columns for known in tables_of(graph) if known.columns}
+    shares = {title: known for title, block in tables_of(graph).items() if (known := known_columns(block))}
     undecided = [left.text for left in subject.checked.open if left.kind == "missing"]
     blocks: list[Block] = [Text(note or "No column is read, so nothing can be missing.")]
     whole = all(map(only_statements, graph.decision.parts))

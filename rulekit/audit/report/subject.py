@@ -14,6 +14,7 @@ from rulekit.audit.checks.checking import Checked, check_model
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.figures.rates import Grouping, Parity, effective_rows, exact_bounds, parities
 from rulekit.graph.evaluation.evaluator import decide, probabilities
+from rulekit.graph.files.json_values import count
 from rulekit.graph.language.figures import RuleFigures, finite, rule_figures
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, fired, rules_of
@@ -21,7 +22,7 @@ from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.shown.rule_rows import marks_of
 from rulekit.shown.sections import Section, sections
 from rulekit.shown.statistics import rule_statistics
-from rulekit.shown.table_figures import tables_of
+from rulekit.shown.table_figures import effective_rows_of, tables_of
 from rulekit.tables.equal_rows import Overlap
 from rulekit.tables.labels import LabelledTable, data_hash
 
@@ -169,8 +170,8 @@ class Subject:
         coverage: their share; precision: the share of its class among them, with the exact interval of 95 %; lift:
         precision by the base rate, whose interval takes the base rate for known. None where no row is covered.
         """
-        graph, tables = self.measured, {known.name: known for known in tables_of(self.measured)}
-        effective = {name: known.effective_rows for name, known in tables.items()}
+        graph, tables = self.measured, tables_of(self.measured)
+        effective = {name: effective_rows_of(block) for name, block in tables.items()}
         figures, marks = rule_figures(graph), marks_of(graph)
         texts = {(row.class_index, row.id): row.text for part in self.parts for row in part.rows}
         return [
@@ -182,7 +183,7 @@ class Subject:
                 "literals": rule.literals,
                 "marks": marks.get(rule.id, ()),
                 "figures": [
-                    _figures(figure, tables[figure.table].rows, effective[figure.table].get((rule.id, figure.n)))
+                    _figures(figure, tables[figure.table], effective[figure.table].get((rule.id, figure.n)))
                     for figure in figures.get((rule.class_index, rule.id), ())
                 ],
             }
@@ -190,11 +191,12 @@ class Subject:
         ]
 
 
-def _figures(figure: RuleFigures, of_rows: int | None, known: float | None) -> dict[str, Any]:
+def _figures(figure: RuleFigures, block: Mapping[str, Any], known: float | None) -> dict[str, Any]:
     share, base = figure.share, figure.base_rate
     effective = float(figure.n if known is None or known > figure.n else known)
     low, high = (None, None) if share is None else (finite(float(end)) for end in exact_bounds(share, effective))
     lifts = [None if value is None or not base else value / base for value in (share, low, high)]
+    of_rows = count(block.get("rows"))
     found = {"table": figure.table, "covered": figure.n, "of_rows": of_rows, "effective_n": effective}
     found |= {"coverage": figure.coverage, "precision": share, "precision_low": low, "precision_high": high}
     return found | {"base_rate": base} | dict(zip(("lift", "lift_low", "lift_high"), lifts, strict=True))
