@@ -236,6 +236,12 @@ class LearnedVotes:
     def votes(self) -> float:
         return sum(self.alphas)
 
+    def totals(self, codes: Codes, n_rows: int) -> Floats:
+        both = zip(self.models, self.alphas, strict=True)
+        return sum(
+            (alpha * _ANSWERS[each.decides(codes, n_rows).view(np.uint8)] for each, alpha in both), np.zeros(n_rows)
+        )
+
     def shares(self, frame: Frame, rows: Table) -> Floats:
         """The same of rows of a table [n], as a share of all votes."""
         return share_of_votes(self.score(frame, "").node, rows, self.votes)
