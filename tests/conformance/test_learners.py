@@ -151,16 +151,10 @@ def with_codes(change: Any) -> type[One]:
     return broken(model=lambda self, held, index: RuleSet(({index: change(held)},)))
 
 
-class Masks(RuleSet):
-    """Its masks are one row short."""
-
-    def decides(self, codes: Any, n_rows: int) -> Any:
-        return super().decides(codes, n_rows)[:-1] if n_rows > 1 else super().decides(codes, n_rows)
-
-
-class Ints(RuleSet):
-    def decides(self, codes: Any, n_rows: int) -> Any:
-        return super().decides(codes, n_rows).astype(int)
+def masks(name: str, change: Any) -> type:
+    """A model whose masks of rows are changed."""
+    decides = {"decides": lambda self, codes, n: change(RuleSet.decides(self, codes, n), n)}
+    return type(name, (RuleSet,), decides)
 
 
 def raises(self: Any, *_: Any) -> Any:
@@ -300,7 +294,10 @@ def test_what_the_base_is_promised_it_checks_and_blames_the_learner_by_name(lear
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("short", [Masks, Ints])
+MASKS = masks("Masks", lambda held, n: held[: n - (n > 1)]), masks("Ints", lambda held, n: held.astype(int))
+
+
+@pytest.mark.parametrize("short", MASKS)
 def test_a_mask_that_is_none_is_named(short: type) -> None:
     learner = broken(model=lambda self, held, index: short(({index: held},)), told=lambda self, found: found[:2])
     for settings in ({"n_folds": 2}, {"stopping": "none"}):

@@ -174,13 +174,6 @@ def test_gaps_are_declared_with_a_reason(monkeypatch):
         check_target(FILE, rows=5, models=few, gaps={"flying": "it cannot"}, kinds=("category",))
 
 
-def test_a_generated_module_reads_cells_of_every_type_as_the_library():
-    python = find_target("python")
-    here = replace(python, runs=python.runs[:1])
-    (question,) = [each for each in target_checks(here, {}) if each.name == "cells as users hold them"]
-    question.run()
-
-
 def test_a_node_that_a_target_reads_wrongly_is_found():
     with pytest.raises(AssertionError, match="different"):
         check_node(Compare("x0", ">", 0.1), NODES["threshold"]().schema, [_wrong(labels=lambda labels: 1 - labels)])

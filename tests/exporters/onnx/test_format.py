@@ -19,7 +19,7 @@ from rulekit_exporters.onnx.metadata import properties_of
 from rulekit.errors import FormatError, InputError
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Missing, Node, Or, Probability
+from rulekit.graph.nodes import Above, Among, And, Compare, Hidden, IsTrue, Missing, Or, Probability
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 
@@ -35,15 +35,6 @@ def column(*values: object, dtype: object) -> np.ndarray:
     return np.array([[value] for value in values], dtype=dtype)
 
 
-def test_strings_missing_tokens_and_levels_never_seen() -> None:
-    artifact = emit(GRAPH, {}).main
-    cells = ["3", "ünï", "Rome", "new\nline", "", "?", "NA", "Paris", "3.0", "None", "nan"]
-    city = column(*cells, dtype=object)
-    nothing = np.full((len(cells), 1), np.nan, dtype=np.float32)
-    label = session(artifact).run(["label"], {"x": nothing, "flag": nothing, "city": city})[0]
-    assert label.tolist() == ["yes", "yes", "no", "no", "no", "no", "no", "yes", "yes", "yes", "yes"]
-
-
 def test_a_level_as_it_is_written_comes_before_its_look_alikes() -> None:
     schema = Schema((Feature("c", "categorical", ("1", "2", "2.0", "true", "-3"), missing_tokens=("-3.0",)),), "y")
     cells = ["1", "1.0", "2", "2.0", "true", "True", "TRUE", "-3", "-3.0"]
@@ -55,30 +46,6 @@ def test_a_level_as_it_is_written_comes_before_its_look_alikes() -> None:
         labels = session(artifact).run(["label"], {"c": column(*cells, *others, dtype=object)})[0]
         found[level] = [cell for cell, label in zip([*cells, *others], labels, strict=True) if label]
     assert found == {"1": ["1", "1.0"], "2": ["2"], "2.0": ["2.0"], "true": ["true", "True", "TRUE"], "-3": ["-3"]}
-
-
-@pytest.mark.parametrize("form", ["columns", "codes"])
-def test_raw_cells_are_fed_as_they_are(form: str) -> None:
-    artifact = emit(GRAPH, {"input": form}).main
-    just_above = np.nextafter(0.1, 1.0)  # rounds to the threshold itself
-    columns = {
-        "x": np.array([0.1, just_above, 0.1 + 1e-8, np.nan, 1e300, 0.0]),
-        "flag": np.array([1.0, 1.0, 1.0, 1.0, 1.0, 0.0]),
-        "city": np.array(["Rome", None, "?", "Rome", "", "3.0"], dtype=object),
-    }
-    assert TARGET.run_raw is not None
-    outcome = TARGET.run_raw(artifact, GRAPH, columns)
-    assert outcome.labels.tolist() == decide(GRAPH, GRAPH.table(columns)).tolist() == [0, 0, 1, 0, 1, 1]
-
-
-def test_raw_cells_of_a_tensor() -> None:
-    graph = RuleGraph(SCHEMA, (0, 1), Fires(Or((Compare("x", ">", 0.1), Compare("wide", ">", 0.1)))))
-    values = np.array([0.1, np.nextafter(0.1, 1.0), np.nan, 1e300, -1e300])
-    nothing = np.full(5, np.nan)
-    assert TARGET.run_raw is not None
-    for name, expected in (("x", [0, 0, 0, 1, 0]), ("wide", [0, 1, 0, 1, 0])):
-        columns = {"x": nothing, "wide": nothing, name: values}
-        assert TARGET.run_raw(emit(graph, {"input": "tensor"}).main, graph, columns).labels.tolist() == expected
 
 
 def test_a_level_never_seen_that_counts_as_missing_or_is_an_error() -> None:
@@ -124,14 +91,6 @@ def test_only_used_columns_are_inputs_and_the_tensor_has_all() -> None:
     wide = RuleGraph(SCHEMA, (0, 1), Fires(Compare("wide", ">", 0.0)))
     assert session(emit(wide, {}).main).get_inputs()[0].type == "tensor(double)"
     assert session(emit(wide, {"input": "columns"}).main).get_inputs()[0].type == "tensor(double)"
-
-
-def test_double_cells_of_a_narrow_column_are_rounded_before_they_are_compared() -> None:
-    nodes: tuple[Node, ...] = (Compare("x", ">", 0.1), Compare("wide", ">", 1e300))
-    artifact = emit(RuleGraph(SCHEMA, (0, 1), Fires(Or(nodes))), {}).main
-    rows = np.zeros((4, 5))
-    rows[:, 0] = [0.1, float(np.float32(0.1)), np.nextafter(np.float32(0.1), np.float32(1)), 1e300]
-    assert session(artifact).run(["label"], {"input": rows})[0].tolist() == [0, 0, 1, 1]
 
 
 def test_the_graph_comes_back() -> None:

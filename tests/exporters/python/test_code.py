@@ -1,4 +1,4 @@
-"""What the code of generated modules looks like, and its arithmetic on probabilities."""
+"""What the code of generated modules looks like beyond the golden files, and its arithmetic on probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import datetime
 import numpy as np
 import pytest
 from generated import module_of, plain_cells
-from golden_graphs import income
 from numpy.testing import assert_allclose
 from random_tables import random_table
 from rulekit_exporters.python import TARGET
@@ -31,7 +30,6 @@ from rulekit.graph.nodes import (
 )
 from rulekit.graph.probability.exponentials import exponentials_of
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
 
 
@@ -78,19 +76,6 @@ def test_only_levels_that_a_number_date_or_truth_value_may_write_are_read_as_tho
         module = module_of(graph, tmp_path, f"read_{len(levels[-1])}_{levels[-1][0]}")
         cells = [levels[-1], 1, 1.0, True, "1.0", None, np.int64(1), datetime.date(2024, 5, 31)]
         assert [module.predict([cell]) for cell in cells] == graph.predict([{"c": cell} for cell in cells]).tolist()
-
-
-def test_a_rule_is_stated_once_and_its_id_wherever_it_stands():
-    """Rules read their cells by name and stand in one function, every clause in an `if` of its own."""
-    source = TARGET.emit(income(), {"self_test": False}).main.decode().partition("# rules: begin")[0]
-    for rule in rules_of(income()):
-        assert source.count(f"# {rule.id}: ") == 1
-        assert source.count(f"# {rule.id}\n") == 1  # probabilities
-    assert source.count("if capital_gain > 5100.000244140625:\n        return 1\n") == 1
-    assert "type(age) is float or (type(age) is int and -(2**53) <= age <= 2**53)" in source
-    assert "def decide(age: Any, capital_gain: Any, education_num: Any, marital_status: Any) -> int:" in source
-    body = source.partition("def decide(")[2].partition("\ndef ")[0]
-    assert (body.count("return 1"), body.rstrip().endswith("return 0")) == (2, True)
 
 
 def test_a_rounded_column_is_cleaned_once_however_many_sums_read_it():
