@@ -318,14 +318,12 @@ _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotati
 
 
 def _with_reading(given: dict[str, Any]) -> dict[str, Any]:
-    from rulekit.tables.options import ReadingOptions
+    from rulekit.tables.options import ReadingOptions, read_types
 
     known = {item.name for item in fields(ReadingOptions)}
     reading = ReadingOptions(**{name: value for name, value in given.items() if name in known})
-    if "types_file" in given:
-        from rulekit.work.describing import with_types
-
-        reading = with_types(reading, given["types_file"])
+    if "types_file" in given:  # what it declares stands behind the options
+        reading = reading.over(read_types(given["types_file"]))
     return {"reading": reading} | {n: v for n, v in given.items() if n not in known and n != "types_file"}
 
 

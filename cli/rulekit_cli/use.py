@@ -124,27 +124,17 @@ def _evaluated(found: Evaluation) -> list[str]:
 
     figures = found.figures
     of_class = [
-        [
-            label_text(c.label),
-            *(f"{n:.12g}" for n in (c.support, c.predicted)),
-            *(f"{x:.3f}" for x in (c.precision, c.recall, c.f1)),
-        ]
-        for c in figures.classes
+        [label_text(c.label), f"{c.support:.12g}", f"{c.predicted:.12g}", *(f"{x:.3f}" for x in rates)]
+        for c, rates in ((c, (c.precision, c.recall, c.f1)) for c in figures.classes)
     ]
-    lines = aligned(
-        [["class", "weight" if found.weighted else "rows", "predicted", "precision", "recall", "F1"], *of_class]
-    )
+    header = ["class", "weight" if found.weighted else "rows", "predicted", "precision", "recall", "F1"]
+    lines = aligned([header, *of_class])
     if found.weighted:
         lines.append(f"{figures.rows} rows with weights: all figures are of their weight")
-    lines += joined(
-        [
-            f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})",
-            f"macro F1 {figures.macro_f1:.3f}",
-            f"AUC {'-' if figures.auc is None else f'{figures.auc:.3f}'}",
-            f"log loss {figures.log_loss:.3f}",
-            str(found.size),
-        ]
-    )
+    said = f"accuracy {figures.accuracy:.3f} ± {figures.accuracy_error:.3f} (majority class {figures.majority:.3f})"
+    area = "-" if figures.auc is None else f"{figures.auc:.3f}"
+    others = f"macro F1 {figures.macro_f1:.3f}", f"AUC {area}", f"log loss {figures.log_loss:.3f}", str(found.size)
+    lines += joined([said, *others])
     if found.blocks:
         body = [
             [each.first, each.last, str(each.rows), f"{100 * each.error:.1f} ± {100 * each.standard_error:.1f}"]

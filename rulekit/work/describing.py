@@ -15,7 +15,7 @@ from rulekit.graph.language.words import amount, counted, percent
 from rulekit.names import printable
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, Feature
 from rulekit.tables.kinds.hints import Hint, hints_of
-from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions, declaration, kind_of, read_types, types_text
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions, declaration, kind_of, types_text
 from rulekit.tables.reading import read_table
 from rulekit.tables.table import Array
 from rulekit.tables.token_sets import TokenSets
@@ -113,11 +113,6 @@ def describe(data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, types_output
     if types_output is not None:
         write_atomically(types_output, description.types_text().encode())
     return description
-
-
-def with_types(reading: ReadingOptions, path: Path) -> ReadingOptions:
-    """Reading options with what a file of types declares beside them; the options come first."""
-    return reading.over(read_types(path))
 
 
 def _described(feature: Feature, array: Array, hint: Hint | None) -> ColumnDescription:

@@ -79,16 +79,12 @@ def test_hostile_names_stay_text(column: str, level: str, label: str) -> None:
     assert printable(label) in shown
     assert "of 2 rows" in shown
     other = graph.with_(decision=Fires(Compare(column, ">", 0.5)))
-    report = verify(graph, other_text(other), target="text", rows=40, proving=False)
+    report = verify(graph, str(other).encode(), target="text", rows=40, proving=False)
     found = Page(report._repr_html_()).text
     assert "DIFFERENT" in found
     assert printable(column) in found
     unfitted = RulesClassifier(types={column: level})
     assert printable(repr({column: level})) in Page(unfitted._repr_html_()).text
-
-
-def other_text(graph: RuleGraph) -> bytes:
-    return str(graph).encode()
 
 
 @pytest.mark.parametrize("name", [*NODES, *range(25)])

@@ -15,7 +15,7 @@ from rulekit.schema import Feature
 from rulekit.tables.kinds.hints import hints_of, likely_order
 from rulekit.tables.options import ReadingOptions, levels_declared, ordered_kind, read_types, types_text
 from rulekit.tables.reading import read_table
-from rulekit.work.describing import describe, with_types
+from rulekit.work.describing import describe
 
 CELLS = {
     "numbers": ["1", "2.5", "-3e4", "0", "16777217", "16777216", ""],
@@ -70,7 +70,7 @@ def test_what_is_described_is_read_back_to_the_same_columns(tmp_path: Path, draw
     except InputError:  # a table without a cell, or a name that is no name
         return
     describe(data, options, types)
-    after = read_table(data, with_types(ReadingOptions(), types))
+    after = read_table(data, ReadingOptions().over(read_types(types)))
     assert after.features == before.features
     for old, new in zip(before.arrays, after.arrays, strict=True):
         np.testing.assert_array_equal(old, new)

@@ -41,52 +41,42 @@ def baselines(single: float, f1: float = 0.5) -> Baselines:
     return Baselines(tuple(Baseline(name, error, 0.01, score, 5) for name, error, score in models), 1000, 1000)
 
 
-@pytest.mark.parametrize(("error", "word"), [(0.28, "no"), (0.265, "hardly")])
-def test_held_out_errors_are_compared_and_not_the_measured_rows(error: float, word: str) -> None:
-    (said,) = hints(figures(0.27), True, False, ladder(error), baselines(0.2))
-
-    assert said.startswith(f"the model errs {word} less than the most frequent class alone (27.0 %): ")
-    assert "rulekit try" in said
+RARE = Baselines((Baseline("most frequent class", 0.03, 0.0, 0.49, 5), baselines(0.03).models[1]), 1000, 1000)
 
 
-def test_a_condition_that_errs_as_little_is_named_with_its_size() -> None:
-    (said,) = hints(figures(0.27), True, False, ladder(0.15, first=0.155), baselines(0.3))
-
-    assert said == "one condition (amount > 8000) errs hardly more (15.5 %): --size 1 takes it"
-
-
-def test_a_condition_that_is_no_row_is_named_as_well() -> None:
-    (said,) = hints(figures(0.27), True, False, ladder(0.15), baselines(0.14))
-
-    assert said.startswith("one condition alone errs no more (14.0 %): ")
-
-
-@pytest.mark.parametrize(("f1", "said"), [(0.49, "no larger than that of the most"), (0.5, "one condition alone has")])
-def test_of_a_rare_class_macro_f1_is_what_counts(f1: float, said: str) -> None:
-    models = baselines(0.03)
-    models = Baselines((Baseline("most frequent class", 0.03, 0.0, 0.49, 5), models.models[1]), 1000, 1000)
-
-    (found,) = hints(figures(0.03), True, False, ladder(0.03, f1), models)
-
-    assert said in found
-    assert "errs" not in found
-    assert not hints(figures(0.03), True, False, ladder(0.03, 0.75), models)
-
-
-def test_a_clearly_better_model_says_nothing() -> None:
-    assert not hints(figures(0.27), True, False, ladder(0.1), baselines(0.2))
-    assert not hints(figures(0.27), False, False, ladder(0.28), baselines(0.2))
-
-
-def test_without_a_ladder_the_measured_rows_are_compared() -> None:
-    assert not hints(figures(0.27), True)
-    assert len(hints(figures(0.27, accuracy=0.73), True)) == 1
+@pytest.mark.parametrize(
+    ("measured", "rows", "others", "said"),
+    [  # held-out errors are compared, and not the measured rows
+        (figures(0.27), ladder(0.28), baselines(0.2), "the model errs no less than the most frequent class alone (27"),
+        (figures(0.27), ladder(0.265), baselines(0.2), "the model errs hardly less than the most frequent class alone"),
+        # a condition that errs as little is named with its size, or without one where it is no row
+        (
+            *(figures(0.27), ladder(0.15, first=0.155), baselines(0.3)),
+            "one condition (amount > 8000) errs hardly more (15.5 %): --size 1 takes it",
+        ),
+        (figures(0.27), ladder(0.15), baselines(0.14), "one condition alone errs no more (14.0 %): "),
+        # of a rare class macro F1 is what counts
+        (figures(0.03), ladder(0.03, 0.49), RARE, "the macro F1 score is no larger than that of the most"),
+        (figures(0.03), ladder(0.03, 0.5), RARE, "one condition alone has as large a macro F1"),
+        (figures(0.03), ladder(0.03, 0.75), RARE, ""),
+        # without a ladder the measured rows are compared
+        (figures(0.27, accuracy=0.73), None, None, "the model errs no less than"),
+        (figures(0.27), None, None, ""),
+        (figures(0.27), ladder(0.1), baselines(0.2), ""),
+    ],
+)
+def test_a_model_that_something_simpler_equals_says_so(
+    measured: Figures, rows: Ladder | None, others: Baselines | None, said: str
+) -> None:
+    found = hints(measured, True, False, rows, others)
+    assert len(found) == bool(said)
+    assert all(each.startswith(said) for each in found)
+    assert not said.startswith("the model errs") or "rulekit try" in found[0]
+    assert not hints(measured, False, False, rows, others)
 
 
 def test_of_many_rare_classes_few_are_named() -> None:
     classes = tuple(ClassFigures(f"c{k}", 50.0, 50.0, 0.1, 0.1, 0.1) for k in range(20))
-
     (said,) = hints(Figures(1000, 0.5, 0.01, 0.05, classes, 0.5, None, 0.1, ()), True)
-
     assert said.startswith("rare classes that are hardly found: 'c0' (5.0 % of the rows)")
     assert "and 18 more" in said

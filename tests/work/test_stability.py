@@ -30,8 +30,13 @@ def trained(folder: Path, columns: dict[str, list[Any]], target: str, **request:
     return model, table
 
 
-def test_the_model_is_learned_again_as_it_says(tmp_path: Path) -> None:
-    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return trained(tmp_path_factory.mktemp("quick"), loans(300, 1), "default", parameters=QUICK)
+
+
+def test_the_model_is_learned_again_as_it_says(quick: tuple[Path, Path], tmp_path: Path) -> None:
+    model, table = quick
     name, parameters = how_learned(load(model))
     assert (name, parameters["max_rules"], parameters["stopping"]) == ("rules", 2, "none")
     events: list[Event] = []
@@ -44,8 +49,8 @@ def test_the_model_is_learned_again_as_it_says(tmp_path: Path) -> None:
     assert again == found
 
 
-def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
-    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
+def test_an_interruption_keeps_what_is_done(quick: tuple[Path, Path]) -> None:
+    model, table = quick
 
     def stops_at(number: int) -> Any:
         def progress(event: Event) -> None:
@@ -66,9 +71,9 @@ def test_an_interruption_keeps_what_is_done(tmp_path: Path) -> None:
         stability(model, table, resamples=6, time_limit=0.0)
 
 
-def test_a_model_that_does_not_say_how_it_was_learned_is_refused(tmp_path: Path) -> None:
-    model, table = trained(tmp_path, loans(300, 1), "default", parameters=QUICK)
-    graph = load(model)
+def test_a_model_that_does_not_say_how_it_was_learned_is_refused(quick: tuple[Path, Path], tmp_path: Path) -> None:
+    (first, table), model = quick, tmp_path / "model.json"
+    graph = load(first)
     for provenance, message in (
         ({}, "does not say how it was learned"),
         ({"learner": "Oracle", "parameters": {}}, "not installed"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_callback_that_stops_before_learning_raises_cancelled(
 ) -> None:
     """The answers to these events were ignored; with a budget it was a KeyboardInterrupt."""
     with pytest.raises(Cancelled, match="before anything was learned"):
-        train(with_(request_, memory=memory), stopping_at(kind))
+        train(replace(request_, memory=memory), stopping_at(kind))
     assert not request_.output.exists()
 
 
@@ -55,7 +56,7 @@ def test_a_callback_that_stops_before_learning_raises_cancelled(
 def test_a_callback_that_stops_later_keeps_the_model(
     request_: TrainingRequest, memory: str | None, at: tuple[type, str]
 ) -> None:
-    found = train(with_(request_, memory=memory, baselines=True), stopping_at(*at))
+    found = train(replace(request_, memory=memory, baselines=True), stopping_at(*at))
     kept = load(request_.output)
     assert kept.digest == found.model.digest
     assert kept.provenance["units"]
@@ -67,7 +68,7 @@ def test_binning_on_disk_can_be_cancelled(request_: TrainingRequest) -> None:
         return isinstance(event, Learning) and event.step.get("stage") == "binning"
 
     with pytest.raises(Cancelled, match="binning"):
-        train(with_(request_, memory="2GB"), tell)
+        train(replace(request_, memory="2GB"), tell)
 
 
 @pytest.mark.parametrize("step", ["rule_statistics", "measured"])
@@ -101,12 +102,12 @@ def test_a_second_ctrl_c_says_where_the_model_is(request_: TrainingRequest, monk
         train(request_)
     assert load(request_.output).used_features
     with pytest.raises(KeyboardInterrupt):  # without a file there is nothing to name
-        train(with_(request_, output=None))
+        train(replace(request_, output=None))
 
 
 def test_no_time_is_one_line_before_anything_is_learned(request_: TrainingRequest) -> None:
     with pytest.raises(InputError, match=r"--time-limit: 0 seconds were over .*; give more time"):
-        train(with_(request_, time_limit=0.0))
+        train(replace(request_, time_limit=0.0))
     assert not request_.output.exists()
 
 
@@ -120,7 +121,7 @@ def test_a_label_that_training_does_not_know_is_named_before_learning(request_: 
     test.write_text("\n".join(lines) + "\n")
     begun = time.monotonic()
     with pytest.raises(InputError, match=rf"test.csv, .*row 5.*label '{cells[place]}\.' is no class of the model"):
-        train(with_(request_, test=test), stopping_at(Learning))
+        train(replace(request_, test=test), stopping_at(Learning))
     assert time.monotonic() - begun < 30
 
 
@@ -132,13 +133,7 @@ def test_test_rows_that_cannot_be_read_are_a_note_and_the_model_stays(request_: 
     place = lines[0].split(",").index(used)
     lines[0] = ",".join("other" if k == place else cell for k, cell in enumerate(lines[0].split(",")))
     test.write_text("\n".join(lines) + "\n")
-    found = train(with_(request_, test=test))
+    found = train(replace(request_, test=test))
     assert load(request_.output).digest == found.model.digest
     assert any("could not be measured" in note and used in note for note in found.notes)
     assert found.measured_on.startswith("the training rows")
-
-
-def with_(request: TrainingRequest, **given: object) -> TrainingRequest:
-    from dataclasses import replace
-
-    return replace(request, **given)

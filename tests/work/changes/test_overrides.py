@@ -151,16 +151,12 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str, why: str) -> None:
 
 
 def test_every_command_keeps_an_override(model: Path, data: Path, tmp_path: Path) -> None:
-    reading = ReadingOptions()
-    held(simplify(model).model, data)
-    for share in (0.3, 0.9):
-        moved = move_threshold(model, data, Purpose(at=share)).model
-        held(moved, data)
-    held(refit(model, data, reading=reading).model, data)
     graph = load(model)
     assert graph.ladder is not None
-    for size in graph.ladder.sizes:
-        held(resize(model, size=size).model, data)
+    others = [simplify(model).model, refit(model, data).model]
+    others += [move_threshold(model, data, Purpose(at=share)).model for share in (0.3, 0.9)]
+    for other in (*others, *(resize(model, size=size).model for size in graph.ladder.sizes)):
+        held(other, data)
     text = tmp_path / "rules.txt"
     text.write_text(str(graph))
     assert import_model(text).model == graph
@@ -198,25 +194,25 @@ def test_training_keeps_the_overrides_of_a_file(learner: str, model: Path, data:
 
 
 def test_training_leaves_out_what_has_expired(model: Path, data: Path, tmp_path: Path) -> None:
-    path = tmp_path / "overrides.toml"
+    path, plain = tmp_path / "overrides.toml", tmp_path / "rules.txt"
     path.write_text(TOML)
-    reading, quick = ReadingOptions(target="label"), {"stopping": "none"}
-    trained = train(TrainingRequest(data, reading, "adaboost", quick, overrides=path, date="2026-12-01"))
+    plain.write_text(str(load(model).underlying))
+    request = TrainingRequest(data, ReadingOptions(target="label"), "adaboost", {"stopping": "none"}, overrides=model)
+    trained = train(replace(request, overrides=path, date="2026-12-01"))
     held(trained.model, data)
     assert "override old expired on 2020-12-31 and is left out" in trained.notes[0]
-    late = train(TrainingRequest(data, reading, "adaboost", quick, overrides=model, date="2037-07-01"))
+    late = train(replace(request, date="2037-07-01"))
     assert late.model.overrides == ()
     assert "override o1 expired on 2037-06-30 and is left out" in late.notes[0]
-    with pytest.raises(InputError, match="is no date"):
-        train(TrainingRequest(data, reading, overrides=model, date="today"))
-    plain = tmp_path / "rules.txt"
-    plain.write_text(str(load(model).underlying))
-    with pytest.raises(InputError, match="holds no override"):
-        train(TrainingRequest(data, reading, overrides=plain))
-    with pytest.raises(InputError, match="--overrides MODEL keeps the overrides"):
-        train(TrainingRequest(data, reading, "adaboost", start=model))
-    with pytest.raises(InputError, match="an override reads it, its role is audit"):
-        train(TrainingRequest(data, replace(reading, roles={"c": "audit"}), overrides=model, date="2026-12-01"))
+    audited = replace(request.reading, roles={"c": "audit"})
+    for change, said in (
+        ({"date": "today"}, "is no date"),
+        ({"overrides": plain}, "holds no override"),
+        ({"overrides": None, "start": model}, "--overrides MODEL keeps the overrides"),
+        ({"reading": audited, "date": "2026-12-01"}, "an override reads it, its role is audit"),
+    ):
+        with pytest.raises(InputError, match=said):
+            train(replace(request, **change))
 
 
 def test_what_has_expired_goes_on_to_decide_and_is_said(data: Path, tmp_path: Path) -> None:
