@@ -9,24 +9,9 @@ from hypothesis import strategies as st
 
 from rulekit.audit.threshold import Purpose, ThresholdStep, choose_threshold, with_threshold
 from rulekit.errors import InputError
+from rulekit.graph import nodes as rg
 from rulekit.graph.check import check
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    Column,
-    Compare,
-    Hidden,
-    Linear,
-    Logistic,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Rescaled,
-    Sided,
-    Strength,
-)
 from rulekit.graph.probability.deciding import noisy_or_decision
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
@@ -98,9 +83,9 @@ def test_exactly_one_purpose() -> None:
 
 
 def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
-    bits = [Hidden(f"h{i}", Compare(f"x{i}", ">", 0.5), strength_of(p)) for i, p in enumerate((0.6, 0.4))]
+    bits = [rg.Hidden(f"h{i}", rg.Compare(f"x{i}", ">", 0.5), strength_of(p)) for i, p in enumerate((0.6, 0.4))]
     schema = Schema((Feature("x0"), Feature("x1")))
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Compare("x0", ">", 0.5)), (Probability(Or(bits)),))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(rg.Compare("x0", ">", 0.5)), (rg.Probability(rg.Or(bits)),))
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     for threshold, expected in ((0.3, [0, 1, 1, 1]), (0.5, [0, 1, 0, 1]), (0.7, [0, 0, 0, 1]), (0.9, [0, 0, 0, 0])):
         assert with_threshold(graph, threshold).decide(rows).tolist() == expected
@@ -111,10 +96,12 @@ def test_the_new_rule_is_the_old_probability_against_the_threshold() -> None:
 def test_a_threshold_of_a_sided_probability_adds_rows_to_the_rules_or_takes_some_away(
     threshold: float, odds: float
 ) -> None:
-    bits = [Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of(p), 0.1) for i, p in enumerate((0.2, 0.3, 0.5, 0.4))]
-    rules = And((Compare("x", ">", 0.3), Compare("x", "<=", 0.9)))
-    inner: Node = Probability(Or(bits)) if odds == 1.0 else Rescaled(Probability(Or(bits)), odds)
-    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rules), (Sided(inner, rules, 0.501, 0.499),))
+    bits = [
+        rg.Hidden(f"h{i}", rg.Compare("x", ">", i / 4), strength_of(p), 0.1) for i, p in enumerate((0.2, 0.3, 0.5, 0.4))
+    ]
+    rules = rg.And((rg.Compare("x", ">", 0.3), rg.Compare("x", "<=", 0.9)))
+    inner: rg.Node = rg.Probability(rg.Or(bits)) if odds == 1.0 else rg.Rescaled(rg.Probability(rg.Or(bits)), odds)
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rules), (rg.Sided(inner, rules, 0.501, 0.499),))
     x = {"x": np.append(np.linspace(-1, 2, 61), np.nan).astype(np.float32)}
     moved = decides_above(graph, threshold, x)
     assert with_threshold(moved, 0.5).decision == graph.decision
@@ -130,36 +117,38 @@ def decides_above(graph: RuleGraph, threshold: float, x: dict[str, np.ndarray]) 
     return moved
 
 
-_ROUNDED = Column("x", 0.0, -8.0, 8.0, 0.25)
-_SCORE = Linear([(1.0, _ROUNDED), (0.5, Compare("x", ">", 1.0))], -0.25)
-_BITS = Or([Hidden(f"h{i}", Compare("x", ">", i / 4), strength_of((i + 1) / 40), strength_of(0.01)) for i in range(9)])
+_ROUNDED = rg.Column("x", 0.0, -8.0, 8.0, 0.25)
+_SCORE = rg.Linear([(1.0, _ROUNDED), (0.5, rg.Compare("x", ">", 1.0))], -0.25)
+_BITS = rg.Or(
+    [rg.Hidden(f"h{i}", rg.Compare("x", ">", i / 4), strength_of((i + 1) / 40), strength_of(0.01)) for i in range(9)]
+)
 
 
 @pytest.mark.parametrize("threshold", [0.125, 0.5, 0.9])
 @pytest.mark.parametrize(
     ("decides", "reported"),
     [
-        (_SCORE, Logistic(_SCORE)),
-        (_SCORE, Logistic(Linear([(0.6, _SCORE)], 1.5))),
-        (Strength(_BITS), Probability(_BITS)),
-        (Probability(_BITS), Probability(_BITS)),
+        (_SCORE, rg.Logistic(_SCORE)),
+        (_SCORE, rg.Logistic(rg.Linear([(0.6, _SCORE)], 1.5))),
+        (rg.Strength(_BITS), rg.Probability(_BITS)),
+        (rg.Probability(_BITS), rg.Probability(_BITS)),
     ],
 )
-def test_a_model_that_is_proved_stays_proved(decides: Node, reported: Node, threshold: float) -> None:
+def test_a_model_that_is_proved_stays_proved(decides: rg.Node, reported: rg.Node, threshold: float) -> None:
     """A moved threshold compared the logistic itself, whose last bit differs between platforms."""
-    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Above(decides, 0.25)), (reported,))
+    graph = RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rg.Above(decides, 0.25)), (reported,))
     x = {"x": np.append(np.linspace(-9, 9, 200), np.nan).astype(np.float32)}
     assert guarantee(decides_above(graph, threshold, x)).proved
 
 
 def test_a_noisy_or_that_decides_by_strengths_on_a_grid_stays_on_it():
     """The reported strengths are not rounded; those that decide are, and a new threshold is one for these."""
-    bits = [Hidden(f"h{i}", Compare(f"x{i}", ">", 0.5), strength_of(0.1 + 0.02 * i), 0.001) for i in range(30)]
+    bits = [rg.Hidden(f"h{i}", rg.Compare(f"x{i}", ">", 0.5), strength_of(0.1 + 0.02 * i), 0.001) for i in range(30)]
     schema = Schema(tuple(Feature(f"x{i}") for i in range(30)), target="y")
     decision = noisy_or_decision(bits)
-    graph = RuleGraph(schema, ("no", "yes"), Fires(decision), (Probability(Or(bits)),))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(decision), (rg.Probability(rg.Or(bits)),))
     (moved,) = with_threshold(graph, 0.25).decision.roots
-    assert moved == Above(decision.score, strength_of(0.25))
-    for formula in (And(bits), Not(Or(bits))):
-        (moved,) = with_threshold(graph.with_(probability=(Probability(formula),)), 0.25).decision.roots
-        assert isinstance(moved.score, Linear)
+    assert moved == rg.Above(decision.score, strength_of(0.25))
+    for formula in (rg.And(bits), rg.Not(rg.Or(bits))):
+        (moved,) = with_threshold(graph.with_(probability=(rg.Probability(formula),)), 0.25).decision.roots
+        assert isinstance(moved.score, rg.Linear)

@@ -14,24 +14,9 @@ from hypothesis import strategies as st
 from rulekit.cells.space import cell_space
 from rulekit.cells.sums import number
 from rulekit.conformance.models import random_graph
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import (
-    Above,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Hidden,
-    Linear,
-    LinearThreshold,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Step,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.roundings import ZERO, Roundings
@@ -44,8 +29,8 @@ from rulekit.verification.parity import verify
 from rulekit.verification.proof.prove import prove, read_artifact
 
 SCHEMA = Schema((*(Feature(f"x{i}") for i in range(6)), Feature("flag", "boolean")), target="y")
-X = [Compare(f"x{i}", ">", 0.5 * i) for i in range(6)]
-Y = [Compare(f"x{i}", "<=", 2.5 - i, missing=True) for i in range(6)]
+X = [rg.Compare(f"x{i}", ">", 0.5 * i) for i in range(6)]
+Y = [rg.Compare(f"x{i}", "<=", 2.5 - i, missing=True) for i in range(6)]
 
 
 def _labels(decision, other, classes: int = 2):
@@ -64,7 +49,7 @@ def _equal(decision, other, classes: int = 2) -> bool:
     return answer.cells is None
 
 
-def _same(one: Node, other: Node) -> bool:
+def _same(one: rg.Node, other: rg.Node) -> bool:
     """Whether two formulas have one normal form; if so the solver must agree."""
     _, first, second = _labels(Fires(one), Fires(other))
     assert first != second or _equal(Fires(one), Fires(other))
@@ -110,50 +95,54 @@ def test_the_forms_of_a_graph_are_its_decisions_on_every_cell(seed):
 
 
 def test_logic_over_cells_is_canonical():
-    assert _same(And((X[0], X[1])), And((X[1], And((X[0], X[0])))))
-    assert _same(Not(Or((X[0], X[1]))), And((Not(X[0]), Not(X[1]))))
-    assert _same(And((Compare("x0", ">", 3.0), Compare("x0", ">", 5.0))), Compare("x0", ">", 5.0))
-    assert _same(Or((Compare("x0", "<=", 3.0), Compare("x0", ">", 3.0, missing=True))), Or((X[1], Not(X[1]))))
-    assert not _same(Or((Compare("x0", "<=", 3.0), Compare("x0", ">", 3.0))), Or((X[1], Not(X[1]))))
-    assert not _same(X[0], Compare("x0", ">", 1e-45))
+    assert _same(rg.And((X[0], X[1])), rg.And((X[1], rg.And((X[0], X[0])))))
+    assert _same(rg.Not(rg.Or((X[0], X[1]))), rg.And((rg.Not(X[0]), rg.Not(X[1]))))
+    assert _same(rg.And((rg.Compare("x0", ">", 3.0), rg.Compare("x0", ">", 5.0))), rg.Compare("x0", ">", 5.0))
+    assert _same(
+        rg.Or((rg.Compare("x0", "<=", 3.0), rg.Compare("x0", ">", 3.0, missing=True))), rg.Or((X[1], rg.Not(X[1])))
+    )
+    assert not _same(rg.Or((rg.Compare("x0", "<=", 3.0), rg.Compare("x0", ">", 3.0))), rg.Or((X[1], rg.Not(X[1]))))
+    assert not _same(X[0], rg.Compare("x0", ">", 1e-45))
 
 
 def test_counts_are_logic():
-    assert _same(AtLeast(6, X), And(X))
-    assert _same(Odd(X), Not(Odd([Odd(X[:2]), Not(Odd(X[2:]))])))
-    assert _same(Odd(X[:2]), Or((And((X[0], Not(X[1]))), And((Not(X[0]), X[1])))))
-    assert not _same(Odd(X), Odd(X[1:]))
-    assert _same(AtLeast(1, X), Or(X))
-    assert _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(4, [Not(x) for x in X]))))
-    assert not _equal(Fires(AtLeast(3, X)), Fires(Not(AtLeast(3, [Not(x) for x in X]))))
-    assert _same(Greater(Linear([(2.0, x) for x in X], 0.5), Number(5.0)), AtLeast(3, X))
+    assert _same(rg.AtLeast(6, X), rg.And(X))
+    assert _same(rg.Odd(X), rg.Not(rg.Odd([rg.Odd(X[:2]), rg.Not(rg.Odd(X[2:]))])))
+    assert _same(rg.Odd(X[:2]), rg.Or((rg.And((X[0], rg.Not(X[1]))), rg.And((rg.Not(X[0]), X[1])))))
+    assert not _same(rg.Odd(X), rg.Odd(X[1:]))
+    assert _same(rg.AtLeast(1, X), rg.Or(X))
+    assert _equal(Fires(rg.AtLeast(3, X)), Fires(rg.Not(rg.AtLeast(4, [rg.Not(x) for x in X]))))
+    assert not _equal(Fires(rg.AtLeast(3, X)), Fires(rg.Not(rg.AtLeast(3, [rg.Not(x) for x in X]))))
+    assert _same(Greater(rg.Linear([(2.0, x) for x in X], 0.5), Number(5.0)), rg.AtLeast(3, X))
 
 
 def test_exact_sums_do_not_hang_on_the_order_of_their_terms():
-    terms = [(0.25 * (i + 1), x) for i, x in enumerate(X)] + [(1.0, Step("x5", (-1.0, 1.0), (0.5, 0.75, -3.0), 0.125))]
-    one, other = Linear(terms, 0.5), Linear(terms[::-1], 0.5)
-    _, first, second = _labels(Fires(Above(one, 2.0)), Fires(Above(other, 2.0)))
+    terms = [(0.25 * (i + 1), x) for i, x in enumerate(X)] + [
+        (1.0, rg.Step("x5", (-1.0, 1.0), (0.5, 0.75, -3.0), 0.125))
+    ]
+    one, other = rg.Linear(terms, 0.5), rg.Linear(terms[::-1], 0.5)
+    _, first, second = _labels(Fires(rg.Above(one, 2.0)), Fires(rg.Above(other, 2.0)))
     assert first == second
-    assert not _same(LinearThreshold(terms, -2.0), LinearThreshold(terms, -2.25))
+    assert not _same(rg.LinearThreshold(terms, -2.0), rg.LinearThreshold(terms, -2.25))
 
 
 def test_rounded_sums_hang_on_their_order():
     """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1, whatever the truth of the terms' conditions."""
-    pairs = [Or((x, y)) for x, y in zip(X, Y[::-1], strict=True)]  # of two columns each, so no table
+    pairs = [rg.Or((x, y)) for x, y in zip(X, Y[::-1], strict=True)]  # of two columns each, so no table
     terms = list(zip((0.1, 0.2, 0.3, 1e-9), pairs, strict=False))
-    score = Linear(terms, 0.7)
+    score = rg.Linear(terms, 0.7)
     meaning = Meaning(cell_space(SCHEMA, [score]))
-    assert meaning.sum(score) != meaning.sum(Linear(terms[::-1], 0.7))
-    steps: Node = Number(0.7)
+    assert meaning.sum(score) != meaning.sum(rg.Linear(terms[::-1], 0.7))
+    steps: rg.Node = Number(0.7)
     for weight, node in terms:
         steps = Arithmetic("+", steps, Choice(node, Number(weight), Number(0.0)))
     assert meaning.sum(score) == meaning.sum(steps)
 
 
 def test_a_circuit_is_the_same_as_its_steps():
-    bits = [Hidden(f"h{i}", x, strength_of(p)) for i, (x, p) in enumerate(zip(X, (0.9, 0.7, 0.4), strict=False))]
-    graph = Fires(Above(Probability(Or(bits)), 0.5))
-    product: Node = Number(1.0)
+    bits = [rg.Hidden(f"h{i}", x, strength_of(p)) for i, (x, p) in enumerate(zip(X, (0.9, 0.7, 0.4), strict=False))]
+    graph = Fires(rg.Above(rg.Probability(rg.Or(bits)), 0.5))
+    product: rg.Node = Number(1.0)
     for bit in bits:
         missed = Arithmetic("-", Number(1.0), Choice(bit.cause, Number(bit.probability_on), Number(0.0)))
         product = Arithmetic("*", product, missed)
@@ -167,35 +156,39 @@ def test_a_circuit_is_the_same_as_its_steps():
 
 def test_a_table_is_the_same_as_the_circuit_that_filled_it():
     """The probability of two bits as four numbers, looked up by 2 a + b."""
-    bits = [Hidden("h1", X[0], strength_of(0.9)), Hidden("h2", X[1], strength_of(0.7))]
+    bits = [rg.Hidden("h1", X[0], strength_of(0.9)), rg.Hidden("h2", X[1], strength_of(0.7))]
     on = [bit.probability_on for bit in bits]
     values = [1.0 - (1.0 - a) * (1.0 - b) for a in (0.0, on[0]) for b in (0.0, on[1])]
-    table = Lookup(values, Linear([(2.0, X[0]), (1.0, X[1])], 0.0))
+    table = Lookup(values, rg.Linear([(2.0, X[0]), (1.0, X[1])], 0.0))
     for threshold in (0.5, 0.8, 0.95):
-        assert _equal(Fires(Above(Probability(Or(bits)), threshold)), Fires(Greater(table, Number(threshold))))
-    assert not _equal(Fires(Above(Probability(Or(bits)), 0.5)), Fires(Greater(table, Number(0.8))))
+        assert _equal(Fires(rg.Above(rg.Probability(rg.Or(bits)), threshold)), Fires(Greater(table, Number(threshold))))
+    assert not _equal(Fires(rg.Above(rg.Probability(rg.Or(bits)), 0.5)), Fires(Greater(table, Number(0.8))))
 
 
 def test_an_arg_max_is_the_same_as_its_labels():
-    scores = (And(X[:2]), Or((X[2], X[3])), X[4])
+    scores = (rg.And(X[:2]), rg.Or((X[2], X[3])), X[4])
     decision = ArgMax(scores, (0.5, 0.5, 0.5), (2, 0, 1))
     # class 2 is preferred; the default is 0
     labels = Labels(
-        (And((Not(X[4]), Or((scores[0], Not(Or(scores)))))), And((Not(X[4]), Not(scores[0]), scores[1])), X[4])
+        (
+            rg.And((rg.Not(X[4]), rg.Or((scores[0], rg.Not(rg.Or(scores)))))),
+            rg.And((rg.Not(X[4]), rg.Not(scores[0]), scores[1])),
+            X[4],
+        )
     )
     assert _equal(decision, labels, 3)
     assert not _equal(ArgMax(scores, (0.5, 0.5, 0.5), (2, 1, 0)), labels, 3)
 
 
 def test_a_median_counts_its_parts():
-    above = (Or(X[:2]), And(X[:2]))
-    labels = Labels((Not(Or(X[:2])), And((Or(X[:2]), Not(And(X[:2])))), And(X[:2])))
+    above = (rg.Or(X[:2]), rg.And(X[:2]))
+    labels = Labels((rg.Not(rg.Or(X[:2])), rg.And((rg.Or(X[:2]), rg.Not(rg.And(X[:2])))), rg.And(X[:2])))
     assert _equal(Median(above), labels, 3)
 
 
 def test_a_column_of_few_steps_is_a_table_and_one_of_many_an_atom():
-    few, many = Column("x0", 0.0, -1.0, 1.0, 0.5), Column("x1", 0.0, -1e6, 1e6, 0.5)
-    flag = Column("flag", 0.5, 0.0, 1.0)
+    few, many = rg.Column("x0", 0.0, -1.0, 1.0, 0.5), rg.Column("x1", 0.0, -1e6, 1e6, 0.5)
+    flag = rg.Column("flag", 0.5, 0.0, 1.0)
     meaning = Meaning(cell_space(SCHEMA, [few, many, flag]))
     assert not meaning.sum(few).atoms
     assert not meaning.sum(flag).atoms
@@ -205,7 +198,9 @@ def test_a_column_of_few_steps_is_a_table_and_one_of_many_an_atom():
 def test_an_arg_max_read_back_compares_no_pair_of_its_classes(monkeypatch):
     """All pairs were compared, twice from either side: 750 classes took 250 seconds, of sums four times as long."""
     schema, n = Schema(tuple(Feature(f"x{k}") for k in range(20))), range(20)
-    scores = [Linear([(0.25 * (j + 1), Compare(f"x{(k + j) % 20}", ">", 0.5)) for j in range(3)], k / 64) for k in n]
+    scores = [
+        rg.Linear([(0.25 * (j + 1), rg.Compare(f"x{(k + j) % 20}", ">", 0.5)) for j in range(3)], k / 64) for k in n
+    ]
     graph = RuleGraph(schema, tuple(n), ArgMax(scores, (-math.inf,) * 20, tuple(n)))
     target, asked = find_target("python"), []
     original = Roundings.above
@@ -235,35 +230,40 @@ def test_an_exact_sum_of_many_terms_is_added_once(monkeypatch):
     asked = []
     monkeypatch.setattr(Roundings, "plus", lambda *given: asked.append(given))
     meaning = Meaning(cell_space(SCHEMA, X))
-    meaning.sum(Linear([(0.25 * k, X[k % 6]) for k in range(1, 500)], 1.0))
+    meaning.sum(rg.Linear([(0.25 * k, X[k % 6]) for k in range(1, 500)], 1.0))
     assert not asked
 
 
-@pytest.mark.parametrize("terms", [X, [Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6) for i in range(6)]])
+@pytest.mark.parametrize("terms", [X, [rg.Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6) for i in range(6)]])
 @settings(max_examples=4)
 @given(weights=st.lists(st.integers(-9, 9), min_size=6, max_size=6), bias=st.integers(-9, 9))
 def test_a_sum_on_a_grid_is_at_least_zero_where_one_step_more_is_above_it(terms, weights, bias):
     """As networks of units decide; the two were unlike forms of many terms, which no solver showed to be equal."""
     steps = 2.0**-6
     weighted = [(float(weight), term) for weight, term in zip(weights, terms, strict=True) if weight]
-    decision = Fires(LinearThreshold(weighted, float(bias)))
-    by_step = Fires(Above(Linear([(64 * weight, term) for weight, term in weighted], 64 * (bias + steps)), 0.0))
+    decision = Fires(rg.LinearThreshold(weighted, float(bias)))
+    by_step = Fires(rg.Above(rg.Linear([(64 * weight, term) for weight, term in weighted], 64 * (bias + steps)), 0.0))
     _, first, second = _labels(decision, by_step)
     assert first == second
 
 
 def test_two_steps_more_are_another_sum():
-    weighted = [(1.0, Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6)) for i in range(3)]
-    two_more = Fires(Above(Linear(weighted, 2.0**-5), 0.0))
-    _, first, second = _labels(Fires(LinearThreshold(weighted, 0.0)), two_more)
+    weighted = [(1.0, rg.Column(f"x{i}", 0.5, -4.0, 4.0, 2.0**-6)) for i in range(3)]
+    two_more = Fires(rg.Above(rg.Linear(weighted, 2.0**-5), 0.0))
+    _, first, second = _labels(Fires(rg.LinearThreshold(weighted, 0.0)), two_more)
     assert first != second
 
 
 # Numbers of few columns: computed step by step, and looked up in a table
 
 
-CAUSES = [Compare("x0", ">", 1.0), Compare("x0", ">", 2.0), Compare("x1", "<=", 0.0), Compare("x2", ">", 5.0)]
-CAUSES_AND_RULES = [*CAUSES, And((Compare("x3", ">", 0.0), Compare("x4", ">", 0.0)))]
+CAUSES = [
+    rg.Compare("x0", ">", 1.0),
+    rg.Compare("x0", ">", 2.0),
+    rg.Compare("x1", "<=", 0.0),
+    rg.Compare("x2", ">", 5.0),
+]
+CAUSES_AND_RULES = [*CAUSES, rg.And((rg.Compare("x3", ">", 0.0), rg.Compare("x4", ">", 0.0)))]
 shares = st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.999, 1.0, 1e-200])
 steps = st.recursive(
     st.tuples(st.integers(0, 4), shares, shares),
@@ -272,7 +272,7 @@ steps = st.recursive(
 )
 
 
-def node_of(step: Any) -> Node:
+def node_of(step: Any) -> rg.Node:
     if isinstance(step[0], int):
         return Choice(CAUSES_AND_RULES[step[0]], Number(step[1]), Number(step[2]))
     return Arithmetic(step[0], node_of(step[1]), node_of(step[2]))
@@ -289,7 +289,7 @@ def value_of(step: Any, held: tuple[bool, ...]) -> float:
 @example(("-", (0, 0.0, 0.0), ("+", (0, 0.0, 0.1), ("*", (2, 0.3, 0.1), (1, 0.1, 0.3)))), 0)
 def test_a_table_of_all_results_is_the_steps(step: Any, start: int) -> None:
     results = [value_of(step, held) for held in product((False, True), repeat=5)]
-    places = Linear([(float(1 << (4 - i)), cause) for i, cause in enumerate(CAUSES_AND_RULES)], float(start))
+    places = rg.Linear([(float(1 << (4 - i)), cause) for i, cause in enumerate(CAUSES_AND_RULES)], float(start))
     looked_up, computed = Lookup([0.5] * start + results, places), node_of(step)
     meaning = Meaning(cell_space(SCHEMA, CAUSES_AND_RULES))
     assert meaning.sum(computed) == meaning.sum(looked_up)
@@ -297,13 +297,13 @@ def test_a_table_of_all_results_is_the_steps(step: Any, start: int) -> None:
     assert meaning.truth(Greater(computed, half)) == meaning.truth(Greater(looked_up, half))
 
 
-def score_of(k: int) -> Node:
+def score_of(k: int) -> rg.Node:
     """A noisy formula of eleven conditions over six columns."""
     strengths = [(strength_of(0.9 - 0.05 * i), strength_of(0.01 + 0.02 * k)) for i in range(11)]
-    causes = [Compare(f"x{(k + i) % 6}", ">", i + 0.1 * k) for i in range(11)]
-    bits = [Hidden(f"{k}.{i}", cause, *strengths[i]) for i, cause in enumerate(causes)]
-    inner = Or((*bits[4:7], And((bits[7], Or(bits[8:])))))
-    return Probability(Or((bits[0], And((*bits[1:4], inner)))))
+    causes = [rg.Compare(f"x{(k + i) % 6}", ">", i + 0.1 * k) for i in range(11)]
+    bits = [rg.Hidden(f"{k}.{i}", cause, *strengths[i]) for i, cause in enumerate(causes)]
+    inner = rg.Or((*bits[4:7], rg.And((bits[7], rg.Or(bits[8:])))))
+    return rg.Probability(rg.Or((bits[0], rg.And((*bits[1:4], inner)))))
 
 
 def test_classes_of_many_noisy_conditions_are_proved_by_their_formulas() -> None:

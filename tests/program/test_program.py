@@ -16,27 +16,9 @@ from hypothesis import strategies as st
 from rulekit.cells.axis import cleaned
 from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import Unsupported
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, evaluate_nodes
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    Column,
-    Compare,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-    topological,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.program.lower import Program, lower, lower_nodes
 from rulekit.program.nodes import Largest, elementary
@@ -85,7 +67,7 @@ def spell(graph: RuleGraph, _: Any) -> list[str]:
     return function(graph, program, (program.label, *program.probabilities))
 
 
-def function(graph: RuleGraph, program: Program, roots: tuple[Node, ...]) -> list[str]:
+def function(graph: RuleGraph, program: Program, roots: tuple[rg.Node, ...]) -> list[str]:
     """The lines of a function of the cells of a row that gives the values of some steps."""
     context = context_of(graph, program, Names({*keyword.kwlist, "score", *SCOPE}), "# ")
     body = Body(context, Plain(), roots)
@@ -122,8 +104,8 @@ PLAIN = text_target("plain", "Python", (".plain",), "#", spell, (Runtime("here",
 def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
     """The program of elementary steps, which is proved where no sum rounds."""
     program = lower(graph, elementary)
-    steps = topological((program.label, *program.probabilities))
-    assert not set(map(type, steps)) & {Column, Step, LevelPoints, Logistic, Largest}
+    steps = rg.topological((program.label, *program.probabilities))
+    assert not set(map(type, steps)) & {rg.Column, rg.Step, rg.LevelPoints, rg.Logistic, Largest}
     report = verify(graph, PLAIN.emit(graph), target=PLAIN, rows=n_rows, seed=seed)
     assert (report.ok, report.largest_gap <= 1e-12, report.carried) == (True, True, "same"), report
     assert report.proof == "proved" or report.basis in ("fixed order", "tested"), report
@@ -140,9 +122,9 @@ def check(graph: RuleGraph, n_rows: int, seed: int = 0) -> None:
 @example(x=-0.125, step=0.25, bound=4.0, precision="float64")
 @example(x=-3 * 2.0**-150, step=0.0, bound=4.0, precision="float32")
 def test_a_column_is_rounded_alike_by_elementary_steps(x: float, step: float, bound: float, precision: Any) -> None:
-    column = Column("x", 0.5, -bound, bound, step)
+    column = rg.Column("x", 0.5, -bound, bound, step)
     schema = Schema((Feature("x", precision=precision),), "y")
-    graph = RuleGraph(schema, (0, 1), Fires(Above(Linear([(1.0, column)], 0.0), 0.0)))
+    graph = RuleGraph(schema, (0, 1), Fires(rg.Above(rg.Linear([(1.0, column)], 0.0), 0.0)))
     program, scope = lower(graph, elementary), dict[str, Any](SCOPE)
     exec("\n".join(function(graph, program, (program.lowered[column],))), scope)
     with np.errstate(over="ignore"):
@@ -152,19 +134,21 @@ def test_a_column_is_rounded_alike_by_elementary_steps(x: float, step: float, bo
 def test_terms_of_a_sum_are_added_one_by_one(long_runs: bool) -> None:
     """`total + 1.0 - p` is not `total + (1.0 - p)`, and `0.3 * 1.0 - p` not `0.3 * (1.0 - p)`."""
     schema = Schema(tuple(map(Feature, "xyz")), "y")
-    bits = [Hidden(f"h{k}", Compare(name, ">", 1.5), 0.1 + k / 7, 0.03) for k, name in enumerate("xyz")]
-    both = [Probability(Not(And((a, b)))) for a, b in combinations(bits, 2)]
-    products = [Probability(And((a, b))) for a, b in combinations(bits, 2)]
-    inner = Linear([(0.1, both[0]), (0.7, products[0])], 0.3)
+    bits = [rg.Hidden(f"h{k}", rg.Compare(name, ">", 1.5), 0.1 + k / 7, 0.03) for k, name in enumerate("xyz")]
+    both = [rg.Probability(rg.Not(rg.And((a, b)))) for a, b in combinations(bits, 2)]
+    products = [rg.Probability(rg.And((a, b))) for a, b in combinations(bits, 2)]
+    inner = rg.Linear([(0.1, both[0]), (0.7, products[0])], 0.3)
     for last in (1.0, 0.3):
         terms = [*zip((1.0, 0.3, last), both, strict=True), (0.7, inner), (1.0, inner), (0.3, products[1])]
-        score = Linear(terms, 0.1)
+        score = rg.Linear(terms, 0.1)
         cells = list(product((1.0, 2.0), repeat=3))
         columns = {name: np.array(column) for name, column in zip("xyz", zip(*cells, strict=True), strict=True)}
-        plain = RuleGraph(schema, (0, 1), Fires(Above(score, 0.0)))
+        plain = RuleGraph(schema, (0, 1), Fires(rg.Above(score, 0.0)))
         cuts = evaluate_nodes([score], plain.table(columns))[score].tolist()
         for cut in cuts:
-            graph = RuleGraph(schema, (0, 1), Fires(Or((Above(score, cut), Above(score, math.nextafter(cut, 0.0))))))
+            graph = RuleGraph(
+                schema, (0, 1), Fires(rg.Or((rg.Above(score, cut), rg.Above(score, math.nextafter(cut, 0.0)))))
+            )
             expected = decide(graph, graph.table(columns)).tolist()
             for target in map(find_target, ("python", "sql") if long_runs or cut == cuts[0] else ("sql",)):
                 found = target.run_raw(target.emit(graph).main, graph, columns)  # type: ignore[misc]
@@ -189,9 +173,11 @@ def level_that_means_missing(levels: tuple[str, ...], token: str) -> RuleGraph:
     """One rule for each way in which a leaf may take the levels, missing cells and unseen ones; `n` picks the rule."""
     feature = Feature("c", "categorical", levels, missing_tokens=(token,))
     kinds = product([(levels[0],), levels[1:], levels], (False, True), (False, True))
-    leaves = [Among("c", wanted, missing, unseen) for wanted, missing, unseen in kinds] + [Missing("c")]
-    rules = [And((Compare("n", ">", k - 0.5), Compare("n", "<=", k + 0.5), leaf)) for k, leaf in enumerate(leaves)]
-    return RuleGraph(Schema((Feature("n"), feature), "y"), ("no", "yes"), Fires(Or(rules)))
+    leaves = [rg.Among("c", wanted, missing, unseen) for wanted, missing, unseen in kinds] + [rg.Missing("c")]
+    rules = [
+        rg.And((rg.Compare("n", ">", k - 0.5), rg.Compare("n", "<=", k + 0.5), leaf)) for k, leaf in enumerate(leaves)
+    ]
+    return RuleGraph(Schema((Feature("n"), feature), "y"), ("no", "yes"), Fires(rg.Or(rules)))
 
 
 @pytest.mark.parametrize(("levels", "token"), [(("0", "1", "a"), "0"), (("true", "1"), "true"), (("a", "b"), "a")])
@@ -209,7 +195,7 @@ def test_another_spelling_of_a_level_that_means_missing_is_that_level(levels: tu
 
 def test_hidden_bits_have_no_step() -> None:
     with pytest.raises(Unsupported, match="Hidden"):
-        lower_nodes([Hidden("h", IsTrue("a"), 1.0)], NODES["DNF"]().schema)
+        lower_nodes([rg.Hidden("h", rg.IsTrue("a"), 1.0)], NODES["DNF"]().schema)
 
 
 def test_a_spelling_that_lacks_what_every_language_has_is_not_made() -> None:

@@ -10,22 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.figures import interval
-from rulekit.graph.nodes import (
-    TRUE,
-    Above,
-    Among,
-    And,
-    Compare,
-    Contains,
-    Hidden,
-    IsTrue,
-    Linear,
-    Logistic,
-    Or,
-    Probability,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of
 from rulekit.schema import Feature, Schema
@@ -49,7 +36,7 @@ TABLE = Table(
     5,
 )
 Y = np.array([1, 0, 1, 1, 0])
-X, B, C = Compare("x", ">", 0.0), IsTrue("b"), Among("c", ("red",))
+X, B, C = rg.Compare("x", ">", 0.0), rg.IsTrue("b"), rg.Among("c", ("red",))
 
 
 RATES = ("n", "coverage", "precision", "base_rate", "true_positive", "error")
@@ -57,7 +44,7 @@ TOGETHER = ("cumulative_true_positive", "cumulative_error")
 
 
 def test_table_4_of_the_paper():
-    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, And((B, C))))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or((X, rg.And((B, C))))))
     entries = rule_statistics(model, TABLE, Y)["rules"]
     assert [(entry["id"], entry["class"]) for entry in entries] == [(rule.id, "yes") for rule in rules_of(model)]
     assert all(set(entry) == {"id", "class", *RATES, *TOGETHER} for entry in entries)
@@ -76,8 +63,8 @@ def test_weights_count_instead_of_rows():
 
 
 def test_conjoined_rules_accumulate_by_conjunction():
-    formula = And((Or((X, Hidden("h", TRUE, 0.1))), Or((B, Hidden("g", TRUE, 0.1)))))
-    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Above(Probability(formula), 0.5)))
+    formula = rg.And((rg.Or((X, rg.Hidden("h", rg.TRUE, 0.1))), rg.Or((B, rg.Hidden("g", rg.TRUE, 0.1)))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Above(rg.Probability(formula), 0.5)))
     first, second = rule_statistics(model, TABLE, Y)["rules"]
     assert (first["n"], second["n"]) == (3, 3)
     assert second["cumulative_true_positive"] == pytest.approx(1 / 3)  # row 2
@@ -85,7 +72,7 @@ def test_conjoined_rules_accumulate_by_conjunction():
 
 
 def test_classes_accumulate_apart():
-    model = RuleGraph(SCHEMA, ("no", "yes"), ArgMax((X, Or((B, C))), (0.5, 0.5), (0, 1)))
+    model = RuleGraph(SCHEMA, ("no", "yes"), ArgMax((X, rg.Or((B, C))), (0.5, 0.5), (0, 1)))
     entries = rule_statistics(model, TABLE, Y)["rules"]
     assert [entry["class"] for entry in entries] == ["no", "yes", "yes"]
     assert entries[1]["cumulative_error"] == entries[1]["error"]
@@ -94,7 +81,7 @@ def test_classes_accumulate_apart():
 def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
     """It was counted against the one class next above its cut, so a perfect rule looked half right."""
     schema = Schema(SCHEMA.features, ordered_classes=True)
-    above = (Compare("x", ">", 0.0), Compare("x", ">", 4.0))
+    above = (rg.Compare("x", ">", 0.0), rg.Compare("x", ">", 4.0))
     model = RuleGraph(schema, ("low", "mid", "high"), Median(above))
     first, second = rule_statistics(model, TABLE, np.array([0, 1, 2, 0, 2]))["rules"]  # x: -1, 1, 3, missing, 5
     assert [first[name] for name in ("class", *RATES, *TOGETHER)] == ["mid", 3, 0.6, 1.0, 0.6, 1.0, 0.0, 1.0, 0.0]
@@ -103,7 +90,7 @@ def test_a_rule_of_a_median_speaks_for_all_classes_above() -> None:
 
 
 def test_columns_have_ranges_levels_and_missing_shares():
-    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or((X, B, C))))
     assert rule_statistics(model, TABLE, Y)["columns"] == {
         "x": {
             "missing": 0.2,
@@ -128,7 +115,7 @@ def test_the_interval_of_a_share_is_that_of_wilson(right, n):
 
 
 def test_no_rows_give_no_rates_and_everything_is_json():
-    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or((X, B, C))))
     empty = rule_statistics(model, TABLE.take(np.zeros(0, dtype=np.int64)), Y[:0])
     assert empty["rules"][0]["precision"] is None
     assert json.loads(json.dumps(empty, allow_nan=False)) == empty
@@ -138,8 +125,8 @@ def test_no_rows_give_no_rates_and_everything_is_json():
 
 def test_totals_of_a_sum_are_counted_in_any_blocks_and_by_weight() -> None:
     schema = Schema((Feature("x"), Feature("y")))
-    total = Linear([(2.0, Compare("x", ">", 0.5)), (-1.0, Compare("y", ">", 0.5))], 0.0)
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Above(total, 0.5)), (Logistic(total),))
+    total = rg.Linear([(2.0, rg.Compare("x", ">", 0.5)), (-1.0, rg.Compare("y", ">", 0.5))], 0.0)
+    graph = RuleGraph(schema, ("no", "yes"), Fires(rg.Above(total, 0.5)), (rg.Logistic(total),))
     rows = graph.table({"x": [0.0, 1.0, 1.0, 1.0], "y": [1.0, 1.0, 0.0, 0.0]})
 
     found = rule_statistics(graph, rows, np.array([0, 1, 1, 0]), np.array([1.0, 1.0, 1.0, 5.0]))["totals"]
@@ -157,7 +144,7 @@ def test_totals_of_a_sum_are_counted_in_any_blocks_and_by_weight() -> None:
 
 
 def test_blocks_of_rows_say_what_all_rows_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((X, B, C))))
+    model = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or((X, B, C))))
     weights = np.linspace(0.1, 3.0, len(Y))
     whole = rule_statistics(model, TABLE, Y, weights)
     monkeypatch.setattr(statistics, "_TOGETHER", 3)
@@ -238,13 +225,15 @@ def test_grids_say_how_numbers_are_rounded() -> None:
 def test_words_are_those_of_the_rules() -> None:
     text = Feature("t", "text", ("late", "paid", "soon"))
     schema = Schema((text,))
-    graph = RuleGraph(schema, ("no", "yes"), Fires(Contains("t", ("late",))))
+    graph = RuleGraph(schema, ("no", "yes"), Fires(rg.Contains("t", ("late",))))
     rows = graph.table({"t": ["late again", "paid", None, "Late"]})
     entry = rule_statistics(graph, rows, np.array([1, 0, 0, 1]))["columns"]["t"]
     assert entry == {"missing": 0.25, "words": {"late": 0.5}, "wordless": 0.25}
 
 
-GRAPH = RuleGraph(Schema((NUMBER, CATEGORY)), ("no", "yes"), Fires(Or((Compare("x", ">", 0.0), Among("c", ("a",))))))
+GRAPH = RuleGraph(
+    Schema((NUMBER, CATEGORY)), ("no", "yes"), Fires(rg.Or((rg.Compare("x", ">", 0.0), rg.Among("c", ("a",)))))
+)
 
 
 @pytest.mark.parametrize(

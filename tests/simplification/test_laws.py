@@ -11,24 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulekit.cells.space import cell_rows
+from rulekit.graph import nodes as rg
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.parsing import parse_graph
 from rulekit.graph.language.text import word
-from rulekit.graph.nodes import (
-    Among,
-    And,
-    Compare,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    Missing,
-    Not,
-    Or,
-    Probability,
-    Step,
-    topological,
-)
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
 from rulekit.simplification.passes import PASSES
@@ -49,17 +35,17 @@ label y: {no, yes}
 """
 SCHEMA = parse_graph(f"{HEADER}decide yes when t contains any of {{corn, rice, wheat}}").schema
 BY_NAME = {one.name: one for one in PASSES}
-P, Q = IsTrue("p"), IsTrue("q")
+P, Q = rg.IsTrue("p"), rg.IsTrue("q")
 
 
 def bit(name, cause, on, off=0.0):
-    return Hidden(name, cause, strength_of(on), strength_of(off))
+    return rg.Hidden(name, cause, strength_of(on), strength_of(off))
 
 
 def apply(name, node):
     """What one pass makes of a node, and the values of both on every combination of cells."""
     context = context_of(SCHEMA, (node,))
-    image, changes = BY_NAME[name].function((node,), topological((node,)), context)
+    image, changes = BY_NAME[name].function((node,), rg.topological((node,)), context)
     after = image[node]
     assert bool(changes) == (after is not node)
     assert context.literals(after) <= context.literals(node)
@@ -68,7 +54,7 @@ def apply(name, node):
 
 
 def readable(node):
-    return Probability(node) if node.family.name == "RANDOM" else node
+    return rg.Probability(node) if node.family.name == "RANDOM" else node
 
 
 def on_cells(*nodes):
@@ -92,17 +78,17 @@ def test_laws_hold_on_every_cell_and_give_the_stated_form():
 
 def test_bits_that_stand_elsewhere_are_not_merged():
     one, two = bit("1", P, 0.5), bit("2", P, 0.5)
-    node = And((Or((one, two)), Or((one, bit("3", Q, 0.5)))))
+    node = rg.And((rg.Or((one, two)), rg.Or((one, bit("3", Q, 0.5)))))
     assert apply("merged bits", node)[0] is node
 
 
-@pytest.mark.parametrize("form", [And, Or])
+@pytest.mark.parametrize("form", [rg.And, rg.Or])
 def test_missing_flags_of_a_pair_of_comparisons_exhaustively(form):
     """All 2 x 2 x 2 x 2 x 2 pairs of comparisons with all missing flags, over and under one another."""
     for op1, op2, m1, m2, (v, w) in itertools.product(
         ("<=", ">"), ("<=", ">"), (False, True), (False, True), ((1.0, 2.0), (2.0, 1.0), (1.0, 1.0))
     ):
-        node = form((Compare("x", op1, v, m1), Compare("x", op2, w, m2)))
+        node = form((rg.Compare("x", op1, v, m1), rg.Compare("x", op2, w, m2)))
         _, old, new = apply("columns", node)
         np.testing.assert_array_equal(old, new)
 
@@ -112,7 +98,7 @@ def test_level_sets_of_a_column_exhaustively():
     subsets = [s for k in range(4) for s in itertools.combinations(("red", "green", "blue"), k)]
     for one, other in itertools.product(subsets, subsets):
         for m, u in itertools.product((False, True), repeat=2):
-            node = And((Among("c", one, m, u), Not(Among("c", other, u, m))))
+            node = rg.And((rg.Among("c", one, m, u), rg.Not(rg.Among("c", other, u, m))))
             _, old, new = apply("columns", node)
             np.testing.assert_array_equal(old, new)
 
@@ -128,7 +114,7 @@ CUTS = st.sets(st.sampled_from([-1.5, 0.1, 2.0, 7.25])).map(sorted).map(tuple)
 
 def steps(cuts):
     values = st.tuples(*[QUARTERS] * (len(cuts) + 1))
-    return st.builds(Step, st.just("x"), st.just(cuts), values, QUARTERS)
+    return st.builds(rg.Step, st.just("x"), st.just(cuts), values, QUARTERS)
 
 
 def leaves(unseen):
@@ -136,16 +122,18 @@ def leaves(unseen):
     points = st.sets(st.sampled_from(LEVELS)).flatmap(
         lambda named: st.tuples(*(st.tuples(st.just(n), QUARTERS) for n in named))
     )
-    among = st.builds(Among, name, SETS, st.booleans(), st.booleans())
-    numbers = st.builds(Compare, st.just("x"), st.sampled_from(["<=", ">"]), st.sampled_from([0.1, 2.0]), st.booleans())
+    among = st.builds(rg.Among, name, SETS, st.booleans(), st.booleans())
+    numbers = st.builds(
+        rg.Compare, st.just("x"), st.sampled_from(["<=", ">"]), st.sampled_from([0.1, 2.0]), st.booleans()
+    )
     return st.one_of(
-        st.builds(LevelPoints, name, points, QUARTERS, QUARTERS),
+        st.builds(rg.LevelPoints, name, points, QUARTERS, QUARTERS),
         among,
-        among.map(Not),
-        st.builds(Missing, name),
+        among.map(rg.Not),
+        st.builds(rg.Missing, name),
         numbers,
         CUTS.flatmap(steps),
-        st.just(IsTrue("b")),
+        st.just(rg.IsTrue("b")),
     )
 
 
@@ -162,7 +150,7 @@ MIXED = Schema(
 @settings(max_examples=60)
 @given(TERMS, QUARTERS)
 def test_joined_terms_are_the_same_number_on_every_cell(terms, bias):
-    before = Linear(terms, bias)
+    before = rg.Linear(terms, bias)
     context = context_of(MIXED, [before])
     after = join_terms(before, context)
     values = evaluate_nodes((before, after), cell_rows((before, after), MIXED, 1 << 20))
@@ -173,11 +161,11 @@ def test_joined_terms_are_the_same_number_on_every_cell(terms, bias):
 
 def test_a_sum_that_may_round_keeps_its_terms():
     """0.1 + 0.2 + 0.3 hangs on its order."""
-    terms = ((0.1, Among("unseen", ("red",))), (0.2, IsTrue("b")), (0.3, Among("unseen", ("blue",))))
-    score = Linear(terms, 0.0)
+    terms = ((0.1, rg.Among("unseen", ("red",))), (0.2, rg.IsTrue("b")), (0.3, rg.Among("unseen", ("blue",))))
+    score = rg.Linear(terms, 0.0)
     assert join_terms(score, context_of(MIXED, [score])) is score
 
 
 def test_two_comparisons_are_not_made_the_three_segments_of_a_step_function():
-    score = Linear(((1.0, Compare("x", ">", 0.1)), (2.0, Compare("x", ">", 2.0))), 0.0)
+    score = rg.Linear(((1.0, rg.Compare("x", ">", 0.1)), (2.0, rg.Compare("x", ">", 2.0))), 0.0)
     assert join_terms(score, context_of(MIXED, [score])) is score

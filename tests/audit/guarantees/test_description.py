@@ -17,32 +17,13 @@ from overridden_models import some_overrides
 
 from rulekit.audit.guarantees import code_of, elias, number
 from rulekit.conformance.models import MODELS, random_legal_graph
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Contains,
-    Hidden,
-    IsTrue,
-    Linear,
-    LinearThreshold,
-    Node,
-    Not,
-    Or,
-    Probability,
-    topological,
-    with_children,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.variants import with_overrides
 from rulekit.schema import Feature, Schema
 
-A, B = IsTrue("a"), IsTrue("b")
+A, B = rg.IsTrue("a"), rg.IsTrue("b")
 BITS = Schema((Feature("a", "boolean"), Feature("b", "boolean")))
 
 
@@ -51,7 +32,7 @@ def random_graphs(many: int, first: int = 0) -> Iterator[RuleGraph]:
         yield random_legal_graph(np.random.default_rng(seed))
 
 
-def length(formula: Node, schema: Schema = BITS) -> int:
+def length(formula: rg.Node, schema: Schema = BITS) -> int:
     return len(code_of(RuleGraph(schema, ("no", "yes"), Fires(formula))))
 
 
@@ -99,7 +80,7 @@ def test_random_and_overridden_models_are_read_back() -> None:
 
 def test_a_cut_is_coded_as_the_shortest_number_that_means_it_in_the_width_of_its_column() -> None:
     narrow, wide = (Schema((Feature("x", precision=p),)) for p in ("float32", "float64"))  # type: ignore[arg-type]
-    short, long = Compare("x", "<=", 0.1), Compare("x", "<=", 0.10000000149011612)
+    short, long = rg.Compare("x", "<=", 0.1), rg.Compare("x", "<=", 0.10000000149011612)
     assert length(short, narrow) == length(long, narrow)
     assert length(short, wide) < length(long, wide)
 
@@ -108,9 +89,9 @@ def test_levels_are_listed_or_ticked_whichever_is_shorter_and_tokens_are_coded_a
     """Which words a text may have is not known beforehand."""
     levels = tuple(f"l{i}" for i in range(64))
     schema = Schema((Feature("c", "categorical", levels), Feature("t", "text")))
-    one, half, all_ = (length(Among("c", levels[:many]), schema) for many in (1, 32, 64))
+    one, half, all_ = (length(rg.Among("c", levels[:many]), schema) for many in (1, 32, 64))
     assert one + 64 - 10 == half == all_  # a list of one: 4 bits of its length and 6 of its level
-    short, long = (length(Contains("t", (word,)), schema) for word in ("ab", "abcdef"))
+    short, long = (length(rg.Contains("t", (word,)), schema) for word in ("ab", "abcdef"))
     assert long >= short + 4 * 8
 
 
@@ -120,14 +101,14 @@ def test_levels_are_listed_or_ticked_whichever_is_shorter_and_tokens_are_coded_a
 def language() -> Iterator[RuleGraph]:
     """Every decision of some forms over a Boolean, a numeric and a categorical column, cuts from a set of numbers."""
     schema = Schema((Feature("a", "boolean"), Feature("x"), Feature("c", "categorical", ("p", "q"))))
-    leaves: list[Node] = [TRUE, FALSE, IsTrue("a"), IsTrue("a", True)]
-    leaves += [Compare("x", op, cut) for op in ("<=", ">") for cut in (0.0, 1.0, -2.5, 1000.0)]  # type: ignore[arg-type]
-    leaves += [Among("c", levels) for levels in ((), ("p",), ("q",), ("p", "q"))]
-    twos = [form(pair) for form in (And, Or) for pair in itertools.product(leaves, repeat=2)]
-    formulas = [*leaves, *map(Not, leaves), *(form([leaf]) for form in (And, Or) for leaf in leaves), *twos]
-    formulas += [Or([two, leaf]) for two in twos[::3] for leaf in leaves]
-    formulas += [AtLeast(k, pair) for k in (0, 1, 2) for pair in itertools.product(leaves, repeat=2)]
-    formulas += [LinearThreshold(((w, leaf),), bias) for leaf in leaves for w in (1.0, -3.0) for bias in (0.0, 0.1)]
+    leaves: list[rg.Node] = [rg.TRUE, rg.FALSE, rg.IsTrue("a"), rg.IsTrue("a", True)]
+    leaves += [rg.Compare("x", op, cut) for op in ("<=", ">") for cut in (0.0, 1.0, -2.5, 1000.0)]  # type: ignore[arg-type]
+    leaves += [rg.Among("c", levels) for levels in ((), ("p",), ("q",), ("p", "q"))]
+    twos = [form(pair) for form in (rg.And, rg.Or) for pair in itertools.product(leaves, repeat=2)]
+    formulas = [*leaves, *map(rg.Not, leaves), *(form([leaf]) for form in (rg.And, rg.Or) for leaf in leaves), *twos]
+    formulas += [rg.Or([two, leaf]) for two in twos[::3] for leaf in leaves]
+    formulas += [rg.AtLeast(k, pair) for k in (0, 1, 2) for pair in itertools.product(leaves, repeat=2)]
+    formulas += [rg.LinearThreshold(((w, leaf),), bias) for leaf in leaves for w in (1.0, -3.0) for bias in (0.0, 0.1)]
     yield from (RuleGraph(schema, ("n", "y"), Fires(formula)) for formula in formulas)
     yield from (RuleGraph(schema, ("n", "y"), Median((formula,))) for formula in formulas[:300])
     for first, second in itertools.product(leaves, repeat=2):
@@ -165,17 +146,19 @@ def test_what_is_taken_away_never_makes_a_code_longer() -> None:
 def without_one(decision: Any, rng: np.random.Generator) -> Any:
     """The decision without one rule, condition or term; None where nothing can be taken away."""
     nodes = [
-        n for n in topological(decision.roots) if isinstance(n, And | Or | Linear | LinearThreshold) and n.children
+        n
+        for n in rg.topological(decision.roots)
+        if isinstance(n, rg.And | rg.Or | rg.Linear | rg.LinearThreshold) and n.children
     ]
     if not nodes:
         return None
     chosen = nodes[int(rng.integers(len(nodes)))]
     place = int(rng.integers(len(chosen.children)))
-    images: dict[Node, Node] = {}
-    for node in topological(decision.roots):
+    images: dict[rg.Node, rg.Node] = {}
+    for node in rg.topological(decision.roots):
         if node is not chosen:
-            images[node] = with_children(node, [images[child] for child in node.children])
-        elif isinstance(node, Linear | LinearThreshold):
+            images[node] = rg.with_children(node, [images[child] for child in node.children])
+        elif isinstance(node, rg.Linear | rg.LinearThreshold):
             terms = [(w, images[c]) for k, (w, c) in enumerate(node.terms) if k != place]
             images[node] = type(node)(terms, node.bias)
         else:
@@ -184,7 +167,7 @@ def without_one(decision: Any, rng: np.random.Generator) -> Any:
 
 
 def test_a_class_without_its_rules_never_makes_a_code_longer() -> None:
-    rules = {0: Or([And([A, B]), Not(A)]), 1: Or([B]), 2: Or([And([A, B]), A])}
+    rules = {0: rg.Or([rg.And([A, B]), rg.Not(A)]), 1: rg.Or([B]), 2: rg.Or([rg.And([A, B]), A])}
     schema, classes = BITS, ("p", "q", "r", "s")
     codes = {}
     for chosen in itertools.chain.from_iterable(itertools.combinations(rules, many) for many in range(4)):
@@ -198,24 +181,24 @@ def test_a_class_without_its_rules_never_makes_a_code_longer() -> None:
 
 def test_chains_shared_chains_and_large_leaves_take_time_and_bits_by_their_nodes() -> None:
     started = time.monotonic()
-    deep: Node = A
+    deep: rg.Node = A
     for _ in range(10_000):
-        deep = And([B, deep]) if deep.children and isinstance(deep, Not) else Not(deep)
-    shared: Node = A
+        deep = rg.And([B, deep]) if deep.children and isinstance(deep, rg.Not) else rg.Not(deep)
+    shared: rg.Node = A
     for _ in range(60):
-        shared = Or([And([shared, B]), And([B, shared])])  # 2^60 nodes if it were a tree
+        shared = rg.Or([rg.And([shared, B]), rg.And([B, shared])])  # 2^60 nodes if it were a tree
     assert length(deep) < 200_000
     assert length(shared) < 60 * 60
     levels = tuple(f"l{i}" for i in range(5_000))
-    leaf = Among("c", levels[::2])
-    rules = Or([And([leaf, Compare("x", ">", float(k))]) for k in range(5_000)])
+    leaf = rg.Among("c", levels[::2])
+    rules = rg.Or([rg.And([leaf, rg.Compare("x", ">", float(k))]) for k in range(5_000)])
     assert length(rules, Schema((Feature("c", "categorical", levels), Feature("x")))) > 5_000
     assert time.monotonic() - started < 4.0
 
 
 def test_names_of_hidden_bits_are_counted_and_not_spelled() -> None:
     def decision(*names: str) -> Fires:
-        return Fires(Above(Probability(Or([Hidden(names[0], A, 1.0), Hidden(names[1], B, 0.5)])), 0.5))
+        return Fires(rg.Above(rg.Probability(rg.Or([rg.Hidden(names[0], A, 1.0), rg.Hidden(names[1], B, 0.5)])), 0.5))
 
     short, long = (RuleGraph(BITS, ("n", "y"), decision(*names)) for names in (("h", "g"), ("a cause", "another one")))
     assert code_of(short) == code_of(long)

@@ -19,24 +19,9 @@ from rulekit_exporters.onnx import emit
 from rulekit_exporters.onnx.emission import MOST_BYTES
 from rulekit_exporters.onnx.running import runtime_session
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Hidden,
-    IsTrue,
-    Linear,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -45,10 +30,10 @@ MANY = Schema(tuple(Feature(f"x{j}") for j in range(30)), "y")
 
 
 def noisy(count: int) -> RuleGraph:
-    causes = [Compare(f"x{j}", ">", 0.1 * j) for j in range(count)]
-    hidden = [Hidden(f"h{j}", cause, strength_of(0.9 - j / 50)) for j, cause in enumerate(causes)]
-    chance = Probability(Or([And(hidden[k : k + 4]) for k in range(0, count, 4)]))
-    return RuleGraph(MANY, (0, 1), Fires(Above(chance, 0.5)), (chance,))
+    causes = [rg.Compare(f"x{j}", ">", 0.1 * j) for j in range(count)]
+    hidden = [rg.Hidden(f"h{j}", cause, strength_of(0.9 - j / 50)) for j, cause in enumerate(causes)]
+    chance = rg.Probability(rg.Or([rg.And(hidden[k : k + 4]) for k in range(0, count, 4)]))
+    return RuleGraph(MANY, (0, 1), Fires(rg.Above(chance, 0.5)), (chance,))
 
 
 def kinds(graph: RuleGraph, **options: object) -> list[str]:
@@ -56,8 +41,8 @@ def kinds(graph: RuleGraph, **options: object) -> list[str]:
 
 
 def test_short_connectives_are_chains_over_one_comparison() -> None:
-    first = And([Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)])
-    graph = RuleGraph(NARROW, (0, 1), Fires(Or([first, And([IsTrue("flag"), Compare("x5", ">", 0.0)])])))
+    first = rg.And([rg.Compare("x0", ">", 1.0), rg.Compare("x1", "<=", 2.0)])
+    graph = RuleGraph(NARROW, (0, 1), Fires(rg.Or([first, rg.And([rg.IsTrue("flag"), rg.Compare("x5", ">", 0.0)])])))
     expected = "Transpose Gather Mul Greater Gather Gather And Gather Gather And Or Cast Gemm ArgMax"
     assert kinds(graph) == expected.split()
     assert_same_everywhere(graph)
@@ -85,7 +70,9 @@ def test_many_clauses_are_chains_over_one_block(form: str) -> None:
 def test_the_size_of_a_dimension_is_known_all_along() -> None:
     """Reshape lost the name of the dimension N, and onnxruntime took seconds to load a large model."""
     rng = np.random.default_rng(3)
-    graph = RuleGraph(NARROW, (0, 1), Fires(Not(And([Not(dnf(rng, (3, 1, 2))), Not(dnf(rng, (2, 1, 2, 2)))]))))
+    graph = RuleGraph(
+        NARROW, (0, 1), Fires(rg.Not(rg.And([rg.Not(dnf(rng, (3, 1, 2))), rg.Not(dnf(rng, (2, 1, 2, 2)))])))
+    )
     model = onnx.shape_inference.infer_shapes(onnx.load_from_string(emit(graph, {"input": "columns"}).main))
     shapes = [[d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.value_info]
     assert len(shapes) > 10
@@ -95,21 +82,21 @@ def test_the_size_of_a_dimension_is_known_all_along() -> None:
 def test_long_connectives_are_one_count() -> None:
     rng = np.random.default_rng(3)
     leaves = tuple(literal(rng) for _ in range(20))
-    nested = Or((And(leaves[:12]), Not(Or(leaves[8:])), AtLeast(11, leaves)))
+    nested = rg.Or((rg.And(leaves[:12]), rg.Not(rg.Or(leaves[8:])), rg.AtLeast(11, leaves)))
     graph = RuleGraph(NARROW, (0, 1), Fires(nested))
     assert not {"And", "Or"} & {*kinds(graph)}
     assert_same_everywhere(graph, adversarial_table(NARROW))
 
 
-def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[float, Node], ...]:
+def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[float, rg.Node], ...]:
     """Random step functions whose values lie on a grid (of any double where it is 0)."""
-    terms: list[tuple[float, Node]] = []
+    terms: list[tuple[float, rg.Node]] = []
     for _ in range(count):
         cuts = tuple(sorted({float(np.round(c, 2)) for c in rng.normal(size=3)}))
         values = rng.normal(size=len(cuts) + 2)
         values = np.round(values / grid) * grid if grid else values
         weight = float(rng.choice([1.0, -0.5, 2.0]))
-        terms.append((weight, Step(f"x{rng.integers(6)}", cuts, tuple(map(float, values[1:])), float(values[0]))))
+        terms.append((weight, rg.Step(f"x{rng.integers(6)}", cuts, tuple(map(float, values[1:])), float(values[0]))))
     return tuple(terms)
 
 
@@ -120,11 +107,11 @@ def steps(rng: np.random.Generator, count: int, grid: float) -> tuple[tuple[floa
 )
 def test_sums_on_a_grid_are_one_product(grid: float, operator: str, products: int, width: type | None) -> None:
     rng = np.random.default_rng(5)
-    total = Linear((*steps(rng, 6, grid), (0.5, Compare("x0", ">", 0.1, True)), (-0.25, IsTrue("flag"))), 0.5)
+    total = rg.Linear((*steps(rng, 6, grid), (0.5, rg.Compare("x0", ">", 0.1, True)), (-0.25, rg.IsTrue("flag"))), 0.5)
     table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
     attained = np.unique(evaluate_nodes([total], table)[total])
     for threshold in (float(attained[len(attained) // 2]), float(np.nextafter(attained[3], -np.inf))):
-        graph = RuleGraph(NARROW, (0, 1), Fires(Above(total, threshold)))
+        graph = RuleGraph(NARROW, (0, 1), Fires(rg.Above(total, threshold)))
         assert operator_kinds(every_formulation(graph)["operators"]).count(operator) == products
         if width is not None:
             assert constant_widths(graph)["Gemm"] == {np.dtype(np.float32), np.dtype(width)}
@@ -144,15 +131,17 @@ def test_a_grid_sum_under_another_weight() -> None:
     """A product in double followed by a constant factor must not become one with the factor in float32."""
     rng = np.random.default_rng(6)
     for grid in (2.0**-8, 2.0**-30):
-        inner = Linear(steps(rng, 4, grid), 0.0)
-        scaled = Linear(((0.1, inner), (1 / 3, Column("x0", 0.0, -1.0, 1.0))), 0.0)
+        inner = rg.Linear(steps(rng, 4, grid), 0.0)
+        scaled = rg.Linear(((0.1, inner), (1 / 3, rg.Column("x0", 0.0, -1.0, 1.0))), 0.0)
         table = adversarial_table(NARROW, (0.0, 0.1, 0.5))
         for value in np.unique(evaluate_nodes([scaled], table)[scaled])[::17]:
-            assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(Above(scaled, float(value)))), table)
+            assert_same_everywhere(RuleGraph(NARROW, (0, 1), Fires(rg.Above(scaled, float(value)))), table)
 
 
 def test_all_operators_but_the_encoder_of_strings_are_of_the_default_domain() -> None:
-    graph = RuleGraph(SCHEMA, ("a", "b"), ArgMax((Among("city", ("3",)), Compare("x", ">", 1.0)), (0.5, 0.5), (0, 1)))
+    graph = RuleGraph(
+        SCHEMA, ("a", "b"), ArgMax((rg.Among("city", ("3",)), rg.Compare("x", ">", 1.0)), (0.5, 0.5), (0, 1))
+    )
     for form, domains in (("columns", {"", "ai.onnx.ml"}), ("codes", {""})):
         model = onnx.ModelProto.FromString(emit(graph, {"input": form}).main)
         assert {node.domain for node in model.graph.node} == domains
@@ -180,7 +169,7 @@ def test_the_choice_is_made_by_what_is_asked_for() -> None:
     few = noisy(4)
     assert operator_kinds(emit(few, {}).main)[0] in ("Transpose", "Gather")
     assert "TreeEnsembleClassifier" in operator_kinds(emit(few, {"optimize": "latency"}).main)
-    rule = RuleGraph(MANY, (0, 1), Fires(Or((Compare("x0", ">", 0.0), Compare("x1", ">", 0.0)))))
+    rule = RuleGraph(MANY, (0, 1), Fires(rg.Or((rg.Compare("x0", ">", 0.0), rg.Compare("x1", ">", 0.0)))))
     assert "TreeEnsembleClassifier" not in operator_kinds(emit(rule, {}).main)
 
 

@@ -16,22 +16,8 @@ from rulekit_exporters.onnx.inspection.reader import inspect
 
 from rulekit.conformance.models import NODES, random_graph
 from rulekit.errors import RulekitError, Unsupported
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    Column,
-    Compare,
-    IsTrue,
-    Linear,
-    LinearThreshold,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Step,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 from rulekit.targets import find_target
@@ -52,8 +38,8 @@ SCHEMA = Schema(
 )
 
 
-def _graph(*rules: Node) -> RuleGraph:
-    return RuleGraph(SCHEMA, ("no", "yes"), Fires(Or(rules)))
+def _graph(*rules: rg.Node) -> RuleGraph:
+    return RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or(rules)))
 
 
 def _proof(graph: RuleGraph, options, content: bytes | None = None, rows: int = 0):
@@ -96,32 +82,32 @@ def test_what_is_left_open_without_a_solver_names_the_extra(monkeypatch):
 
 def test_the_leaves_of_a_dnf_are_those_of_the_graph():
     leaves = {
-        Compare("age", ">", 28.5),
-        Compare("account", ">", 0.1),
-        IsTrue("member"),
-        Among("colour", ("red", "3"), unseen=True),
-        Compare("x3", "<=", -2.5),
-        Missing("x4"),
+        rg.Compare("age", ">", 28.5),
+        rg.Compare("account", ">", 0.1),
+        rg.IsTrue("member"),
+        rg.Among("colour", ("red", "3"), unseen=True),
+        rg.Compare("x3", "<=", -2.5),
+        rg.Missing("x4"),
     }
     a = sorted(leaves, key=lambda node: node.digest)
-    graph = _graph(And(a[:2]), And((a[2], Not(a[3]))), And(a[4:]))
+    graph = _graph(rg.And(a[:2]), rg.And((a[2], rg.Not(a[3]))), rg.And(a[4:]))
     for options in ({}, {"input": "codes"}):
         reading = inspect(TARGET.emit(graph, options).main, graph)
         assert reading.decision is not None
         assert reading.leaves == reading.probability_leaves
-        assert {type(leaf) for leaf in reading.leaves} <= {Compare, Among, IsTrue, Missing}
+        assert {type(leaf) for leaf in reading.leaves} <= {rg.Compare, rg.Among, rg.IsTrue, rg.Missing}
         shown = {(leaf.feature, getattr(leaf, "value", None)) for leaf in reading.leaves}
         assert {("age", 28.5), ("account", 0.1), ("x3", -2.5), ("x4", None)} <= shown
 
 
 def test_columns_that_are_added_up_are_read_as_they_are_cleaned():
-    narrow = Column("age", 0.5, -4.0, 4.0, 2.0**-6)
-    wide = Column("account", -1.25, 0.0, 8.0, 0.25)
-    unit = LinearThreshold([(0.25, narrow), (-0.5, wide), (1.0, IsTrue("member"))], -0.125)
-    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(Or((unit, Compare("x1", ">", 3.0)))))
+    narrow = rg.Column("age", 0.5, -4.0, 4.0, 2.0**-6)
+    wide = rg.Column("account", -1.25, 0.0, 8.0, 0.25)
+    unit = rg.LinearThreshold([(0.25, narrow), (-0.5, wide), (1.0, rg.IsTrue("member"))], -0.125)
+    graph = RuleGraph(SCHEMA, ("no", "yes"), Fires(rg.Or((unit, rg.Compare("x1", ">", 3.0)))))
     for options in ({"input": "columns"}, {"input": "codes"}):
         reading = inspect(TARGET.emit(graph, options).main, graph)
-        assert {leaf for leaf in reading.leaves if isinstance(leaf, Column)} == {narrow, wide}
+        assert {leaf for leaf in reading.leaves if isinstance(leaf, rg.Column)} == {narrow, wide}
         assert _proof(graph, options).proof == "proved"
 
 
@@ -161,11 +147,11 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_without_an_adversarial_row(fault):
     """Few cells, so all are run; then forty columns, so that the solver has to find the row."""
-    colour = And((Among("colour", ("red", "3"), missing=True), Compare("x0", ">", 1.5)))
-    few = _graph(And((Compare("age", ">", 28.5), Compare("x1", "<=", 3.25))), colour)
+    colour = rg.And((rg.Among("colour", ("red", "3"), missing=True), rg.Compare("x0", ">", 1.5)))
+    few = _graph(rg.And((rg.Compare("age", ">", 28.5), rg.Compare("x1", "<=", 3.25))), colour)
     many = _graph(
         *few.decision.formula.children,
-        *(And((Compare(f"x{i}", ">", i / 4), Compare(f"x{i + 1}", "<=", -1.0))) for i in range(2, 28, 2)),
+        *(rg.And((rg.Compare(f"x{i}", ">", i / 4), rg.Compare(f"x{i + 1}", "<=", -1.0))) for i in range(2, 28, 2)),
     )
     for graph in (few, many):
         content = TARGET.emit(graph, {}).main
@@ -215,16 +201,18 @@ def test_what_is_proved_of_a_changed_model_is_true(seed):
 
 def test_a_step_function_of_many_cuts_is_read_as_a_table():
     cuts = tuple(float(i) for i in range(40))
-    score = Linear([(1.0, Step(f"x{i}", cuts, tuple(i % 7 / 8 for i in range(41)), 0.5)) for i in range(8)], 0.0)
-    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(score, 3.0)))
+    score = rg.Linear([(1.0, rg.Step(f"x{i}", cuts, tuple(i % 7 / 8 for i in range(41)), 0.5)) for i in range(8)], 0.0)
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(rg.Above(score, 3.0)))
     report = _proof(graph, {"input": "columns"})
     assert (report.proof, report.proof_method) == ("proved", "normal form")
 
 
 def test_an_operation_that_a_runtime_drops_leaves_no_formula():
     """Onnxruntime leaves out a product with a double whose float32 value is 1, whatever the specification says."""
-    bits = [(1.0 + 2.0**-30, Or((Compare(f"x{i}", ">", 0.5), Compare(f"x{i + 1}", ">", 0.25)))) for i in range(20)]
-    graph = RuleGraph(SCHEMA, (0, 1), Fires(Above(Linear(bits, 0.0), 2.0)))
+    bits = [
+        (1.0 + 2.0**-30, rg.Or((rg.Compare(f"x{i}", ">", 0.5), rg.Compare(f"x{i + 1}", ">", 0.25)))) for i in range(20)
+    ]
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(rg.Above(rg.Linear(bits, 0.0), 2.0)))
     content = TARGET.emit(graph, {"input": "columns"}).main
     assert inspect(content, graph).decision is not None
 

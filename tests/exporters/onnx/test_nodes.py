@@ -20,33 +20,9 @@ from rulekit_exporters.onnx import emit, read, run
 from rulekit_exporters.onnx.operators.nodes import LOGIC, NUMBERS
 
 from rulekit.conformance.models import random_graph
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Family,
-    Hidden,
-    IsTrue,
-    LevelPoints,
-    Linear,
-    LinearThreshold,
-    Logistic,
-    Missing,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    Step,
-    Vocabulary,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import fired
 
@@ -77,93 +53,125 @@ def test_many_random_graphs(block: int) -> None:
         compare(seed)
 
 
-X, WIDE, FLAG = Compare("x", ">", 0.1), Compare("wide", "<=", 0.1, True), IsTrue("flag")
-ROME = Among("city", ("Rome", "ünï"), False, True)
+X, WIDE, FLAG = rg.Compare("x", ">", 0.1), rg.Compare("wide", "<=", 0.1, True), rg.IsTrue("flag")
+ROME = rg.Among("city", ("Rome", "ünï"), False, True)
 H = (
-    Hidden("a", X, 1.2, 0.1),
-    Hidden("b", Or((FLAG, WIDE)), math.inf, 0.0),
-    Hidden("c", ROME, 0.7, 2.0),
-    Hidden("d", TRUE, 0.3, 0.0),
-    Hidden("e", Missing("x"), 0.0, math.inf),
+    rg.Hidden("a", X, 1.2, 0.1),
+    rg.Hidden("b", rg.Or((FLAG, WIDE)), math.inf, 0.0),
+    rg.Hidden("c", ROME, 0.7, 2.0),
+    rg.Hidden("d", rg.TRUE, 0.3, 0.0),
+    rg.Hidden("e", rg.Missing("x"), 0.0, math.inf),
 )
 
 
-def fires(node: Node) -> RuleGraph:
+def fires(node: rg.Node) -> RuleGraph:
     return RuleGraph(SCHEMA, (0, 1), Fires(node))
 
 
 @pytest.mark.parametrize("threshold", [*THRESHOLDS, 1e300, -1e300])
 def test_comparisons(threshold: float) -> None:
     for column, op, missing in product(("x", "wide") if abs(threshold) < 1e39 else ("wide",), ("<=", ">"), (0, 1)):
-        assert_same_everywhere(fires(Compare(column, op, threshold, bool(missing))))
+        assert_same_everywhere(fires(rg.Compare(column, op, threshold, bool(missing))))
 
 
 @pytest.mark.parametrize("levels", [(), ("Rome",), ("3", "new\nline"), SCHEMA["city"].levels])
 def test_membership(levels: tuple[str, ...]) -> None:
     for missing, unseen in product((False, True), repeat=2):
-        assert_same_everywhere(fires(Among("city", levels, missing, unseen)))
-        assert_same_everywhere(fires(Not(Among("city", levels, missing, unseen))))
+        assert_same_everywhere(fires(rg.Among("city", levels, missing, unseen)))
+        assert_same_everywhere(fires(rg.Not(rg.Among("city", levels, missing, unseen))))
 
 
 # What random graphs do not have: constants, empty and contradictory parts, ends of ranges, bits that are certain.
-RARE: tuple[Node, ...] = (
-    *(IsTrue("flag", True), Not(IsTrue("flag", True)), Missing("wide"), Missing("flag"), Not(Missing("city"))),
-    *(TRUE, FALSE, Not(TRUE), And(()), Or(()), And((X, TRUE)), Or((X, FALSE, WIDE)), And((X, FALSE))),
-    Or((Not(Or((X, WIDE, ROME))), And((ROME, FLAG)))),
-    Or([And([X, Not(X), WIDE]), And([WIDE, X])]),
-    Or([And([X, X, WIDE]), And([WIDE, FLAG, WIDE])]),
-    And([X, Not(X), WIDE]),
-    *(AtLeast(0, (X, FLAG)), AtLeast(1, (X, FLAG)), AtLeast(2, (X, X, FLAG)), AtLeast(2, (TRUE, X, FLAG))),
-    *(AtLeast(3, (X, Not(X), FLAG, Not(FLAG), WIDE)), AtLeast(2, (X, WIDE, FLAG, ROME))),
-    AtLeast(3, (Not(X), Not(FLAG), Missing("x"), Compare("x", "<=", 2.0, True))),
-    *(Odd((X, WIDE, FLAG, Not(ROME))), Odd((X, Not(X), FLAG, Not(FLAG), WIDE, TRUE)), Odd((X, X))),
-    LinearThreshold(((0.1, Column("x", 3.0, -5.0, 5.0, 0.25)), (1.0, Column("wide", 0.0, 0.0, 1e9))), -0.125),
-    *(LinearThreshold((), 0.0), LinearThreshold((), -1.0)),
-    LinearThreshold(((1e308, Column("wide", 1.0, -1e308, 1e308)), (-1e308, Column("wide", 1.0, 2.0, 1e308))), 0.0),
-    *(Column("x", 0.75, -2.0, 2.25, 0.0), Column("x", -9.0, -2.0, 2.0, 0.5), Column("flag", 0.5, 0.0, 1.0)),
-    *(Column("x", 0.0, -1e300, 1e300, 2.0**-10), Column("x", 0.5, 0.0, 1e-300, 2.0**-1074)),
-    Column("wide", 0.0, -1e300, 1e300, 2.0**20),
-    *(Step("x", THRESHOLDS[1:2], (0.0, 1.0), 0.0), Step("x", (), (0.7,), 0.2), Step("x", (), (0.7,), 0.7)),
-    *(Step("x", (-1.5, 0.0, 0.1), (0.5, -1.0, 0.25, 0.7), 0.6), Step("x", (-1.5, 0.1), (0.5, -1.0, 0.25), 0.5)),
-    Step("wide", (-1.5, 0.0, 0.1, 1e300), (0.5, -1.0, 0.25, 0.7, 9.0), 0.6),
-    *(LevelPoints("city", (("Rome", 0.7), ("ünï", -0.3)), 0.1, 0.6), LevelPoints("city", (), 0.6, 0.7)),
-    Linear(((0.3, LevelPoints("city", (("Rome", 0.7),), 0.1)), (0.1, FLAG), (0.2, ROME)), 0.5),
-    Linear(((0.5, LevelPoints("city", (("Rome", 0.75),), 0.5)), (0.125, FLAG), (0.25, X)), 0.5),
-    Linear(((0.1, Column("x", 0.3, -1.0, 1.0)), (0.2, FLAG), (0.3, Step("x", (0.1,), (0.1, 0.9), 0.2))), 0.1),
-    *(Linear((), 0.75), Linear(((2.0, Linear(((0.5, Column("wide", 0.1, -9.0, 9.0)),), 0.1)), (1.0, ROME)), -1.0)),
-    *map(Probability, (H[0], H[3], TRUE, X, Or(H), And((H[0], H[2])), Not(And(H[:3])), AtLeast(2, H), Odd(H))),
-    Probability(Odd((H[0], And((H[0], H[2])), FLAG))),
-    Probability(Odd([*(Hidden(f"o{i}", (X, FLAG, TRUE)[i % 3], 0.1 * i, 0.03) for i in range(9)), ROME])),
-    Probability(And((Or((H[0], H[1])), Not(Or((H[2], H[4])))))),
-    Probability(Or((And((H[0], H[2])), And((H[0], H[3])), And((H[2], H[3], X))))),
-    Probability(AtLeast(2, (H[0], And((H[0], H[2])), Or((H[2], FLAG))))),
+RARE: tuple[rg.Node, ...] = (
+    *(
+        rg.IsTrue("flag", True),
+        rg.Not(rg.IsTrue("flag", True)),
+        rg.Missing("wide"),
+        rg.Missing("flag"),
+        rg.Not(rg.Missing("city")),
+    ),
+    *(
+        rg.TRUE,
+        rg.FALSE,
+        rg.Not(rg.TRUE),
+        rg.And(()),
+        rg.Or(()),
+        rg.And((X, rg.TRUE)),
+        rg.Or((X, rg.FALSE, WIDE)),
+        rg.And((X, rg.FALSE)),
+    ),
+    rg.Or((rg.Not(rg.Or((X, WIDE, ROME))), rg.And((ROME, FLAG)))),
+    rg.Or([rg.And([X, rg.Not(X), WIDE]), rg.And([WIDE, X])]),
+    rg.Or([rg.And([X, X, WIDE]), rg.And([WIDE, FLAG, WIDE])]),
+    rg.And([X, rg.Not(X), WIDE]),
+    *(
+        rg.AtLeast(0, (X, FLAG)),
+        rg.AtLeast(1, (X, FLAG)),
+        rg.AtLeast(2, (X, X, FLAG)),
+        rg.AtLeast(2, (rg.TRUE, X, FLAG)),
+    ),
+    *(rg.AtLeast(3, (X, rg.Not(X), FLAG, rg.Not(FLAG), WIDE)), rg.AtLeast(2, (X, WIDE, FLAG, ROME))),
+    rg.AtLeast(3, (rg.Not(X), rg.Not(FLAG), rg.Missing("x"), rg.Compare("x", "<=", 2.0, True))),
+    *(rg.Odd((X, WIDE, FLAG, rg.Not(ROME))), rg.Odd((X, rg.Not(X), FLAG, rg.Not(FLAG), WIDE, rg.TRUE)), rg.Odd((X, X))),
+    rg.LinearThreshold(((0.1, rg.Column("x", 3.0, -5.0, 5.0, 0.25)), (1.0, rg.Column("wide", 0.0, 0.0, 1e9))), -0.125),
+    *(rg.LinearThreshold((), 0.0), rg.LinearThreshold((), -1.0)),
+    rg.LinearThreshold(
+        ((1e308, rg.Column("wide", 1.0, -1e308, 1e308)), (-1e308, rg.Column("wide", 1.0, 2.0, 1e308))), 0.0
+    ),
+    *(rg.Column("x", 0.75, -2.0, 2.25, 0.0), rg.Column("x", -9.0, -2.0, 2.0, 0.5), rg.Column("flag", 0.5, 0.0, 1.0)),
+    *(rg.Column("x", 0.0, -1e300, 1e300, 2.0**-10), rg.Column("x", 0.5, 0.0, 1e-300, 2.0**-1074)),
+    rg.Column("wide", 0.0, -1e300, 1e300, 2.0**20),
+    *(rg.Step("x", THRESHOLDS[1:2], (0.0, 1.0), 0.0), rg.Step("x", (), (0.7,), 0.2), rg.Step("x", (), (0.7,), 0.7)),
+    *(rg.Step("x", (-1.5, 0.0, 0.1), (0.5, -1.0, 0.25, 0.7), 0.6), rg.Step("x", (-1.5, 0.1), (0.5, -1.0, 0.25), 0.5)),
+    rg.Step("wide", (-1.5, 0.0, 0.1, 1e300), (0.5, -1.0, 0.25, 0.7, 9.0), 0.6),
+    *(rg.LevelPoints("city", (("Rome", 0.7), ("ünï", -0.3)), 0.1, 0.6), rg.LevelPoints("city", (), 0.6, 0.7)),
+    rg.Linear(((0.3, rg.LevelPoints("city", (("Rome", 0.7),), 0.1)), (0.1, FLAG), (0.2, ROME)), 0.5),
+    rg.Linear(((0.5, rg.LevelPoints("city", (("Rome", 0.75),), 0.5)), (0.125, FLAG), (0.25, X)), 0.5),
+    rg.Linear(((0.1, rg.Column("x", 0.3, -1.0, 1.0)), (0.2, FLAG), (0.3, rg.Step("x", (0.1,), (0.1, 0.9), 0.2))), 0.1),
+    *(
+        rg.Linear((), 0.75),
+        rg.Linear(((2.0, rg.Linear(((0.5, rg.Column("wide", 0.1, -9.0, 9.0)),), 0.1)), (1.0, ROME)), -1.0),
+    ),
+    *map(
+        rg.Probability,
+        (H[0], H[3], rg.TRUE, X, rg.Or(H), rg.And((H[0], H[2])), rg.Not(rg.And(H[:3])), rg.AtLeast(2, H), rg.Odd(H)),
+    ),
+    rg.Probability(rg.Odd((H[0], rg.And((H[0], H[2])), FLAG))),
+    rg.Probability(rg.Odd([*(rg.Hidden(f"o{i}", (X, FLAG, rg.TRUE)[i % 3], 0.1 * i, 0.03) for i in range(9)), ROME])),
+    rg.Probability(rg.And((rg.Or((H[0], H[1])), rg.Not(rg.Or((H[2], H[4])))))),
+    rg.Probability(rg.Or((rg.And((H[0], H[2])), rg.And((H[0], H[3])), rg.And((H[2], H[3], X))))),
+    rg.Probability(rg.AtLeast(2, (H[0], rg.And((H[0], H[2])), rg.Or((H[2], FLAG))))),
 )
 
 
 @pytest.mark.parametrize("node", RARE, ids=lambda node: f"{type(node).__name__}-{node.digest.hex()[:6]}")
-def test_rare_nodes(node: Node) -> None:
-    if node.family is Family.BOOLEAN:
+def test_rare_nodes(node: rg.Node) -> None:
+    if node.family is rg.Family.BOOLEAN:
         assert_same_everywhere(fires(node))
-    elif isinstance(node, Probability):
-        for decision in (Above(node, 0.5), X):
+    elif isinstance(node, rg.Probability):
+        for decision in (rg.Above(node, 0.5), X):
             assert_same_everywhere(RuleGraph(SCHEMA, ("n", "y"), Fires(decision), (node,)))
     else:
         for threshold in (0.1, 0.6, 0.75):
-            assert_same_everywhere(RuleGraph(SCHEMA, ("n", "y"), Fires(Above(node, threshold)), (Logistic(node),)))
+            assert_same_everywhere(
+                RuleGraph(SCHEMA, ("n", "y"), Fires(rg.Above(node, threshold)), (rg.Logistic(node),))
+            )
 
 
 def test_nodes_that_decide_several_classes() -> None:
-    scores = (ROME, Probability(H[0]), Linear(((0.7, X), (0.1, FLAG)), 0.0))
+    scores = (ROME, rg.Probability(H[0]), rg.Linear(((0.7, X), (0.1, FLAG)), 0.0))
     assert_same_everywhere(RuleGraph(SCHEMA, ("a", "b", "c"), ArgMax(scores, (0.5, 0.5, -math.inf), (2, 0, 1))))
 
 
 def test_the_target_has_operators_for_every_node_of_the_vocabulary() -> None:
-    assert {*Vocabulary.TYPES, "Exponentials"} == {kind.__name__ for kind in LOGIC.keys() | NUMBERS.keys()} | {"Hidden"}
+    assert {*rg.Vocabulary.TYPES, "Exponentials"} == {kind.__name__ for kind in LOGIC.keys() | NUMBERS.keys()} | {
+        "Hidden"
+    }
 
 
 def test_a_deep_formula_does_not_recurse() -> None:
-    node: Node = FLAG
+    node: rg.Node = FLAG
     for k in range(1000):
-        node = And((Not(node), X)) if k % 2 else Or((node, Compare("x", "<=", float(k % 89))))
+        node = rg.And((rg.Not(node), X)) if k % 2 else rg.Or((node, rg.Compare("x", "<=", float(k % 89))))
     graph, table = fires(node), adversarial_table()
     np.testing.assert_array_equal(run(emit(graph, {"text": False}).main, graph, table).labels, decide(graph, table))

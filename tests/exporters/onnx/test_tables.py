@@ -9,26 +9,9 @@ from rulekit_exporters.onnx import emit, run
 from rulekit_exporters.onnx.conditions import NotOfBitsError
 from rulekit_exporters.onnx.emission import MOST_CELLS, cell_table
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Hidden,
-    IsTrue,
-    Linear,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-    Strength,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -36,22 +19,23 @@ from rulekit.schema import Feature, Schema
 NUMBERS = Schema(tuple(Feature(f"x{j}") for j in range(40)), "y")
 
 
-def bits(causes: list[Node], off: float = 0.03) -> list[Node]:
+def bits(causes: list[rg.Node], off: float = 0.03) -> list[rg.Node]:
     return [
-        Hidden(f"h{i}", c, strength_of(round(0.95 - 0.07 * (i % 9), 2)), strength_of(off)) for i, c in enumerate(causes)
+        rg.Hidden(f"h{i}", c, strength_of(round(0.95 - 0.07 * (i % 9), 2)), strength_of(off))
+        for i, c in enumerate(causes)
     ]
 
 
-def above(j: int, threshold: float = 0.0, op: str = ">", missing: bool = False) -> Node:
-    return Compare(f"x{j}", op, threshold, missing)
+def above(j: int, threshold: float = 0.0, op: str = ">", missing: bool = False) -> rg.Node:
+    return rg.Compare(f"x{j}", op, threshold, missing)
 
 
-def noisy(formula: Node, threshold: float, schema: Schema = NUMBERS) -> RuleGraph:
-    chance = Probability(formula)
-    return RuleGraph(schema, (0, 1), Fires(Above(chance, threshold)), (chance,))
+def noisy(formula: rg.Node, threshold: float, schema: Schema = NUMBERS) -> RuleGraph:
+    chance = rg.Probability(formula)
+    return RuleGraph(schema, (0, 1), Fires(rg.Above(chance, threshold)), (chance,))
 
 
-def middle_value(formula: Node, graph: RuleGraph) -> float:
+def middle_value(formula: rg.Node, graph: RuleGraph) -> float:
     """A probability that some rows attain, so that the last bit decides."""
     attained = np.unique(probabilities(graph, adversarial_table(graph.schema, (0.0, 1.0)))[:, 1])
     return float(attained[len(attained) // 2])
@@ -59,7 +43,7 @@ def middle_value(formula: Node, graph: RuleGraph) -> float:
 
 def test_m_thresholds_of_a_column_are_m_plus_1_levels() -> None:
     causes = [above(0, 1.0), above(0, 2.0), above(0, 3.0), above(1, 0.5, "<="), above(1, 1.5, "<=")]
-    graph = noisy(Or(bits(causes)), 0.5)
+    graph = noisy(rg.Or(bits(causes)), 0.5)
     table = cell_table(graph)
     assert [digit.size for digit in table.digits] == [4, 3]
     assert "IsNaN" not in operator_kinds(every_formulation(graph)["table"])
@@ -69,24 +53,26 @@ def test_m_thresholds_of_a_column_are_m_plus_1_levels() -> None:
 
 
 def test_missing_is_a_level_of_its_own_where_it_is_like_no_other() -> None:
-    graph = noisy(Or(bits([above(0, 1.0), above(0, 2.0, "<=", True), Missing("x0"), above(1, 0.0, "<=")])), 0.6)
+    graph = noisy(rg.Or(bits([above(0, 1.0), above(0, 2.0, "<=", True), rg.Missing("x0"), above(1, 0.0, "<=")])), 0.6)
     table = cell_table(graph)
     assert [digit.size for digit in table.digits] == [4, 2]
     assert_formulations_agree(graph, adversarial_table(NUMBERS, (0.0, 1.0, 2.0)))
 
 
 def test_a_table_over_every_kind_of_column() -> None:
-    wide = Compare("wide", ">", 16777217.0), Compare("wide", "<=", 0.1 + 2.0**-54, True)
-    cities = Among("city", ("Rome", "ünï"), missing=True), Among("city", ("3",), unseen=True)
+    wide = rg.Compare("wide", ">", 16777217.0), rg.Compare("wide", "<=", 0.1 + 2.0**-54, True)
+    cities = rg.Among("city", ("Rome", "ünï"), missing=True), rg.Among("city", ("3",), unseen=True)
     for threshold in (0.3, 0.7, 0.9):
-        graph = noisy(Or(bits([*wide, IsTrue("flag", True), *cities, Compare("x", "<=", 0.1)])), threshold, SCHEMA)
+        graph = noisy(
+            rg.Or(bits([*wide, rg.IsTrue("flag", True), *cities, rg.Compare("x", "<=", 0.1)])), threshold, SCHEMA
+        )
         assert "table" in assert_formulations_agree(graph)
 
 
 def test_the_probability_of_a_table_is_the_same_float_everywhere() -> None:
     """A double that is rounded where the row is computed is the float that stands in the table."""
-    last = Not(Hidden("last", above(0, 1.0), strength_of(0.9), strength_of(0.2)))
-    graph = noisy(And((Or(bits([above(j) for j in range(5)])), last)), 0.5)
+    last = rg.Not(rg.Hidden("last", above(0, 1.0), strength_of(0.9), strength_of(0.2)))
+    graph = noisy(rg.And((rg.Or(bits([above(j) for j in range(5)])), last)), 0.5)
     table = adversarial_table(NUMBERS, (0.0, 1.0))
     expected = probabilities(graph, table).astype(np.float32)
     for form in forms_of(graph):
@@ -95,36 +81,44 @@ def test_the_probability_of_a_table_is_the_same_float_everywhere() -> None:
 
 
 def test_more_than_two_classes_and_scores() -> None:
-    scores = tuple(Probability(Or(bits([above(j), above(j + 1, 1.0, "<=", True)], 0.1 * j))) for j in range(3))
+    scores = tuple(rg.Probability(rg.Or(bits([above(j), above(j + 1, 1.0, "<=", True)], 0.1 * j))) for j in range(3))
     decision = ArgMax(scores, (0.5, 0.25, 0.1), (2, 0, 1))
     assert_formulations_agree(RuleGraph(NUMBERS, ("a", "b", "c"), decision, scores, default=1))
-    total = Linear([(0.1, above(0)), (0.2, Step("x1", (0.0, 1.0), (0.3, -0.1, 0.7), 0.0)), (0.3, above(2))], -0.1)
-    graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(total, 0.2)))
+    total = rg.Linear([(0.1, above(0)), (0.2, rg.Step("x1", (0.0, 1.0), (0.3, -0.1, 0.7), 0.0)), (0.3, above(2))], -0.1)
+    graph = RuleGraph(NUMBERS, (0, 1), Fires(rg.Above(total, 0.2)))
     assert "MatMul" in operator_kinds(emit(graph, {"text": False}).main)
     assert_formulations_agree(graph, adversarial_table(NUMBERS, (0.0, 1.0)))
 
 
 def test_what_has_no_table() -> None:
-    logic = RuleGraph(NUMBERS, (0, 1), Fires(Or((And((above(0), above(1))), above(2)))))
+    logic = RuleGraph(NUMBERS, (0, 1), Fires(rg.Or((rg.And((above(0), above(1))), above(2)))))
     assert set(every_formulation(logic)) == {"operators", "tree"}
-    many = noisy(Or(bits([above(j) for j in range(17)])), 0.5)
+    many = noisy(rg.Or(bits([above(j) for j in range(17)])), 0.5)
     with pytest.raises(NotOfBitsError, match=str(2 * MOST_CELLS)):
         cell_table(many)
-    rounded = Linear([(1.0, Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0)
+    rounded = rg.Linear([(1.0, rg.Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0)
     with pytest.raises(NotOfBitsError, match="'x0'"):
-        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(Above(rounded, 0.2))))
+        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(rg.Above(rounded, 0.2))))
     with pytest.raises(NotOfBitsError, match="1 cells"):
-        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(Above(Step("x0", (), (1.0,), 1.0), 0.2))))
+        cell_table(RuleGraph(NUMBERS, (0, 1), Fires(rg.Above(rg.Step("x0", (), (1.0,), 1.0), 0.2))))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_circuits_over_negated_shared_and_composite_causes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     leaves = [above(j, float(rng.normal()), str(rng.choice([">", "<="])), bool(rng.random() < 0.3)) for j in range(12)]
-    causes = [*leaves, Not(leaves[0]), And(leaves[:3]), AtLeast(2, leaves[3:7]), Or((leaves[1], Not(leaves[2])))]
+    causes = [
+        *leaves,
+        rg.Not(leaves[0]),
+        rg.And(leaves[:3]),
+        rg.AtLeast(2, leaves[3:7]),
+        rg.Or((leaves[1], rg.Not(leaves[2]))),
+    ]
     hidden = bits([causes[int(i)] for i in rng.permutation(len(causes))])
-    groups = [And([*hidden[k : k + 4], leaves[k % 12]]) if k % 8 else Or(hidden[k : k + 4]) for k in range(0, 16, 4)]
-    formula = Or([*groups, And((hidden[0], hidden[7]))]) if seed % 2 else AtLeast(2, groups)
+    groups = [
+        rg.And([*hidden[k : k + 4], leaves[k % 12]]) if k % 8 else rg.Or(hidden[k : k + 4]) for k in range(0, 16, 4)
+    ]
+    formula = rg.Or([*groups, rg.And((hidden[0], hidden[7]))]) if seed % 2 else rg.AtLeast(2, groups)
     graph = noisy(formula, 0.5)
     assert_formulations_agree(graph, adversarial_table(NUMBERS))
     exact = noisy(formula, middle_value(formula, graph))
@@ -133,8 +127,8 @@ def test_circuits_over_negated_shared_and_composite_causes(seed: int) -> None:
 
 def rare(count: int) -> RuleGraph:
     causes = [above(j) for j in range(count)]
-    hidden = [Hidden(f"h{j}", c, strength_of(1e-7 * (j + 1)), strength_of(1e-13)) for j, c in enumerate(causes)]
-    return RuleGraph(NUMBERS, (0, 1), Fires(Or(causes)), (Probability(Or([*hidden, And(causes)])),))
+    hidden = [rg.Hidden(f"h{j}", c, strength_of(1e-7 * (j + 1)), strength_of(1e-13)) for j, c in enumerate(causes)]
+    return RuleGraph(NUMBERS, (0, 1), Fires(rg.Or(causes)), (rg.Probability(rg.Or([*hidden, rg.And(causes)])),))
 
 
 def test_a_reported_noisy_or_is_a_product_that_keeps_rare_probabilities() -> None:
@@ -152,19 +146,21 @@ def test_a_reported_noisy_or_is_a_product_that_keeps_rare_probabilities() -> Non
 def test_a_probability_that_decides_is_never_a_product() -> None:
     hidden = bits([above(j) for j in range(20)])
     for graph in (
-        noisy(Or(hidden), 0.5),
-        RuleGraph(NUMBERS, (0, 1, 2), ArgMax((Probability(Or(hidden)), above(0), above(1)), (0.5,) * 3, (0, 1, 2))),
+        noisy(rg.Or(hidden), 0.5),
+        RuleGraph(
+            NUMBERS, (0, 1, 2), ArgMax((rg.Probability(rg.Or(hidden)), above(0), above(1)), (0.5,) * 3, (0, 1, 2))
+        ),
     ):
         for artifact in every_formulation(graph.with_(probability=())).values():
             assert "Exp" not in operator_kinds(artifact)
-    exact = noisy(Or(hidden), middle_value(Or(hidden), noisy(Or(hidden), 0.5)))
+    exact = noisy(rg.Or(hidden), middle_value(rg.Or(hidden), noisy(rg.Or(hidden), 0.5)))
     assert_formulations_agree(exact, adversarial_table(NUMBERS, (0.0,)))
 
 
 def test_certain_bits_and_the_sum_of_strengths_that_decides() -> None:
-    hidden = [*bits([above(j) for j in range(10)]), Hidden("sure", above(11), strength_of(1.0), 0.0), above(12)]
-    chance = Probability(Or(hidden))
-    graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(Strength(chance.children[0]), strength_of(0.9))), (chance,))
+    hidden = [*bits([above(j) for j in range(10)]), rg.Hidden("sure", above(11), strength_of(1.0), 0.0), above(12)]
+    chance = rg.Probability(rg.Or(hidden))
+    graph = RuleGraph(NUMBERS, (0, 1), Fires(rg.Above(rg.Strength(chance.children[0]), strength_of(0.9))), (chance,))
     kinds = operator_kinds(every_formulation(graph)["operators"])
     assert kinds.count("Exp") == 1
     table = adversarial_table(NUMBERS, (0.0,))
@@ -176,10 +172,10 @@ def test_certain_bits_and_the_sum_of_strengths_that_decides() -> None:
 def test_strengths_that_decide_are_added_in_order(grid: float) -> None:
     rng = np.random.default_rng(3)
     strengths = [abs(float(np.round(s / grid) * grid)) if grid else abs(float(s)) for s in rng.normal(size=14)]
-    hidden = [Hidden(f"h{j}", above(j), s, strengths[-1 - j] / 8) for j, s in enumerate(strengths[:7])]
-    chance = Probability(Or(hidden))
+    hidden = [rg.Hidden(f"h{j}", above(j), s, strengths[-1 - j] / 8) for j, s in enumerate(strengths[:7])]
+    chance = rg.Probability(rg.Or(hidden))
     table = adversarial_table(NUMBERS, (0.0,))
     sums = [sum(h.on if j % 2 else h.off for j, h in enumerate(hidden)), sum(h.on for h in hidden[:5])]
     for threshold in (*sums, float(np.nextafter(sums[0], 0.0))):
-        graph = RuleGraph(NUMBERS, (0, 1), Fires(Above(Strength(chance.children[0]), threshold)), (chance,))
+        graph = RuleGraph(NUMBERS, (0, 1), Fires(rg.Above(rg.Strength(chance.children[0]), threshold)), (chance,))
         assert_formulations_agree(graph, table)

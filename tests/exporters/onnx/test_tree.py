@@ -20,26 +20,8 @@ from rulekit_exporters.onnx.inputs import plan_inputs
 from rulekit_exporters.onnx.running import runtime_session
 from rulekit_exporters.onnx.trees import MOST_LEAVES, decision_tree
 
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import ArgMax, Fires, Median
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Column,
-    Compare,
-    Constant,
-    Hidden,
-    IsTrue,
-    Linear,
-    LinearThreshold,
-    Missing,
-    Node,
-    Not,
-    Or,
-    Probability,
-    Step,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.numbers import strength_of
 from rulekit.schema import Feature, Schema
@@ -47,10 +29,10 @@ from rulekit.schema import Feature, Schema
 TREE = "TreeEnsembleClassifier"
 
 
-def noisy(causes: list[Node], threshold: float) -> RuleGraph:
-    bits = [Hidden(f"h{i}", c, strength_of(0.9 - i / 10), strength_of(0.05)) for i, c in enumerate(causes)]
-    chance = Probability(Or(bits))
-    return RuleGraph(NARROW, ("no", "yes"), Fires(Above(chance, threshold)), (chance,))
+def noisy(causes: list[rg.Node], threshold: float) -> RuleGraph:
+    bits = [rg.Hidden(f"h{i}", c, strength_of(0.9 - i / 10), strength_of(0.05)) for i, c in enumerate(causes)]
+    chance = rg.Probability(rg.Or(bits))
+    return RuleGraph(NARROW, ("no", "yes"), Fires(rg.Above(chance, threshold)), (chance,))
 
 
 def latency(graph: RuleGraph, **options: object) -> list[str]:
@@ -67,7 +49,7 @@ def test_a_rule_set_over_a_tensor_is_one_operator(seed: int) -> None:
 
 def test_the_operator_is_that_of_version_1_and_always_says_where_missing_goes() -> None:
     """ai.onnx.ml 3 and 5 are refused by older runtimes; the specification's evaluator needs the attribute."""
-    graph = RuleGraph(NARROW, (0, 1), Fires(Or((Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)))))
+    graph = RuleGraph(NARROW, (0, 1), Fires(rg.Or((rg.Compare("x0", ">", 1.0), rg.Compare("x1", "<=", 2.0)))))
     model = onnx.ModelProto.FromString(emit(graph, {"optimize": "latency"}).main)
     assert {item.domain: item.version for item in model.opset_import} == {"": 12, "ai.onnx.ml": 1}
     attributes = {item.name: item for item in model.graph.node[0].attribute}
@@ -79,31 +61,34 @@ def test_the_operator_is_that_of_version_1_and_always_says_where_missing_goes() 
 
 @pytest.mark.parametrize("classes", [(0, 1), (1, 0), (False, True), ("no", "yes"), (2.5, 3)])
 def test_labels_of_every_kind(classes: tuple[str | int | float, ...]) -> None:
-    assert "tree" in assert_formulations_agree(RuleGraph(NARROW, classes, Fires(Compare("x0", ">", 1.0, True))))
+    assert "tree" in assert_formulations_agree(RuleGraph(NARROW, classes, Fires(rg.Compare("x0", ">", 1.0, True))))
 
 
 @pytest.mark.parametrize("threshold", [0.02, 0.3, 0.5, 0.75, 0.9, 0.99])
 def test_a_label_that_is_not_the_larger_probability(threshold: float) -> None:
     """Of two classes onnxruntime's operator decides by its own rule, which is not that of the graph."""
-    causes: list[Node] = [Compare("x0", ">", 0.1), Compare("x1", "<=", 0.0), Compare("x2", ">", -1.5, True)]
+    causes: list[rg.Node] = [rg.Compare("x0", ">", 0.1), rg.Compare("x1", "<=", 0.0), rg.Compare("x2", ">", -1.5, True)]
     graph = noisy(causes, threshold)
     assert "tree" in assert_formulations_agree(graph)
 
 
-A = [Compare(f"x{i}", ">", 0.1 * i, i % 2 == 0) for i in range(4)]
-RANKED = ArgMax((And((A[0], A[1])), A[2], Or((A[3], Not(A[0])))), (0.5, 0.5, 0.5), (2, 0, 1))
+A = [rg.Compare(f"x{i}", ">", 0.1 * i, i % 2 == 0) for i in range(4)]
+RANKED = ArgMax((rg.And((A[0], A[1])), A[2], rg.Or((A[3], rg.Not(A[0])))), (0.5, 0.5, 0.5), (2, 0, 1))
 ORDERED = Schema(NARROW.features, "y", ordered_classes=True)
-STEPS = (1.0, Step("x0", (-1.5, 0.1, 2.0), (0.1, -0.7, 0.3, 1.1), -0.3)), (0.5, Step("x1", (0.0,), (0.0, 1.0), 1.0))
-STEPS += ((-0.1, Compare("x2", ">", 0.1, True)),)
-UNIT = LinearThreshold([(0.3, Compare("x0", ">", 0.0)), (-0.1, IsTrue("flag"))], -0.15)
+STEPS = (
+    (1.0, rg.Step("x0", (-1.5, 0.1, 2.0), (0.1, -0.7, 0.3, 1.1), -0.3)),
+    (0.5, rg.Step("x1", (0.0,), (0.0, 1.0), 1.0)),
+)
+STEPS += ((-0.1, rg.Compare("x2", ">", 0.1, True)),)
+UNIT = rg.LinearThreshold([(0.3, rg.Compare("x0", ">", 0.0)), (-0.1, rg.IsTrue("flag"))], -0.15)
 CITY = Feature("city", "categorical", ("Rome", "3", "new\nline", "ünï", "Oslo"), missing_tokens=("?", "NA"))
 SIZE = Feature("size", "categorical", ("s", "m", "l"), unseen="missing")
 IN_CITIES = (
-    And((Among("city", ("Rome", "new\nline", "Oslo"), unseen=True), Compare("x", ">", 0.1))),
-    And((Missing("city"), Among("size", ("s", "l"), missing=True))),
-    And((Among("city", ("3",), missing=True), Not(Missing("size")))),
+    rg.And((rg.Among("city", ("Rome", "new\nline", "Oslo"), unseen=True), rg.Compare("x", ">", 0.1))),
+    rg.And((rg.Missing("city"), rg.Among("size", ("s", "l"), missing=True))),
+    rg.And((rg.Among("city", ("3",), missing=True), rg.Not(rg.Missing("size")))),
 )
-COLUMNS = RuleGraph(Schema((CITY, SIZE, Feature("x")), "y"), (0, 1), Fires(Or(IN_CITIES)))
+COLUMNS = RuleGraph(Schema((CITY, SIZE, Feature("x")), "y"), (0, 1), Fires(rg.Or(IN_CITIES)))
 
 
 @pytest.mark.parametrize(
@@ -111,15 +96,17 @@ COLUMNS = RuleGraph(Schema((CITY, SIZE, Feature("x")), "y"), (0, 1), Fires(Or(IN
     [
         (RuleGraph(NARROW, ("a", "b", "c"), RANKED, default=1), {}, [TREE]),
         (RuleGraph(NARROW, (0, 1, 2), RANKED, default=1), {}, [TREE]),
-        (RuleGraph(ORDERED, (1, 2, 3, 4), Median((Or((A[0], A[1])), A[0], And((A[0], A[2]))))), {}, [TREE]),
+        (RuleGraph(ORDERED, (1, 2, 3, 4), Median((rg.Or((A[0], A[1])), A[0], rg.And((A[0], A[2]))))), {}, [TREE]),
         (
             RuleGraph(
-                NARROW, (0, 1), Fires(Above(Linear((*STEPS, (-0.1, Compare("x2", ">", 0.1, True))), 0.25), 0.25))
+                NARROW,
+                (0, 1),
+                Fires(rg.Above(rg.Linear((*STEPS, (-0.1, rg.Compare("x2", ">", 0.1, True))), 0.25), 0.25)),
             ),
             {},
             [TREE],
         ),
-        (RuleGraph(NARROW, (0, 1), Fires(And((UNIT, Compare("x3", "<=", 0.5, True))))), {}, [TREE]),
+        (RuleGraph(NARROW, (0, 1), Fires(rg.And((UNIT, rg.Compare("x3", "<=", 0.5, True))))), {}, [TREE]),
         # categories stand in the tree as codes
         (COLUMNS, {}, ["LabelEncoder", "LabelEncoder", "Concat", TREE]),
         (COLUMNS, {"input": "codes"}, ["Cast", "Cast", "Concat", TREE]),
@@ -134,7 +121,7 @@ def test_codes_out_of_range_are_unseen_in_a_tree() -> None:
     schema = Schema((Feature("city", "categorical", ("a", "b", "c")), Feature("x")), "y")
     for unseen in (False, True):
         for missing in (False, True):
-            graph = RuleGraph(schema, (0, 1), Fires(Among("city", ("a", "c"), missing, unseen)))
+            graph = RuleGraph(schema, (0, 1), Fires(rg.Among("city", ("a", "c"), missing, unseen)))
             session = runtime_session(every_formulation(graph, "codes")["tree"])
             codes = np.array([[-(2**62)], [-1], [0], [1], [2], [3], [4], [5], [2**40], [2**63 - 1]])
             expected = [unseen, unseen, missing, unseen, True, False, True, unseen, unseen, unseen]
@@ -144,7 +131,9 @@ def test_codes_out_of_range_are_unseen_in_a_tree() -> None:
 def test_a_double_column_is_compared_as_a_double() -> None:
     """2^24 + 1 is 2^24 in float32: a tree that cast its input would decide otherwise."""
     schema = Schema((Feature("account", precision="float64"), Feature("other", precision="float64")), "y")
-    rules = Or((Compare("account", ">", 2.0**24), And((Compare("other", "<=", 0.5, True), Missing("account")))))
+    rules = rg.Or(
+        (rg.Compare("account", ">", 2.0**24), rg.And((rg.Compare("other", "<=", 0.5, True), rg.Missing("account"))))
+    )
     graph = RuleGraph(schema, (0, 1), Fires(rules))
     assert latency(graph, input="tensor") == [TREE]
     table = adversarial_table(schema, (2.0**24, 2.0**24 + 1, 0.5, 0.5 + 2.0**-50))
@@ -152,7 +141,7 @@ def test_a_double_column_is_compared_as_a_double() -> None:
 
 
 def test_narrow_columns_beside_a_double_column_keep_their_width() -> None:
-    graph = RuleGraph(SCHEMA, (0, 1), Fires(Or((Compare("x", ">", 0.1), Compare("wide", "<=", 0.5)))))
+    graph = RuleGraph(SCHEMA, (0, 1), Fires(rg.Or((rg.Compare("x", ">", 0.1), rg.Compare("wide", "<=", 0.5)))))
     tensor = emit(graph, {"optimize": "latency", "input": "tensor"})
     assert TREE not in operator_kinds(tensor.main)
     assert "'x'" in tensor.warnings[0]
@@ -163,17 +152,19 @@ def test_narrow_columns_beside_a_double_column_keep_their_width() -> None:
 def half_of(count: int) -> RuleGraph:
     """Whether half of some columns are above 0."""
     schema = Schema(tuple(Feature(f"x{j}") for j in range(count)), "y")
-    return RuleGraph(schema, (0, 1), Fires(AtLeast(count // 2, [Compare(name, ">", 0.0) for name in schema.names])))
+    return RuleGraph(
+        schema, (0, 1), Fires(rg.AtLeast(count // 2, [rg.Compare(name, ">", 0.0) for name in schema.names]))
+    )
 
 
-ROUNDED = LinearThreshold([(1.0, Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0)
+ROUNDED = rg.LinearThreshold([(1.0, rg.Column("x0", 0.0, -1.0, 1.0, 0.5))], 0.0)
 
 
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
-        (RuleGraph(SCHEMA, (0, 1), Fires(Compare("wide", ">", 0.1))), "'wide' is no float32"),
-        (RuleGraph(NARROW, (0, 1), Fires(Constant(True))), "no column"),
+        (RuleGraph(SCHEMA, (0, 1), Fires(rg.Compare("wide", ">", 0.1))), "'wide' is no float32"),
+        (RuleGraph(NARROW, (0, 1), Fires(rg.Constant(True))), "no column"),
         (RuleGraph(NARROW, (0, 1), Fires(ROUNDED)), "values of the column 'x0'"),
         *((half_of(40), "boxes"), (half_of(14), "leaves")),
     ],
@@ -187,7 +178,7 @@ def test_what_is_no_tree_falls_back_with_its_reason(graph: RuleGraph, reason: st
 
 
 def test_fired_rules_are_an_output_of_the_portable_graph() -> None:
-    graph = RuleGraph(NARROW, (0, 1), Fires(Or((Compare("x0", ">", 1.0), Compare("x1", "<=", 2.0)))))
+    graph = RuleGraph(NARROW, (0, 1), Fires(rg.Or((rg.Compare("x0", ">", 1.0), rg.Compare("x1", "<=", 2.0)))))
     artifact = emit(graph, {"optimize": "latency", "fired": True})
     assert TREE not in operator_kinds(artifact.main)
     assert "fired" in artifact.warnings[0]
@@ -204,10 +195,10 @@ def test_no_branch_is_impossible_and_no_split_is_idle() -> None:
 
 def test_the_leaves_of_a_tree_are_limited() -> None:
     columns = Schema(tuple(Feature(f"x{j}") for j in range(13)), "y")
-    parity: Node = Compare("x0", ">", 0.0)
+    parity: rg.Node = rg.Compare("x0", ">", 0.0)
     for j in range(1, 13):
-        other = Compare(f"x{j}", ">", 0.0)
-        parity = Or((And((parity, Not(other))), And((Not(parity), other))))
+        other = rg.Compare(f"x{j}", ">", 0.0)
+        parity = rg.Or((rg.And((parity, rg.Not(other))), rg.And((rg.Not(parity), other))))
     graph = RuleGraph(columns, (0, 1), Fires(parity))
     with pytest.raises(NotOfBitsError, match=str(2 * MOST_LEAVES)):
         decision_tree(graph, plan_inputs(graph, None))

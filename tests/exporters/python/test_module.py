@@ -16,22 +16,9 @@ from rulekit_exporters.python.running import run
 
 from rulekit.conformance.models import random_graph
 from rulekit.errors import FormatError
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.nodes import (
-    Above,
-    Among,
-    And,
-    AtLeast,
-    Compare,
-    Hidden,
-    IsTrue,
-    Linear,
-    Missing,
-    Not,
-    Or,
-    Probability,
-)
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.schema import Feature, Schema
 
@@ -87,7 +74,7 @@ def test_random_graphs(seed, tmp_path):
 @pytest.mark.parametrize("levels", [("red",), ("red", "3"), ()])
 def test_categories(levels, policy, missing, unseen, tmp_path):
     feature = Feature("c", "categorical", ("red", "3", "true"), missing_tokens=("?",), unseen=policy)
-    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", levels, missing, unseen)))
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(rg.Among("c", levels, missing, unseen)))
     module = module_of(graph, tmp_path)
     cells = ["red", "3", "3.0", 3, 3.0, True, "TRUE", "?", "", None, math.nan, "blue", 4]
     expected = graph.predict([{"c": cell} for cell in cells]).tolist()
@@ -98,7 +85,7 @@ def test_categories(levels, policy, missing, unseen, tmp_path):
 def test_a_large_category_is_a_constant_set(tmp_path):
     levels = tuple(f"level {i}" for i in range(5000))
     feature = Feature("c", "categorical", levels)
-    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", levels[:2500], unseen=True)))
+    graph = RuleGraph(Schema((feature,)), (0, 1), Fires(rg.Among("c", levels[:2500], unseen=True)))
     module = module_of(graph, tmp_path)
     assert [module.predict([c]) for c in ("level 7", "level 2500", "other", None)] == [1, 0, 1, 0]
 
@@ -123,9 +110,11 @@ def test_cells_in_other_clothes_decide_alike(tmp_path):
 def test_lists_of_cells_decide_like_their_rows(first, other, tmp_path):
     """A list's cells were brought to one type: NaN beside text became the text "nan", True beside 3.5 a number."""
     schema = Schema((Feature("c", "categorical", ("red", "3", "true")), Feature("x"), Feature("f", "boolean")), "t")
-    formula = Or((Among("c", ("red",), missing=True), And((Among("c", ("true",)), Compare("x", ">", 0.5)))))
+    formula = rg.Or(
+        (rg.Among("c", ("red",), missing=True), rg.And((rg.Among("c", ("true",)), rg.Compare("x", ">", 0.5))))
+    )
     module = module_of(
-        RuleGraph(schema, (0, 1), Fires(Or((formula, And((IsTrue("f"), Among("c", ("3",)))))))), tmp_path
+        RuleGraph(schema, (0, 1), Fires(rg.Or((formula, rg.And((rg.IsTrue("f"), rg.Among("c", ("3",)))))))), tmp_path
     )
     columns = {"c": [first, other, first], "x": [1, "2", None], "f": [True, 0.0, "true"]}
     rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
@@ -136,7 +125,7 @@ def test_lists_of_cells_decide_like_their_rows(first, other, tmp_path):
 def test_counting_conditions_of_numpy_scalars(tmp_path):
     """np.True_ + np.True_ is np.True_, so an at-least must not add conditions up without an integer start."""
     features = (Feature("a"), Feature("b"))
-    formula = AtLeast(2, (Compare("a", ">", 0.0), Compare("b", ">", 0.0)))
+    formula = rg.AtLeast(2, (rg.Compare("a", ">", 0.0), rg.Compare("b", ">", 0.0)))
     module = module_of(RuleGraph(Schema(features), (0, 1), Fires(formula)), tmp_path)
     assert module.predict(np.array([1.0, 1.0])) == 1
     assert module.predict(np.array([1.0, -1.0])) == 0
@@ -144,8 +133,8 @@ def test_counting_conditions_of_numpy_scalars(tmp_path):
 
 def test_wrong_rows_are_errors(tmp_path):
     feature = Feature("c", "categorical", ("red",), unseen="error")
-    strict = module_of(RuleGraph(Schema((feature,)), (0, 1), Fires(Among("c", ("red",)))), tmp_path, "strict")
-    whole = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(Compare("x", ">", 0.1))), tmp_path, "whole")
+    strict = module_of(RuleGraph(Schema((feature,)), (0, 1), Fires(rg.Among("c", ("red",)))), tmp_path, "strict")
+    whole = module_of(RuleGraph(Schema((Feature("x"),)), (0, 1), Fires(rg.Compare("x", ">", 0.1))), tmp_path, "whole")
     module = module_of(income(), tmp_path)
     assert [strict.predict([c]) for c in ("red", None)] == [1, 0]
     assert module.predict(types.MappingProxyType(ROW)) == module.predict(tuple(ROW.values())) == ">50K"
@@ -183,13 +172,13 @@ def test_hostile_names_are_data(tmp_path):
     """Column names, levels and labels that are code, quotes or line ends neither run nor break the module."""
     numeric = tuple(Feature(name) for name in HOSTILE)
     words = Feature("words", "categorical", tuple(name for name in HOSTILE if name))
-    clauses = [Compare(name, ">", 0.5) for name in HOSTILE] + [Among("words", words.levels[:3])]
-    bits = tuple(Hidden(f"h {name}", clause, 1.0) for name, clause in zip((*HOSTILE, "w"), clauses, strict=True))
+    clauses = [rg.Compare(name, ">", 0.5) for name in HOSTILE] + [rg.Among("words", words.levels[:3])]
+    bits = tuple(rg.Hidden(f"h {name}", clause, 1.0) for name, clause in zip((*HOSTILE, "w"), clauses, strict=True))
     graph = RuleGraph(
         Schema((*numeric, words), target='"""\nimport os'),
         ('"""', "\n# rules: end\n"),
-        Fires(Or(tuple(clauses))),
-        (Probability(Or(bits)),),
+        Fires(rg.Or(tuple(clauses))),
+        (rg.Probability(rg.Or(bits)),),
     )
     module = module_of(graph, tmp_path)
     empty = dict.fromkeys(graph.schema.names)
@@ -201,14 +190,18 @@ def test_hostile_names_are_data(tmp_path):
 
 
 def test_deep_and_wide_graphs_are_within_the_parser_s_limits(tmp_path):
-    deep = IsTrue("b")
+    deep = rg.IsTrue("b")
     for i in range(1200):
-        deep = Or((And((deep, Compare("x", ">", i % 7 - 3.5))), Not(Missing("x")))) if i % 2 else Not(And((deep,)))
-    wide = Or(tuple(And((Compare("x", ">", float(i)), Compare("x", "<=", i + 0.5))) for i in range(600)))
-    total = Linear(tuple((0.5, Compare("x", ">", float(i))) for i in range(1500)), -10.0)
+        deep = (
+            rg.Or((rg.And((deep, rg.Compare("x", ">", i % 7 - 3.5))), rg.Not(rg.Missing("x"))))
+            if i % 2
+            else rg.Not(rg.And((deep,)))
+        )
+    wide = rg.Or(tuple(rg.And((rg.Compare("x", ">", float(i)), rg.Compare("x", "<=", i + 0.5))) for i in range(600)))
+    total = rg.Linear(tuple((0.5, rg.Compare("x", ">", float(i))) for i in range(1500)), -10.0)
     schema = Schema((Feature("x"), Feature("b", "boolean")))
     table = random_table(np.random.default_rng(3), schema, 100)
-    for k, formula in enumerate((Or((deep, wide)), Above(total, 0.0))):
+    for k, formula in enumerate((rg.Or((deep, wide)), rg.Above(total, 0.0))):
         assert_parity(RuleGraph(schema, (0, 1), Fires(formula)), table.take(np.arange(20)), tmp_path, f"model_{k}")
 
 
@@ -258,10 +251,12 @@ def test_other_class_names_are_not_those_of_the_model():
 
 def test_no_denial_is_denied(tmp_path):
     """`not home` was `~~(home <= 0.5)` in the function for columns."""
-    negative = Not(IsTrue("veteran", missing=True))
-    either = Or((Compare("age", ">", 1.0), Compare("education_num", ">", 3.0)))
-    twice = Not(Not(And((either, negative))))
-    for i, formula in enumerate((negative, And((negative, Compare("age", ">", 1.0))), twice, Not(Not(either)))):
+    negative = rg.Not(rg.IsTrue("veteran", missing=True))
+    either = rg.Or((rg.Compare("age", ">", 1.0), rg.Compare("education_num", ">", 3.0)))
+    twice = rg.Not(rg.Not(rg.And((either, negative))))
+    for i, formula in enumerate(
+        (negative, rg.And((negative, rg.Compare("age", ">", 1.0))), twice, rg.Not(rg.Not(either)))
+    ):
         graph = RuleGraph(INCOME, (0, 1), Fires(formula))
         text = TARGET.emit(graph, {}).main.decode()
         assert "~~" not in text
@@ -291,7 +286,7 @@ def test_a_module_of_weighted_rules_says_them_before_its_arithmetic():
 def test_cells_of_any_width_are_read_as_the_model_reads_them(kind, precision, tmp_path):
     """NumPy compares a narrow number with a double in the narrow type, in which the threshold is another number."""
     schema = Schema((Feature("x", precision=precision), Feature("y")))
-    graph = RuleGraph(schema, (0, 1), Fires(Compare("x", ">", 0.1)))
+    graph = RuleGraph(schema, (0, 1), Fires(rg.Compare("x", ">", 0.1)))
     module = module_of(graph, tmp_path)
     cells = [kind(value) for value in (0, 0.1, 0.3, 0.0999, 0.10001, 0.10000000894069672, 1)]
     for row in ([[cell, 0.0] for cell in cells], np.array([[cell, 0.0] for cell in cells], dtype=kind)):

@@ -14,24 +14,9 @@ from hypothesis import strategies as st
 
 from rulekit.conformance.models import noisy_max_decision, noisy_max_probabilities, noisy_min_decision
 from rulekit.exactness import DOUBLE_BITS, Span, is_exact_difference, span_of_sum, total
+from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Fires, Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.nodes import (
-    FALSE,
-    TRUE,
-    Above,
-    And,
-    Hidden,
-    IsTrue,
-    Linear,
-    Node,
-    Not,
-    Odd,
-    Or,
-    Probability,
-    topological,
-    with_children,
-)
 from rulekit.graph.probability.circuits import build_circuit
 from rulekit.graph.probability.deciding import (
     WITHIN,
@@ -56,24 +41,24 @@ SCHEMA = Schema(tuple(Feature(f"w{i}", "boolean") for i in range(COLUMNS)), targ
 ROWS = np.array(np.meshgrid(*[[0.0, 1.0]] * COLUMNS, indexing="ij"), dtype=np.float32).reshape(COLUMNS, -1)
 TABLE = Table(SCHEMA.features, tuple(ROWS), ROWS.shape[1])
 STRENGTHS = st.one_of(st.floats(1e-30, 30.0), st.sampled_from([0.0, math.log(2.0), 1e-300]))
-CAUSES = st.sampled_from([TRUE, FALSE, *(IsTrue(f"w{i}") for i in range(COLUMNS))])
+CAUSES = st.sampled_from([rg.TRUE, rg.FALSE, *(rg.IsTrue(f"w{i}") for i in range(COLUMNS))])
 
 
-def _bits(draws) -> tuple[Hidden, ...]:
-    return tuple(Hidden(f"h{i}", cause, on, off) for i, (cause, on, off) in enumerate(draws))
+def _bits(draws) -> tuple[rg.Hidden, ...]:
+    return tuple(rg.Hidden(f"h{i}", cause, on, off) for i, (cause, on, off) in enumerate(draws))
 
 
 BITS = st.lists(st.tuples(CAUSES, STRENGTHS, STRENGTHS), max_size=8).map(_bits)
 ALSO_CERTAIN = st.one_of(STRENGTHS, st.just(math.inf))
 
 
-def _decided(node: Node) -> np.ndarray:
+def _decided(node: rg.Node) -> np.ndarray:
     return evaluate_nodes([node], TABLE)[node]
 
 
-def _agree(decision: Node, formula: Node, threshold: float) -> None:
+def _agree(decision: rg.Node, formula: rg.Node, threshold: float) -> None:
     """The same decisions wherever the probability is not within a rounding of the threshold."""
-    found = _decided(Probability(formula))
+    found = _decided(rg.Probability(formula))
     clear = np.abs(found - threshold) > 1e-9
     assert (_decided(decision) == (found > threshold))[clear].all()
 
@@ -81,25 +66,25 @@ def _agree(decision: Node, formula: Node, threshold: float) -> None:
 @settings(max_examples=40)
 @given(BITS.filter(bool), st.floats(0.01, 0.99))
 def test_an_or_is_decided_by_strengths_on_a_grid(bits, threshold):
-    _agree(noisy_or_decision(bits, threshold), Or(bits), threshold)
+    _agree(noisy_or_decision(bits, threshold), rg.Or(bits), threshold)
 
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(CAUSES, ALSO_CERTAIN, ALSO_CERTAIN), max_size=8).map(_bits), st.floats(0.01, 0.99))
 def test_all_fire_or_none_does_is_decided_by_a_sum_that_no_order_rounds(bits, threshold):
     for decision, formula in (
-        (noisy_and_decision(bits, threshold), And(bits)),
-        (none_fires_decision(bits, threshold), Not(Or(bits))),
+        (noisy_and_decision(bits, threshold), rg.And(bits)),
+        (none_fires_decision(bits, threshold), rg.Not(rg.Or(bits))),
     ):
         _agree(decision, formula, threshold)
-        for node in topological([decision]):
-            assert not isinstance(node, Linear) or span_of_sum(node).fits(DOUBLE_BITS)
+        for node in rg.topological([decision]):
+            assert not isinstance(node, rg.Linear) or span_of_sum(node).fits(DOUBLE_BITS)
 
 
 @settings(max_examples=30)
 @given(st.lists(BITS.filter(bool), min_size=1, max_size=4))
 def test_ordered_classes_are_decided_by_the_median_of_their_probabilities(cuts):
-    cuts = [[Hidden(f"{bit.name} {c}", bit.cause, bit.on, bit.off) for bit in cut] for c, cut in enumerate(cuts)]
+    cuts = [[rg.Hidden(f"{bit.name} {c}", bit.cause, bit.on, bit.off) for bit in cut] for c, cut in enumerate(cuts)]
     for decision, nodes in (
         (noisy_max_decision(cuts), noisy_max_probabilities(cuts)),
         (noisy_min_decision(cuts), noisy_max_probabilities(cuts[::-1])[::-1]),
@@ -133,10 +118,14 @@ def test_what_is_no_finite_strength_lies_on_no_grid(wrong):
 
 
 def test_a_sum_of_logarithms_reads_no_cause_that_changes_nothing():
-    bits = (Hidden("a", IsTrue("w0"), 1.0, 1.0), Hidden("b", IsTrue("w1"), 2.0, 1.0), Hidden("leak", TRUE, 3.0))
+    bits = (
+        rg.Hidden("a", rg.IsTrue("w0"), 1.0, 1.0),
+        rg.Hidden("b", rg.IsTrue("w1"), 2.0, 1.0),
+        rg.Hidden("leak", rg.TRUE, 3.0),
+    )
     decision = noisy_and_decision(bits)
-    assert isinstance(decision, Above)
-    assert decision.score.children == (IsTrue("w1"),)
+    assert isinstance(decision, rg.Above)
+    assert decision.score.children == (rg.IsTrue("w1"),)
 
 
 @given(st.floats(0.0, 700.0, exclude_min=True))
@@ -158,10 +147,13 @@ def test_logarithms_of_probabilities_rise():
 # Tangents of a gated noisy-or
 
 
-def strong_bits(name: str, strengths: list[float], off: float) -> list[Hidden]:
+def strong_bits(name: str, strengths: list[float], off: float) -> list[rg.Hidden]:
     return [
-        *(Hidden(f"{name}{i}", IsTrue(f"w{(i + len(name)) % COLUMNS}"), s, off * s) for i, s in enumerate(strengths)),
-        Hidden(f"{name}leak", TRUE, strengths[0] / 50.0),
+        *(
+            rg.Hidden(f"{name}{i}", rg.IsTrue(f"w{(i + len(name)) % COLUMNS}"), s, off * s)
+            for i, s in enumerate(strengths)
+        ),
+        rg.Hidden(f"{name}leak", rg.TRUE, strengths[0] / 50.0),
     ]
 
 
@@ -177,16 +169,16 @@ def strong_bits(name: str, strengths: list[float], off: float) -> list[Hidden]:
 def test_tangents_decide_as_the_probability_and_are_read_as_it(own, other, size, threshold, off, within):
     causes, inhibitors = strong_bits("c", [s * size for s in own], off), strong_bits("ii", other, off)
     threshold = float(f"{threshold * size:.3g}")
-    formula = And([Or(causes), Not(Or(inhibitors))])
+    formula = rg.And([rg.Or(causes), rg.Not(rg.Or(inhibitors))])
     decision = gated_decision(causes, inhibitors, threshold, within)
-    values = evaluate_nodes([decision, Probability(formula)], TABLE)
-    chance, decided = values[Probability(formula)], values[decision]
+    values = evaluate_nodes([decision, rg.Probability(formula)], TABLE)
+    chance, decided = values[rg.Probability(formula)], values[decision]
     clear = np.abs(np.log(np.maximum(chance, 1e-300)) - math.log(threshold)) > within * 1.000001 + 1e-9
     assert (decided == (chance > threshold))[clear].all()
     if decision.children:
         assert gated_of(decision) == (formula_on_grid(formula), threshold)
         part = Part.of(1, denied(decision))
-        assert part.score == Probability(Not(formula_on_grid(formula)))
+        assert part.score == rg.Probability(rg.Not(formula_on_grid(formula)))
         assert part.threshold == pytest.approx(1.0 - threshold)
         assert len(list(decision.children)) < 400
 
@@ -201,21 +193,21 @@ def test_simplification_leaves_all_tangents() -> None:
 def test_what_is_no_complete_set_of_tangents_is_not_read_as_one() -> None:
     """A decision that someone has changed is shown as it is, and not as a probability that it no longer is near to."""
     decision = gated_decision(strong_bits("c", [1.0, 2.0], 0.0), strong_bits("ii", [1.0, 2.0], 0.0))
-    assert isinstance(decision, And)
-    assert gated_of(And(decision.children[::2])) is None
+    assert isinstance(decision, rg.And)
+    assert gated_of(rg.And(decision.children[::2])) is None
 
-    def moved(node: Node) -> Node:
+    def moved(node: rg.Node) -> rg.Node:
         return type(node)(node.score, node.threshold + 1e-3)  # type: ignore[attr-defined,call-arg]
 
-    assert gated_of(And([moved(decision.children[0]), *decision.children[1:]])) is None
-    (linear,) = {node for node in topological([decision.children[0]]) if isinstance(node, Linear)}
-    turned = with_children(linear, linear.children[::-1])
-    assert gated_of(with_children(decision.children[0], [turned])) is None
+    assert gated_of(rg.And([moved(decision.children[0]), *decision.children[1:]])) is None
+    (linear,) = {node for node in rg.topological([decision.children[0]]) if isinstance(node, rg.Linear)}
+    turned = rg.with_children(linear, linear.children[::-1])
+    assert gated_of(rg.with_children(decision.children[0], [turned])) is None
 
 
 def test_an_infinite_strength_lies_on_no_grid() -> None:
     with pytest.raises(ValueError, match="finite"):
-        gated_decision([Hidden("a", IsTrue("w0"), math.inf)], [Hidden("b", IsTrue("w1"), 1.0)])
+        gated_decision([rg.Hidden("a", rg.IsTrue("w0"), math.inf)], [rg.Hidden("b", rg.IsTrue("w1"), 1.0)])
 
 
 # Parities
@@ -229,11 +221,11 @@ def test_the_decision_is_that_of_the_exact_probability(seed: int) -> None:
     """Bits as likely to fire as not, and sure ones, are among them; t = 1/2 is decided by signs alone."""
     rng = np.random.default_rng(seed)
     drawn = rng.choice(CHANCES, (K, 2)).tolist()
-    bits = [Hidden(f"h{i}", IsTrue(f"w{i}"), *map(strength_of, p)) for i, p in enumerate(drawn)]
-    bits.append(Hidden("leak", TRUE, strength_of(float(rng.choice(CHANCES[1:-1])))))
+    bits = [rg.Hidden(f"h{i}", rg.IsTrue(f"w{i}"), *map(strength_of, p)) for i, p in enumerate(drawn)]
+    bits.append(rg.Hidden("leak", rg.TRUE, strength_of(float(rng.choice(CHANCES[1:-1])))))
     thresholds = (0.5, 0.21, 0.8, 0.04)
-    nodes: list[Node] = [parity_decision(bits, t) for t in thresholds]
-    chance = Probability(Odd(bits))
+    nodes: list[rg.Node] = [parity_decision(bits, t) for t in thresholds]
+    chance = rg.Probability(rg.Odd(bits))
     found = evaluate_nodes([*nodes, chance], TABLE)
     for row in range(0, TABLE.n_rows, 1 << (COLUMNS - K)):  # every truth of the first columns
         product = Fraction(1)
@@ -246,8 +238,8 @@ def test_the_decision_is_that_of_the_exact_probability(seed: int) -> None:
 
 
 def test_a_parity_of_many_bits_needs_no_diagram_and_its_sign_does_not_underflow() -> None:
-    bits = [Hidden(f"h{i}", IsTrue(f"w{i % K}"), strength_of(0.501)) for i in range(2_001)]
-    assert len(build_circuit(Odd(bits)).steps) < 3 * len(bits)
+    bits = [rg.Hidden(f"h{i}", rg.IsTrue(f"w{i % K}"), strength_of(0.501)) for i in range(2_001)]
+    assert len(build_circuit(rg.Odd(bits)).steps) < 3 * len(bits)
     assert _decided(parity_decision(bits))[-1]  # where all causes hold
 
 
