@@ -309,10 +309,14 @@ def test_weights_groups_and_times_are_read_by_their_form(tmp_path: Path) -> None
     "learner", ["additive", *(pytest.param(name, marks=pytest.mark.long) for name in ("ltu-tree", "cnll"))]
 )
 def test_codes_in_a_column_of_their_own_are_told_apart(tmp_path: Path, learner: str) -> None:
-    """As docs/command.md has it: -9999 is yes, -8888 is no, and the numbers count beside them."""
+    """As docs/command.md has it: -9999 is yes, -8888 is no, and the numbers count beside them.
+
+    A further column tells the rows apart: folds hold equal rows together, and one fold would have all rows of a code.
+    """
     draw, path = random.Random(1), tmp_path / "t.csv"
-    numbers = [f"{v},,{'yes' if v > 50 else 'no'}\n" for v in draw.choices(range(100), k=280)]
-    path.write_text("d,d_code,y\n" + "".join([*numbers, *60 * [",-9999,yes\n", ",-8888,no\n"]]))
+    cells = [(v, "", "yes" if v > 50 else "no") for v in draw.choices(range(100), k=280)]
+    cells += 60 * [("", -9999, "yes"), ("", -8888, "no")]
+    path.write_text("d,d_code,x,y\n" + "".join(f"{d},{code},{draw.random():.3f},{y}\n" for d, code, y in cells))
     reading = ReadingOptions("y", types={"d_code": "categorical"})
     made = train(TrainingRequest(path, reading, learner=learner, output=tmp_path / "m.json"))
     assert made.figures.accuracy > 0.99
