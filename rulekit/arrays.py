@@ -21,11 +21,12 @@ else:
 
     pl = _Polars()
 
-__all__ = ["Array", "Bools", "Floats", "Ints", "Places", "distinct_rows", "pl"]
+__all__ = ["Array", "Bools", "Floats", "Hashes", "Ints", "Places", "distinct_rows", "mixed", "pl"]
 
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Hashes = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
@@ -46,3 +47,11 @@ def distinct_rows(matrix: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> tupl
     words = padded.view(">u8").astype(np.uint64) if width == _WORD else padded.view(np.dtype((np.void, width)))
     _, first, kind = np.unique(words.ravel(), return_index=True, return_inverse=True)
     return first, kind
+
+
+def mixed(values: Hashes) -> Hashes:
+    """The finalizer of SplitMix64 (G. Steele et al., Fast splittable pseudorandom number generators, 2014)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(values ^ (values >> np.uint64(31)))

@@ -7,7 +7,6 @@ rounds none of them, so that every order gives the same number: the sum without 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -72,12 +71,6 @@ def grid_of(value: float | Fraction) -> int:
     if denominator & (denominator - 1):
         return NO_GRID
     return (numerator & -numerator).bit_length() - denominator.bit_length()
-
-
-def finest_unit(values: Iterable[float], bits: int) -> float:
-    """The finest power of two of which no sum of some of these values, rounded to it, has more than so many bits."""
-    total = math.fsum(map(abs, values))
-    return float(2.0 ** (math.frexp(total)[1] + 1 - bits)) if total > 0.0 else 1.0
 
 
 def is_exact_difference(a: float, b: float) -> bool:

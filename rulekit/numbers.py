@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import struct
 import sys
+from collections.abc import Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -214,3 +215,9 @@ def _places(value: float, precision: str) -> int:
     """Decimal places of the shortest decimal that is the value in the precision."""
     exponent = Decimal(repr(canonical_threshold(value, precision))).normalize().as_tuple().exponent
     return max(0, -int(exponent))
+
+
+def finest_unit(values: Iterable[float], bits: int) -> float:
+    """The finest power of two of which no sum of some of these values, rounded to it, has more than so many bits."""
+    total = math.fsum(map(abs, values))
+    return float(2.0 ** (math.frexp(total)[1] + 1 - bits)) if total > 0.0 else 1.0

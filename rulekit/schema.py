@@ -9,6 +9,7 @@ categories (0 missing, 1 a level never seen in training, 2.. the levels in order
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -248,3 +249,18 @@ def require_column(name: str, names: Collection[str], source: str, what: str = "
         if any(known.replace(".", "", 1).lstrip("-").isdigit() for known in names):
             fix += "; --header none, if the first line is a row"
         raise InputError(f"no {what} {name!r}", where=source or "table", fix=fix)
+
+
+# Units that make a number money; a column in another currency is declared `money`.
+CURRENCIES = frozenset(
+    (
+        *("€", "$", "£", "¥", "₹", "₩", "₽", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD"),
+        *("HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB"),
+        *("TRY", "TWD", "USD", "ZAR", "US$", "R$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs.", "Fr."),
+    )
+)
+
+
+def is_currency(text: str) -> bool:
+    """Whether a text stands for a currency: by name, or by a sign such as that of A$."""
+    return text in CURRENCIES or (text != "" and unicodedata.category(text[-1]) == "Sc")

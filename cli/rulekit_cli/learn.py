@@ -225,7 +225,7 @@ def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequenc
 
 def _show_trained(request: TrainingRequest, trained: TrainingResult, *, json: bool, quiet: bool) -> None:
     """Size and figures beside those of the majority class, for a person or for a machine."""
-    from rulekit.audit.ladder_lines import ladder_lines
+    from rulekit.audit.training_lines import ladder_lines
 
     figures, size, model = trained.figures, trained.size, trained.model
     if not quiet:
@@ -346,7 +346,7 @@ def resize(model: Path, smallest: bool, output: Path | None = None, **asked: int
       rulekit resize model.json --size 5
       rulekit resize model.json --smallest -o small.json
     """
-    from rulekit.audit.ladder_lines import ladder_lines
+    from rulekit.audit.training_lines import ladder_lines
     from rulekit.work.models import resize
 
     other = resize(model, smallest=smallest, output=output, **asked)

@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from rulekit.arrays import Floats
 from rulekit.errors import GraphError, InputError
 from rulekit.graph.decisions import ArgMax, Decision
 from rulekit.graph.leaves import with_named_tokens
@@ -235,3 +236,15 @@ def on_the_side_of_the_label(graph: ModelParts, probability: Node, place: int = 
     threshold = float(graph.provenance.get("threshold", 0.5))
     beside = _BESIDE * min(threshold, 1.0 - threshold)
     return Sided(probability, rule, float(f"{threshold + beside:.4g}"), float(f"{threshold - beside:.4g}"))
+
+
+RARE = 0.1
+"""The share of the rows below which a class is rare: always another one is right on nearly all, and finds none."""
+
+
+def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
+    """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
+
+    A class that neither occurs nor is decided has the score 0.
+    """
+    return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))

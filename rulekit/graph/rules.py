@@ -20,7 +20,7 @@ from rulekit.graph import nodes as rg
 from rulekit.graph.decisions import Part
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import readers
-from rulekit.graph.model_parts import ModelParts, Rung
+from rulekit.graph.model_parts import Ladder, ModelParts, Rung
 from rulekit.graph.nodes import Family, Node, short_ids, topological
 from rulekit.graph.probability.deciding import gated_parts
 from rulekit.tables.table import Table
@@ -301,3 +301,13 @@ def segments(step: rg.Step) -> Sequence[Node]:
         return [rg.Not(rg.Missing(name))]
     inner = [rg.And((rg.Compare(name, ">", a), rg.Compare(name, "<=", b))) for a, b in itertools.pairwise(cuts)]
     return [rg.Compare(name, "<=", cuts[0]), *inner, rg.Compare(name, ">", cuts[-1])]
+
+
+def added_rules(ladder: Ladder) -> tuple[tuple[Rule, ...], ...]:
+    """By row the rules that the row before does not have."""
+    found, before = [], frozenset[tuple[int, object]]()
+    for rung in ladder.rungs:
+        rules = rules_of(rung.model.underlying)
+        found.append(tuple(rule for rule in rules if (rule.class_index, rule.node) not in before))
+        before = frozenset((rule.class_index, rule.node) for rule in rules)
+    return tuple(found)

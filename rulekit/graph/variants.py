@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from rulekit.arrays import Floats
 from rulekit.errors import InputError
 from rulekit.graph.decisions import ArgMax, Fires
 from rulekit.graph.leaves import readers
-from rulekit.graph.model_parts import Ladder, on_the_side_of_the_label
+from rulekit.graph.model_parts import on_the_side_of_the_label
 from rulekit.graph.nodes import Family, IsTrue, Linear, Node, Probability
 from rulekit.graph.overrides import Override, beyond_all, first_deciding, is_beside, laid, layers_of, put_on, size_of
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of, rung_of
+from rulekit.graph.rules import rung_of
 from rulekit.schema import FREE, Feature
 
 
@@ -90,28 +87,6 @@ def over_anything(graph: RuleGraph) -> tuple[RuleGraph, tuple[Node, ...]]:
         ladder=None,
     )
     return model, conditions
-
-
-RARE = 0.1
-"""The share of the rows below which a class is rare: always another one is right on nearly all, and finds none."""
-
-
-def macro_f1(right: Floats, decided: Floats, true: Floats) -> Floats:
-    """The mean [...] of the F1 scores of K classes, by weights [..., K]: decided rightly, decided so, and of the class.
-
-    A class that neither occurs nor is decided has the score 0.
-    """
-    return np.asarray((2.0 * right / np.maximum(decided + true, 1e-300)).mean(axis=-1))
-
-
-def added_rules(ladder: Ladder) -> tuple[tuple[Rule, ...], ...]:
-    """By row the rules that the row before does not have."""
-    found, before = [], frozenset[tuple[int, object]]()
-    for rung in ladder.rungs:
-        rules = rules_of(rung.model.underlying)
-        found.append(tuple(rule for rule in rules if (rule.class_index, rule.node) not in before))
-        before = frozenset((rule.class_index, rule.node) for rule in rules)
-    return tuple(found)
 
 
 def resized(graph: RuleGraph, size: int) -> RuleGraph:

@@ -22,8 +22,7 @@ from rulekit.errors import InputError
 from rulekit.graph.language.figures import LARGEST_EXACT_INTEGER, TABLES, RuleFigures, rule_figures
 from rulekit.graph.language.words import percent, quoted, weight
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import counts, rules_of
-from rulekit.graph.variants import added_rules
+from rulekit.graph.rules import added_rules, counts, rules_of
 from rulekit.names import label_text, printable
 from rulekit.shown import view
 from rulekit.shown.score_cards import total_table

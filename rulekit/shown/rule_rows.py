@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rulekit.graph import nodes as rg
-from rulekit.graph.files.json_values import entries
+from rulekit.graph.files.safe_files import entries
 from rulekit.graph.language.figures import RuleFigures
 from rulekit.graph.language.sentences import sentence_of
 from rulekit.graph.language.text import print_node

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Floats
-from rulekit.graph.files.json_values import count, entries, mapping, number, numbers, share, shares
+from rulekit.graph.files.safe_files import count, entries, mapping, number, numbers, share, shares
 from rulekit.graph.language.figures import TABLES
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import rules_of

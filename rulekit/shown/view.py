@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Sequence
 
 from rulekit.graph.language.figures import worded
+from rulekit.graph.language.text import promises
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable, wrapped
-from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Line, Row
 from rulekit.shown.score_cards import rounds_lines, table_lines, total_table
 from rulekit.shown.sections import Section, closing, legend_of, links, missing_note, reported, sections, summary

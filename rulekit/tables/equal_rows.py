@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints
+from rulekit.arrays import Bools, Hashes, Ints, mixed
 from rulekit.errors import FormatError, InputError
 from rulekit.schema import Feature
 from rulekit.tables.labels import LabelledTable, canonical_numbers
 from rulekit.tables.table import Array, Table
-from rulekit.tables.token_sets import Hashes, TokenSets, hashes_of_words, mixed
+from rulekit.tables.token_sets import TokenSets, hashes_of_words
 
 SPLIT_BYTES = 60
 """What a row takes while equal rows are looked for."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Ints, pl
+from rulekit.arrays import Bools, Hashes, Ints, mixed, pl
 from rulekit.tokens import SMALL_LETTERS, TOKEN_PATTERN
 
 Ids = npt.NDArray[np.int32]
@@ -203,16 +203,7 @@ def distinct_words(words: pl.Series) -> tuple[list[str], Ints]:
     return words.gather(first[used]).to_list(), codes
 
 
-Hashes = npt.NDArray[np.uint64]
 _WORDS_TOGETHER = 1 << 16  # words that are hashed together
-
-
-def mixed(values: Hashes) -> Hashes:
-    """The finalizer of SplitMix64 (G. Steele et al., Fast splittable pseudorandom number generators, 2014)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))
 
 
 def sums_of_runs(values: Hashes, starts: Ints) -> Hashes:

@@ -22,8 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rulekit.errors import FormatError
-from rulekit.graph.files.json_values import parse_json
-from rulekit.graph.files.safe_files import decode, read_bounded
+from rulekit.graph.files.safe_files import decode, parse_json, read_bounded
 from rulekit.tables.table import Table
 from rulekit.tables.token_sets import TokenSets
 from rulekit.targets import Outcome

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rulekit.audit.table_summary import TableSummary, summary_of
+from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.graph.files.model_files import check_outputs
 from rulekit.graph.files.safe_files import write_atomically
 from rulekit.graph.language.words import amount, counted, percent

@@ -21,11 +21,11 @@ from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
+from rulekit.graph.language.text import promises
 from rulekit.graph.nodes import Above, topological
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import ModelSize, counts
 from rulekit.schema import require_column
-from rulekit.shown.promises import promises
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.equal_rows import Overlap, hashes_from_json, overlap
 from rulekit.tables.kinds.inference import infer

@@ -21,17 +21,15 @@ from rulekit.audit.figures.baselines import MOST_FREQUENT, SINGLE_CONDITION, Bas
 from rulekit.audit.figures.metrics import Figures, class_indices, measured
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
-from rulekit.graph.language.text import print_node
+from rulekit.graph.language.text import print_node, promises
 from rulekit.graph.language.words import counted, listed, percent
-from rulekit.graph.model_parts import Ladder
+from rulekit.graph.model_parts import RARE, Ladder
 from rulekit.graph.nodes import Hidden
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import no_rule_notes, rules_of
-from rulekit.graph.variants import RARE
 from rulekit.learners.data.binning import BinnedColumn, bin_table
 from rulekit.learners.models.plain import clause_node
 from rulekit.limits import Deadline, OutOfTime
-from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Words, hand_made
 from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable

@@ -11,7 +11,7 @@ from rulekit.limits import Deadline
 from rulekit.names import printable, wrapped
 
 if TYPE_CHECKING:
-    from rulekit.audit.table_summary import TableSummary
+    from rulekit.audit.training_lines import TableSummary
 
 
 MOST_LINES = 5

@@ -12,9 +12,8 @@ from rulekit.audit.report.document import Document, document, json_text
 from rulekit.audit.report.layouts import html, markdown
 from rulekit.audit.report.subject import MeasuredRows, Said, Subject
 from rulekit.errors import FormatError, InputError
-from rulekit.graph.files.json_values import parse_json
 from rulekit.graph.files.model_files import check_outputs, load
-from rulekit.graph.files.safe_files import decode, read_bounded, write_atomically
+from rulekit.graph.files.safe_files import decode, parse_json, read_bounded, write_atomically
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions

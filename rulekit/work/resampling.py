@@ -32,9 +32,9 @@ from rulekit.audit.stability import dice_of_pairs
 from rulekit.errors import Cancelled, InputError, RulekitError
 from rulekit.graph.files.model_files import check_outputs, load
 from rulekit.graph.files.safe_files import write_atomically
+from rulekit.graph.model_parts import macro_f1
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
-from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import find_learner, learner_names
 from rulekit.learners.data.binning import bin_table
 from rulekit.learners.data.folds import InOrder, fold_of_rows

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.arrays import Bools
 from rulekit.audit.figures.metrics import Figures, measured, with_kept_figures
-from rulekit.audit.table_summary import TableSummary, summary_of
+from rulekit.audit.training_lines import TableSummary, summary_of
 from rulekit.errors import Cancelled, InputError, Interrupted, RulekitError
 from rulekit.graph.files.model_files import check_outputs
 from rulekit.graph.files.safe_files import write_atomically

@@ -8,13 +8,12 @@ import pytest
 
 from rulekit import RulesClassifier
 from rulekit.audit.figures.baselines import Baseline, Baselines
-from rulekit.audit.ladder_lines import ladder_lines
+from rulekit.audit.training_lines import ladder_lines
 from rulekit.graph.decisions import Fires
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import And, Compare, Or
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import rung_of
-from rulekit.graph.variants import added_rules
+from rulekit.graph.rules import added_rules, rung_of
 from rulekit.schema import Feature, Schema
 from rulekit.shown.rule_rows import Words, conditions_of
 

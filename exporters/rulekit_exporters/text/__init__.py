@@ -12,11 +12,10 @@ from rulekit.errors import FormatError, GraphError
 from rulekit.graph.evaluation.evaluator import decide, probabilities
 from rulekit.graph.language.figures import worded
 from rulekit.graph.language.parsing import parse_graph
-from rulekit.graph.language.text import print_graph
+from rulekit.graph.language.text import print_graph, promises
 from rulekit.graph.language.words import counted, label, number, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable, wrapped
-from rulekit.shown.promises import promises
 from rulekit.shown.rule_rows import Row
 from rulekit.shown.score_cards import table_lines, total_table
 from rulekit.shown.sections import closing, missing_note, reported, sections

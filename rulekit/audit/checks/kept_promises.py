@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rulekit.audit.checks.findings import Example, examples, given
 from rulekit.graph.check import forbidden_meetings
 from rulekit.graph.decisions import Decision, Part
-from rulekit.graph.language.text import print_node
+from rulekit.graph.language.text import Promise, print_node, promises
 from rulekit.graph.language.words import name, quoted
 from rulekit.graph.leaves import readers
 from rulekit.graph.nodes import FALSE, Above, Node, Or, Probability, with_children
@@ -20,7 +20,6 @@ from rulekit.graph.variants import over_anything
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.logic.satisfying import Sought
 from rulekit.search.row_search import Claim, Label, RowSearch
-from rulekit.shown.promises import Promise, promises
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from itertools import pairwise
 from rulekit.dates import is_dated
 from rulekit.errors import InputError
 from rulekit.graph import nodes as rg
+from rulekit.graph.language.text import promises
 from rulekit.graph.language.words import counted, label, listed, quoted, weight
 from rulekit.graph.leaves import by_code, column_of, leaf_of_codes, readers, with_named_tokens
 from rulekit.graph.nodes import TRUE, Family, Node, topological, with_children
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.numbers import crossing
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
-from rulekit.shown.promises import promises
 
 
 @dataclass(frozen=True, slots=True, eq=False)

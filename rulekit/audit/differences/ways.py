@@ -18,7 +18,7 @@ from rulekit.audit.differences.joint import Joint
 from rulekit.audit.rule_matching import rule_parts
 from rulekit.cells.space import Axis, CellSpace
 from rulekit.graph.evaluation.evaluator import decide
-from rulekit.graph.files.json_values import numbers
+from rulekit.graph.files.safe_files import numbers
 from rulekit.graph.language.text import print_node
 from rulekit.graph.leaves import has_column, readers
 from rulekit.graph.nodes import TRUE, And, Contains, Missing, Node, Not

@@ -80,7 +80,7 @@ def compare(
         counted = table.take(picked)
         weight, y, labels = (None if part is None else part[picked] for part in (weight, y, labels))
     weight = None if weight is None or (weight == weight[:1]).all() else np.asarray(weight / weight.max(), dtype=float)
-    size = effective_rows(weight, counted.n_rows)
+    size = float(counted.n_rows) if weight is None else effective_rows(weight, counted.n_rows)
     rows = RowsOfToday(known, table, counted, weight, size / known.together, new or {})
     columns = [seen(rows, graph.schema[name]) for name in known.columns]
     decided = decide(graph, counted) if labels is None else labels
@@ -161,7 +161,7 @@ def _drift(
         tests += _share_tests(shares, known, size)
         holds = rejected([test.chance for test in tests], RATE)
         found = {(test.kind, test.name) for test, odd in zip(tests, holds, strict=True) if odd and test.matters}
-    changes = changes_of(columns, {(kind, name) for kind, name in found if kind != "share"})
+    changes = changes_of(columns, {(kind, name) for kind, name in found if kind != "share"}) if found else {}
     judged = [replace(each, changed=("share", each.name) in found and matters(each.then, each.now)) for each in shares]
     return Drift(
         n,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Array
-from rulekit.graph.variants import RARE, macro_f1
+from rulekit.graph.model_parts import RARE, macro_f1
 from rulekit.limits import NO_LIMIT, Deadline
 from rulekit.schema import FIRST_LEVEL_CODE, Feature
 from rulekit.tables.table import Table

@@ -17,10 +17,10 @@ from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.dates import moment_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files import json_values
+from rulekit.graph.files import safe_files
 from rulekit.graph.language.words import amount
+from rulekit.graph.model_parts import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
-from rulekit.graph.variants import macro_f1
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import StoredArrays
 
@@ -261,7 +261,7 @@ def kept_baselines(graph: RuleGraph) -> Baselines | None:
     note: Any = graph.provenance.get("baselines")
     try:
         models = tuple(Baseline(**_read(_OF_BASELINE, each, "standard_error")) for each in note["models"])
-        counts = _read(dict.fromkeys(("rows", "of_rows"), json_values.count), note)
+        counts = _read(dict.fromkeys(("rows", "of_rows"), safe_files.count), note)
         left_out = tuple(map(str, note["left_out"]))
         return Baselines(models, **counts, left_out=left_out)
     except _NO_NOTE:
@@ -291,14 +291,14 @@ def _text(value: Any) -> str | None:
 
 
 def _weight(value: Any) -> float | None:
-    weight = json_values.number(value)
+    weight = safe_files.number(value)
     return weight if weight is not None and weight >= 0 else None
 
 
 _NO_NOTE = (KeyError, OverflowError, TypeError, ValueError)
-_SHARES = dict.fromkeys(("accuracy", "majority", "macro_f1", "auc"), json_values.share)
-_OF_FIGURES = {"rows": json_values.count, "accuracy_error": _weight, "log_loss": _weight, **_SHARES}
-_RATES = dict.fromkeys(("precision", "recall", "f1"), json_values.share)
+_SHARES = dict.fromkeys(("accuracy", "majority", "macro_f1", "auc"), safe_files.share)
+_OF_FIGURES = {"rows": safe_files.count, "accuracy_error": _weight, "log_loss": _weight, **_SHARES}
+_RATES = dict.fromkeys(("precision", "recall", "f1"), safe_files.share)
 _OF_CLASS = {"support": _weight, "predicted": _weight, **_RATES}
-_ERRORS = dict.fromkeys(("error", "standard_error", "macro_f1"), json_values.share)
-_OF_BASELINE = {"name": _text, "folds": json_values.count, **_ERRORS}
+_ERRORS = dict.fromkeys(("error", "standard_error", "macro_f1"), safe_files.share)
+_OF_BASELINE = {"name": _text, "folds": safe_files.count, **_ERRORS}

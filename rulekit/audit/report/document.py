@@ -20,8 +20,8 @@ from rulekit.audit.report.blocks import Cell, Facts, Items, ReportSection, Text,
 from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import bounded_share, number_text, rows_text, share_text
 from rulekit.graph.language.words import counted, listed, name, quoted
+from rulekit.graph.model_parts import RARE
 from rulekit.graph.rules import counts
-from rulekit.graph.variants import RARE
 from rulekit.schema import UNSEEN_CODE
 from rulekit.shown.rule_rows import edits_of, is_learned
 from rulekit.shown.table_figures import known_columns

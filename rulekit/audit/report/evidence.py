@@ -13,7 +13,7 @@ from typing import Any
 from rulekit.audit.checks.checking import check_lines
 from rulekit.audit.report.blocks import Block, Cell, Facts, Items, ReportSection, ReportTable, Text, Tone, table
 from rulekit.audit.report.subject import Subject
-from rulekit.graph.files.json_values import count, mapping, number
+from rulekit.graph.files.safe_files import count, mapping, number
 from rulekit.graph.language.figures import UNKNOWN, number_text, rows_text, share_text
 from rulekit.graph.language.words import counted
 from rulekit.graph.rule_graph import RuleGraph

@@ -12,7 +12,7 @@ from rulekit.audit.report.subject import Subject
 from rulekit.graph.language.figures import UNKNOWN, rows_text
 from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, name, quoted
-from rulekit.graph.variants import added_rules
+from rulekit.graph.rules import added_rules
 from rulekit.names import printable
 from rulekit.shown.rule_rows import edits_of, is_learned
 from rulekit.shown.score_cards import ABOUT_ROUNDS, rounds_tables

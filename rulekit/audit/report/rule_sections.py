@@ -13,7 +13,7 @@ from rulekit.audit.checks.kept_promises import only_statements, statements
 from rulekit.audit.report.blocks import Block, Cell, Line, ReportSection, ReportTable, ScoringForm, Text, table
 from rulekit.audit.report.subject import Subject
 from rulekit.errors import InputError, Unsupported
-from rulekit.graph.files.json_values import mapping
+from rulekit.graph.files.safe_files import mapping
 from rulekit.graph.language.figures import UNKNOWN, bounded_share, interval_text, rows_text, share_text
 from rulekit.graph.language.words import amount, counted, name, quoted, weight
 from rulekit.graph.rule_graph import RuleGraph

@@ -14,7 +14,7 @@ from rulekit.audit.checks.checking import Checked, check_model
 from rulekit.audit.figures.metrics import class_indices
 from rulekit.audit.figures.rates import Grouping, Parity, effective_rows, exact_bounds, parities
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files.json_values import count
+from rulekit.graph.files.safe_files import count
 from rulekit.graph.language.figures import RuleFigures, finite, rule_figures
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import Rule, fired, rules_of

@@ -33,8 +33,17 @@ from rulekit.graph.files.fields import (
     read_schema,
     read_text,
 )
-from rulekit.graph.files.json_values import check_notes, parse_json, read_rate, with_known_columns
-from rulekit.graph.files.safe_files import AnyPath, decode, ensure_writable, read_bounded, write_all
+from rulekit.graph.files.safe_files import (
+    AnyPath,
+    check_notes,
+    decode,
+    ensure_writable,
+    parse_json,
+    read_bounded,
+    read_rate,
+    with_known_columns,
+    write_all,
+)
 from rulekit.graph.files.writing import FORMAT, MEASURED, VERSION
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Node, Vocabulary, topological

@@ -23,7 +23,7 @@ from rulekit.graph.files.fields import (
     write_classes,
     write_schema,
 )
-from rulekit.graph.files.json_values import dump, without_known_columns
+from rulekit.graph.files.safe_files import dump, without_known_columns
 from rulekit.graph.model_parts import Ladder, ModelParts
 from rulekit.graph.nodes import Node, short_ids, topological
 

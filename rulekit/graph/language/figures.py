@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rulekit.graph.files.json_values import count, number
+from rulekit.graph.files.safe_files import count, number
 from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.model_parts import ModelParts
 from rulekit.graph.rules import OVERRIDES, Rule, rules_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from rulekit.dates import is_dated, moment_text
 from rulekit.errors import FormatError
-from rulekit.graph.files.json_values import dump
+from rulekit.graph.files.safe_files import dump
 from rulekit.graph.nodes import Compare, Family, Node, Strength
 from rulekit.names import printable
 from rulekit.numbers import canonical_threshold, probability_of

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from rulekit.exactness import DOUBLE_BITS, finest_unit
+from rulekit.exactness import DOUBLE_BITS
 from rulekit.graph.nodes import FALSE, TRUE, Above, And, Constant, Hidden, Linear, Node, Not, Odd, Or, Strength
-from rulekit.numbers import contrary_strength, log_of, strength_of
+from rulekit.numbers import contrary_strength, finest_unit, log_of, strength_of
 
 
 def strengths_on_grid(on: Sequence[float], off: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from rulekit.arrays import Array, Ints, distinct_rows
+from rulekit.arrays import Array, Hashes, Ints, distinct_rows
 from rulekit.errors import InputError
 from rulekit.learners.data.binning import DiskCodes
-from rulekit.learners.data.problem import Hashes, Problem, mix
+from rulekit.learners.data.problem import Problem, mix
 from rulekit.tables.equal_rows import FEW_KINDS, in_pieces
 from rulekit.tables.table import Store, StoredColumn
 

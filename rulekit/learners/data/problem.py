@@ -19,7 +19,7 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Array, Bools, Floats, Ints
+from rulekit.arrays import Array, Bools, Floats, Hashes, Ints
 from rulekit.dates import cut_between
 from rulekit.errors import InputError
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
@@ -42,8 +42,6 @@ from rulekit.learners.sums_of_rows.histograms import gain_of_each_class, word_co
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Feature, Schema
 from rulekit.tables.table import StoredArrays, Table
 from rulekit.tables.token_sets import TokenSets
-
-Hashes = npt.NDArray[np.uint64]
 
 
 def mix(h: Hashes, codes: Array) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from rulekit.arrays import Bools, Floats
 from rulekit.cells.space import cell_rows
 from rulekit.errors import InputError, LearnerError
-from rulekit.exactness import SINGLE_BITS, finest_unit
+from rulekit.exactness import SINGLE_BITS
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.leaves import has_column
 from rulekit.graph.nodes import FALSE, TRUE, And, LevelPoints, Linear, Logistic, Node, Or, Step
@@ -24,6 +24,7 @@ from rulekit.learners.contract import Frame, Score
 from rulekit.learners.data.binning import BinnedColumn, Codes
 from rulekit.learners.data.problem import FixedColumn, Problem, condition_node, cut_of
 from rulekit.learners.faults import check_codes
+from rulekit.numbers import finest_unit
 from rulekit.schema import FIRST_LEVEL_CODE, MISSING_CODE, UNSEEN_CODE, Schema
 
 Clause = dict[int, Bools]

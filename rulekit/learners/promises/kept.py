@@ -115,7 +115,7 @@ def broken_promise(root: Node, schema: Schema, required: tuple[Required, ...] = 
 
 def unproved(graph: RuleGraph) -> list[str]:
     """The promises of a learned model that are broken or not proved, in words."""
-    from rulekit.shown.promises import promises
+    from rulekit.graph.language.text import promises
 
     if not promises(graph):
         return []

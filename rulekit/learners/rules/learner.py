@@ -11,8 +11,8 @@ import numpy as np
 
 from rulekit.arrays import Bools, Floats
 from rulekit.errors import InputError
+from rulekit.graph.model_parts import RARE
 from rulekit.graph.nodes import TRUE, Hidden, Node, Or, Probability
-from rulekit.graph.variants import RARE
 from rulekit.learners.contract import (
     NO_WATCH,
     Ability,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rulekit.arrays import Array, Floats, Ints
-from rulekit.graph.variants import macro_f1
+from rulekit.graph.model_parts import macro_f1
 from rulekit.learners.contract import Candidate, Question, Variants
 from rulekit.learners.data.folds import drawn, equal_rows, row_hashes
 from rulekit.learners.data.problem import Problem

@@ -17,11 +17,10 @@ from rulekit.graph.decisions import Decision
 from rulekit.graph.evaluation.evaluator import decide_each
 from rulekit.graph.language.words import counted, listed
 from rulekit.graph.leaves import readers
-from rulekit.graph.model_parts import Ladder, Rung
+from rulekit.graph.model_parts import Ladder, Rung, macro_f1
 from rulekit.graph.nodes import Node
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import rung_of
-from rulekit.graph.variants import macro_f1
 from rulekit.learners.contract import NO_LIMITS, Candidate, Frame
 from rulekit.learners.data.problem import Problem
 from rulekit.learners.learning import LearningPlan, Run

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rulekit.arrays import Bools, Ints, pl
-from rulekit.schema import Display, Feature
-from rulekit.tables.kinds.forms import is_currency
+from rulekit.schema import Display, Feature, is_currency
 from rulekit.tables.raw.columns import (
     LARGEST_EXACT_INTEGER,
     SECONDS_PER_DAY,

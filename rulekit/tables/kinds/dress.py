@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rulekit.schema import is_currency
 from rulekit.tables.kinds.dates import DAYS, LONGEST, MONTHS, DateForm, date_forms, plain_text
-from rulekit.tables.kinds.forms import COMPOUNDS, ROMAN, Form, NumberForm, OddForm, is_currency, number_forms
+from rulekit.tables.kinds.forms import COMPOUNDS, ROMAN, Form, NumberForm, OddForm, number_forms
 from rulekit.tables.raw.columns import BLANKS, SECONDS_PER_DAY
 
 _LIKELY_TOKENS = (

@@ -8,29 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from rulekit.errors import InputError
+from rulekit.schema import CURRENCIES, is_currency
 from rulekit.tables.kinds.dates import ALWAYS, LONGEST, DateForm, ascii_text, date_forms, plain_text
 from rulekit.tables.raw.columns import SECONDS_PER_DAY
-
-# Units that make a number money; a column in another currency is declared `money`.
-CURRENCIES = frozenset(
-    (
-        *("€", "$", "£", "¥", "₹", "₩", "₽", "AUD", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD"),
-        *("HUF", "IDR", "ILS", "INR", "JPY", "KRW", "MXN", "NOK", "NZD", "PLN", "RON", "RUB", "SEK", "SGD", "THB"),
-        *("TRY", "TWD", "USD", "ZAR", "US$", "R$", "kr", "kr.", "zł", "Kč", "Ft", "Rs", "Rs.", "Fr."),
-    )
-)
-
-
-def is_currency(text: str) -> bool:
-    """Whether a text stands for a currency: by name, or by a sign such as that of A$."""
-    return text in CURRENCIES or (text != "" and unicodedata.category(text[-1]) == "Sc")
-
 
 _SCALES = {
     word: exponent

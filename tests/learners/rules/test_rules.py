@@ -19,9 +19,9 @@ from rulekit.errors import InputError
 from rulekit.graph.check import check
 from rulekit.graph.decisions import ArgMax, Fires, Median
 from rulekit.graph.language.parsing import parse_graph
+from rulekit.graph.model_parts import RARE
 from rulekit.graph.nodes import Above, Among, And, Compare, Constant, IsTrue, Logistic, Missing, Node, Not, Or, Sided
 from rulekit.graph.rules import columns_of, counts, disjuncts, rules_of
-from rulekit.graph.variants import RARE
 from rulekit.learners.rules import learner
 from rulekit.schema import Constraints, Feature, Schema
 

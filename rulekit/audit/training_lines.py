@@ -1,18 +1,20 @@
-"""The ladder of sizes and the baselines as one table of text, as wide as there is room."""
+"""What training says in lines as wide as there is room: the table, the ladder of sizes and the baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rulekit.audit.figures.baselines import Baseline, Baselines
+from rulekit.dates import is_dated
 from rulekit.graph.language.words import counted
 from rulekit.graph.model_parts import Ladder, Rung
 from rulekit.graph.nodes import Hidden, topological
 from rulekit.graph.rule_graph import RuleGraph
-from rulekit.graph.rules import Rule, rules_of
-from rulekit.graph.variants import added_rules
+from rulekit.graph.rules import Rule, added_rules, rules_of
 from rulekit.names import printable, wrapped
 from rulekit.shown.rule_rows import Words, conditions_of
+from rulekit.tables.table import Table, absent
 
 _TAKEN, _SMALLEST = "*", "o"
 _SCREEN = 40
@@ -147,3 +149,50 @@ def _cut(rules: Sequence[Sequence[str]], most: int, room: int) -> list[str]:
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
     text, room = " ".join(line.strip() for line in left[0]), max(room - len(more), 8)
     return [(text if len(text) <= room else f"{text[: room - 3]}...") + more]
+
+
+# The table ----------------------------------------------------------------------------------------------------------
+
+MOST_LINES = 3
+_KINDS = ("numeric", "date", "datetime", "categorical", "boolean", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """Rows, the names of the columns by kind, and those with missing values."""
+
+    n_rows: int
+    columns: Mapping[str, tuple[str, ...]]
+    gaps: tuple[str, ...]
+
+    def headline(self) -> str:
+        """`2000 rows, 7 columns: 4 numeric, 3 categorical (income has missing values)`."""
+        kinds = ", ".join(f"{len(names)} {kind}" for kind, names in self.columns.items())
+        text = ""
+        if self.gaps:
+            more = f" and {len(self.gaps) - 1} more" if len(self.gaps) > 1 else ""
+            text = f" ({printable(self.gaps[0])}{more} {'have' if more else 'has'} missing values)"
+        n_columns = sum(map(len, self.columns.values()))
+        return f"{counted(self.n_rows, 'row')}, {counted(n_columns, 'column')}: {kinds}{text}"
+
+    def lines(self, width: int) -> list[str]:
+        """The headline, then the names by kind where a few lines have room for all."""
+        found = []
+        for kind, names in self.columns.items():
+            head = f"  {kind:<12} "
+            texts = wrapped(", ".join(map(printable, names)), width - len(head))
+            found += [f"{head if not i else ' ' * len(head)}{text}" for i, text in enumerate(texts)]
+        if len(found) > MOST_LINES:
+            return wrapped(f"{self.headline()}; rulekit describe shows each column", width, "  ")
+        return [*wrapped(self.headline(), width, "  "), *found]
+
+
+def summary_of(table: Table) -> TableSummary:
+    """The summary of a table."""
+    by_kind: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+    gaps = []
+    for feature, array in zip(table.features, table.arrays, strict=True):
+        by_kind[feature.display if is_dated(feature) else feature.kind].append(feature.name)
+        if absent(array).any():
+            gaps.append(feature.name)
+    return TableSummary(table.n_rows, {kind: tuple(names) for kind, names in by_kind.items() if names}, tuple(gaps))
