@@ -109,8 +109,9 @@ def check_target(
 
 def faults(checks: Iterable[Check], gaps: Mapping[str, str]) -> list[str]:
     """What is wrong with each check that fails; a gap that has closed, or that is none, is wrong too."""
-    wrong, open_gaps = [], dict(gaps)
+    wrong, open_gaps, names = [], dict(gaps), list[str]()
     for one in checks:
+        names.append(one.name)
         reason = open_gaps.pop(one.name, "")
         try:
             one.run()
@@ -119,7 +120,7 @@ def faults(checks: Iterable[Check], gaps: Mapping[str, str]) -> list[str]:
             fault = "" if reason else f"{type(error).__name__}: {error}"
         if fault:
             wrong.append(f"{one.name}: {fault}")
-    return wrong + [f"{name}: no such check" for name in open_gaps]
+    return wrong + [f"{name}: no such check; the checks are {'; '.join(names)}" for name in open_gaps]
 
 
 def target_checks(

@@ -274,6 +274,12 @@ def check_candidate(candidate: Any, before: Any, total: float, columns: Any) -> 
         check(columns)
 
 
+def check_remarks(remarks: Any) -> None:
+    """Raises LearnerError for remarks that are no list of texts: a lone text would be printed letter by letter."""
+    if isinstance(remarks, str) or not all(isinstance(remark, str) for remark in remarks):
+        raise LearnerError(f"remarks_ is {_shown(remarks)}, and no list of texts")
+
+
 def check_codes(values: Any, column: Any, dtype: type) -> None:
     """Raises LearnerError where there is not one finite value of a type for each code of a binned column."""
     array, name = np.asarray(values), column.feature.name

@@ -45,7 +45,7 @@ from rulekit.learners.data.inputs import (
 )
 from rulekit.learners.data.problem import Problem, with_words, without_twins
 from rulekit.learners.data.training_rows import reporter, training_data
-from rulekit.learners.faults import blamed, check_class, guard, rows_unchanged
+from rulekit.learners.faults import blamed, check_class, check_remarks, guard, rows_unchanged
 from rulekit.learners.learning import LearningPlan, Run, learn_all, watched
 from rulekit.learners.models.assembly import Prior, preference_of, provenance_of
 from rulekit.learners.models.giving_points import give_points
@@ -255,6 +255,7 @@ class RuleLearner(ABC):
         path = self._path(settings, data, problem, classes, kind, runs, stopped, odds)
         path = sized_jointly(path, runs, plan, data.table, problem) if several else sized(path, runs[0], plan)
         self.conclude(runs, path)
+        check_remarks(self.remarks_)
         graph = path.graph(path.chosen)
         if getattr(settings, "start", None) is not None and not path.frame.limits.hold_for(graph):
             raise InputError("the start alone is beyond the limits of size", where="start", fix="raise them")

@@ -380,8 +380,8 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 # Python with its libraries and the compiled kernels, as measured; pandas, if it is installed, is a third of it.
 _PROCESS = 330_000_000
 _LEAST_SHARE = 40_000_000
-ROW_BYTES = 14
-"""What a row takes while it is learned from, folds included: its cell, its labels, columns of bins, as measured."""
+ROW_BYTES = 18
+"""What a row takes while it is learned from, folds included: its cell before and after, its labels, columns of bins."""
 
 WEIGHT_BYTES = 24
 """And where rows have weights: these, the same as whole numbers, and either while the other is made."""

@@ -177,11 +177,11 @@ _SMALL = 100_000  # cells
 
 @dataclass(slots=True, eq=False)
 class TrainingBaselines:
-    """Baselines on the rows and folds of a learner; measure: begins to measure, None: they are not asked for, or begun.
+    """Baselines on the rows and folds of a learner.
 
-    wait: for them; None where the learner dealt no folds, or no time was left.
     They take two seconds beside the learning from a small table, about a quarter of its time after others, and keep to
-    what is left of a time limit.
+    what is left of a time limit. measure: begins to measure; None where nobody asked for them, or they have begun.
+    wait: waits for them and returns them; None where the learner dealt no folds, or no time was left.
     """
 
     measure: Measure | None

@@ -50,9 +50,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is done now: `reading` a file in blocks and what a search looks for, with the share of it that is done, 0
-    to 1; without one a step after learning, `simplifying`, `measuring`, ...
-    """
+    """What is done now. share: how much of it, 0 to 1, in a file or a search; None: a step after learning."""
 
     what: str
     share: float | None = None

@@ -319,7 +319,8 @@ def learned_again(
     graph, deadline, stopped, models = load(model), Deadline(time_limit), "", list[RuleGraph]()
     name, parameters = how_learned(graph, str(model))
     rows = _rows(graph, data, reading)
-    progress(Noticed(rows.notes))
+    if rows.notes:
+        progress(Noticed(rows.notes))
     while len(models) < resamples and not stopped:
         number = len(models)
         try:

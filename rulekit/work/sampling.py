@@ -194,7 +194,8 @@ def _walked(
 ) -> tuple[Sampled, ModelPath, LabelledTable]:
     """The walks, what makes models of rule sets, and the rows with the labels: the class, or another."""
     found = labelled_rows(graph, data, reading, graph.schema.names).rows
-    progress(Noticed(found.notes))
+    if found.notes:
+        progress(Noticed(found.notes))
     label, many = graph.classes[k], len(graph.classes) > 2
     classes = (f"not {label_text(label)}", label_text(label)) if many else (graph.classes[1 - k], label)
     y = (class_indices(graph, found) == k).astype(np.int64)

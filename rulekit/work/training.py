@@ -268,7 +268,8 @@ def _picked(rows: LabelledTable, request: TrainingRequest, tell: Progress) -> Bo
         shown = ", ".join(map(repr, absent[:8])) + (", ..." if len(absent) > 8 else "")
         why = "come only before them" if rows.time is not None else "have too few rows, which are all for training"
         notes.append(f"the rows held out have no {shown}: these {why}")
-    tell(Noticed(tuple(filter(None, notes))))
+    if said := tuple(filter(None, notes)):
+        tell(Noticed(said))
     return mask
 
 

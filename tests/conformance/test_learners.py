@@ -123,6 +123,13 @@ def broken(**methods: Any) -> type[One]:
     return type("Broken", (One,), {"word": "broken", "__module__": __name__, **methods})
 
 
+def remarks(value: Any) -> type[One]:
+    def conclude(self: One, runs: Any, path: Any) -> None:
+        self.remarks_ = value
+
+    return broken(conclude=conclude)
+
+
 def gives(**hooks: Any) -> type[One]:
     """A learner whose hooks return something else."""
 
@@ -247,6 +254,8 @@ BREAKS: list[tuple[type[One], str]] = [
         "finish or learn ended with NoneType",
     ),
     (broken(finish=twice), "caused by what finish or a candidate returned"),
+    (remarks("a remark"), "remarks_ is 'a remark', and no list of texts"),
+    (remarks([3]), "remarks_ is [3], and no list of texts"),
 ]
 
 

@@ -230,7 +230,7 @@ class LabelFigures:
 def macro_average(figures: Sequence[LabelFigures]) -> Rates:
     """The mean of the rates over the labels, each counting alike; that of F1 is the mean of theirs."""
     rates = [each.rates for each in figures]
-    return {name: float(np.mean([each[name] for each in rates])) for name in rates[0]}
+    return {name: float(np.mean([each[name] for each in rates])) for name in ("precision", "recall", "f1")}
 
 
 def micro_average(figures: Sequence[LabelFigures]) -> Rates:

@@ -17,7 +17,7 @@ from rulekit.arrays import Array, Bools, Floats, Ints
 from rulekit.audit.figures.baselines import Baseline, Baselines
 from rulekit.dates import moment_text
 from rulekit.graph.evaluation.evaluator import decide, probabilities
-from rulekit.graph.files import safe_files
+from rulekit.graph.files.safe_files import count, number, share
 from rulekit.graph.language.words import amount
 from rulekit.graph.model_parts import macro_f1
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
@@ -261,7 +261,7 @@ def kept_baselines(graph: RuleGraph) -> Baselines | None:
     note: Any = graph.provenance.get("baselines")
     try:
         models = tuple(Baseline(**_read(_OF_BASELINE, each, "standard_error")) for each in note["models"])
-        counts = _read(dict.fromkeys(("rows", "of_rows"), safe_files.count), note)
+        counts = _read(dict.fromkeys(("rows", "of_rows"), count), note)
         left_out = tuple(map(str, note["left_out"]))
         return Baselines(models, **counts, left_out=left_out)
     except _NO_NOTE:
@@ -291,14 +291,14 @@ def _text(value: Any) -> str | None:
 
 
 def _weight(value: Any) -> float | None:
-    weight = safe_files.number(value)
+    weight = number(value)
     return weight if weight is not None and weight >= 0 else None
 
 
 _NO_NOTE = (KeyError, OverflowError, TypeError, ValueError)
-_SHARES = dict.fromkeys(("accuracy", "majority", "macro_f1", "auc"), safe_files.share)
-_OF_FIGURES = {"rows": safe_files.count, "accuracy_error": _weight, "log_loss": _weight, **_SHARES}
-_RATES = dict.fromkeys(("precision", "recall", "f1"), safe_files.share)
+_SHARES = dict.fromkeys(("accuracy", "majority", "macro_f1", "auc"), share)
+_OF_FIGURES = {"rows": count, "accuracy_error": _weight, "log_loss": _weight, **_SHARES}
+_RATES = dict.fromkeys(("precision", "recall", "f1"), share)
 _OF_CLASS = {"support": _weight, "predicted": _weight, **_RATES}
-_ERRORS = dict.fromkeys(("error", "standard_error", "macro_f1"), safe_files.share)
-_OF_BASELINE = {"name": _text, "folds": safe_files.count, **_ERRORS}
+_ERRORS = dict.fromkeys(("error", "standard_error", "macro_f1"), share)
+_OF_BASELINE = {"name": _text, "folds": count, **_ERRORS}

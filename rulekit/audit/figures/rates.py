@@ -77,9 +77,9 @@ def compared_bounds(
     """The intervals of share - other and of share / other, rates seen on n and on m other rows.
 
     R. Newcombe, Interval estimation for the difference between independent proportions, 1998, method 10, with exact
-    limits of the two rates in the place of Wilson's. A ratio has no upper end where other may be 0: G. Zou and A.
-    Donner, Construction of confidence limits about effect measures: a general approach, 2008, on the logarithms of
-    exact limits; where a rate is 0, and has no logarithm, the outermost quotient of the limits.
+    limits of the two rates in the place of Wilson's. The ratio: G. Zou and A. Donner, Construction of confidence limits
+    about effect measures: a general approach, 2008, on the logarithms of exact limits; where a rate is 0, and has no
+    logarithm, the outermost quotient of the limits. It has no upper end where other may be 0.
     """
     p, q = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
     of, by = exact_bounds(p, n, level), exact_bounds(q, m, level)

@@ -321,4 +321,4 @@ def plain_value(value: Any, where: str, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [plain_value(item, where, depth + 1) for item in items]
-    raise GraphError(f"{where} holds a {type(value).__name__}, which no JSON value can say")
+    raise GraphError(f"{where} holds a value of the type {type(value).__name__}, which JSON cannot hold")

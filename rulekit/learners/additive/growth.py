@@ -70,7 +70,7 @@ class WeightedRule:
 
     @property
     def mark(self) -> bytes:
-        """What tells its rows from other rows, but not from all that it has not: the bias makes up for that."""
+        """What tells its rows from other rows, but not from their complement: the bias makes up for that."""
         mask = self.mask
         return np.packbits(mask ^ mask[:1]).tobytes()
 

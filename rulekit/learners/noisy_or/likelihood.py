@@ -113,12 +113,18 @@ def exact_gains(each: Floats, weights: Floats) -> Floats:
 
 
 def merged(rows: csr_array, weights: Floats) -> tuple[csr_array, Floats]:
-    """The rows in an order of their own, that of their hashes, equal ones as one row of the sum of their weights."""
+    """The rows in an order of their own, that of their hashes, equal ones as one row of the sum of their weights.
+
+    Rows are compared too, since a table can be made in which other rows share a hash; such rows stay as they are.
+    """
     mixed = _mix(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))
     up_to = np.zeros(rows.nnz + 1, dtype=np.uint64)
     np.cumsum(mixed[rows.indices], out=up_to[1:])
     kind = equal_rows(np.diff(up_to[rows.indptr]))
-    return rows[np.unique(kind, return_index=True)[1]], np.asarray(np.bincount(kind, weights), dtype=np.float64)
+    first = np.unique(kind, return_index=True)[1]
+    if len(first) < len(kind) and (rows != rows[first[kind]]).nnz:
+        return rows, weights
+    return rows[first], np.asarray(np.bincount(kind, weights), dtype=np.float64)
 
 
 def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx_cases import SCHEMA, assert_formulations_agree, assert_same_everywhere, every_formulation, operator_kinds
-from rulekit_exporters.onnx import TARGET, emit
+from onnx import numpy_helper
+from onnx_cases import (
+    SCHEMA,
+    adversarial_table,
+    assert_formulations_agree,
+    assert_same_everywhere,
+    changed,
+    every_formulation,
+    operator_kinds,
+)
+from rulekit_exporters.onnx import TARGET, emit, run
 from unit_trees import nested, paths
 
 from rulekit.graph import nodes as rg
@@ -194,6 +205,48 @@ def test_sums_at_the_limit_of_a_width(top: float) -> None:
     graphs += [binary(literals, threshold, reported=threshold > 0) for threshold in (0.0, 1.0, -3.0)]
     for graph in (*graphs, RuleGraph(SCHEMA, (0, 1), Fires(unit))):
         assert_exact(graph, 60)
+
+
+def _mutants(artifact: bytes) -> Iterator[tuple[str, bytes]]:
+    """The model with one entry of one constant changed, for every constant of the product and what enters it."""
+    for item in onnx.ModelProto.FromString(artifact).graph.initializer:
+        array = numpy_helper.to_array(item)
+        for entry in range(0, array.size, 1 + array.size // 3):
+            changed_array = array.copy()
+            flat = changed_array.reshape(-1)
+            flat[entry] = not flat[entry] if array.dtype == bool else flat[entry] + 1
+
+            def change(model: onnx.ModelProto, name: str = item.name, array: np.ndarray = changed_array) -> None:
+                found = next(other for other in model.graph.initializer if other.name == name)
+                found.CopyFrom(numpy_helper.from_array(array, name))
+
+            yield f"{item.name}[{entry}] of {array.shape}", changed(artifact, change)
+
+
+def test_a_changed_number_of_the_product_is_found(long_runs: bool) -> None:
+    """A weight, the bias, a threshold, a literal of a conjunction, its sign, the points of a level, a count."""
+    terms: list[tuple[float, rg.Node]] = [
+        (1.5, rg.And([rg.Compare("x", ">", 0.25), rg.Not(rg.IsTrue("flag", True))])),
+        (-0.75, rg.And([rg.Compare("x", "<=", 2.0, True), rg.IsTrue("flag")])),
+        (0.5, rg.Among("city", ("Rome", "3"))),
+        (-0.25, rg.Among("city", ("3", "ünï"))),
+        (1.0, rg.AtLeast(2, [rg.Compare("x", ">", 1.0), rg.IsTrue("flag"), rg.Missing("x")])),
+    ]
+    graph = binary(rg.Linear(terms, -0.25))
+    artifact = every_formulation(graph)["operators"]
+    table = adversarial_table(SCHEMA, (0.25, 1.0, 2.0))
+    expected = run(artifact, graph, table)
+    assert verify(graph, artifact, target=TARGET, rows=100).proof == "proved"
+    found = 0
+    mutants = list(_mutants(artifact))
+    for name, mutant in mutants if long_runs else mutants[::4]:
+        if verify(graph, mutant, target=TARGET, rows=100).ok:
+            same = run(mutant, graph, table)
+            np.testing.assert_array_equal(same.labels, expected.labels, err_msg=name)
+            np.testing.assert_allclose(same.probabilities, expected.probabilities, atol=1e-6, err_msg=name)
+        else:
+            found += 1
+    assert found > (15 if long_runs else 3)
 
 
 def test_a_score_card_of_25_numbers_is_a_sum_and_no_table() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noisy_or_rows import cells_of, drawn, general
+from scipy.sparse import csr_array
 
 from rulekit.learners.noisy_or.likelihood import Incidence, Strengths, coordinate_descent, log_positive, merged
 from rulekit.learners.papers.noisy_or.em import expectation_maximisation, start_of
@@ -25,6 +26,14 @@ def test_equal_rows_are_one_row_of_their_weight(seed: int, n: int, k: int) -> No
     again, of_again = merged(cells_of(held[order]), weights[order])
     assert np.array_equal(again.toarray(), rows.toarray())
     assert np.array_equal(of_again, own)
+
+
+def test_rows_that_share_a_hash_stay_apart() -> None:
+    """Two rows of four cells that were searched for: anyone can, for a table of many cells."""
+    cells = [134, 2779, 7718, 7850, 4167, 5372, 9069, 10316]
+    rows, own = merged(csr_array((np.ones(8), cells, [0, 4, 8]), shape=(2, 12000)), np.ones(2))
+    assert rows.shape == (2, 12000)
+    assert own.tolist() == [1.0, 1.0]
 
 
 def test_sums_of_the_positive_rows_are_the_likelihood_of_all() -> None:

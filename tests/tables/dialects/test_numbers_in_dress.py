@@ -376,7 +376,7 @@ def test_a_terminal_breaks_no_option_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(CASES)[::4])
+@pytest.mark.parametrize("name", CASES)
 def test_a_model_of_the_pasted_option_errs_seldom(name: str, tmp_path: Path) -> None:
     """From the file to the model and back to the file, by what the note says."""
     path = tmp_path / "data.csv"
