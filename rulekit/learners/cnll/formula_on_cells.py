@@ -283,7 +283,8 @@ class Formula:
         self._split(bit, which)
 
     def _split(self, bit: NoisyBit, at: int | None = None) -> None:
-        self.cells, before = self.cells.with_condition(self.problem.codes[bit.column], bit.condition, at)
+        holds = bit.holds(self.problem.codes).view(np.uint8)
+        self.cells, before = self.cells.with_condition(holds, np.array([False, True]), at)
         self._nodes = None
         if self._kept is not None:
             self._kept.split(self.cells, before)

@@ -143,7 +143,7 @@ def test_provenance_and_statistics_stand_beside_the_digest_as_plain_values() -> 
 
 
 def test_a_value_that_is_no_json_value_is_refused_by_name() -> None:
-    with pytest.raises(GraphError, match="provenance holds a object"):
+    with pytest.raises(GraphError, match="provenance holds a value of the type object"):
         to_json(small_graph(provenance={"a": object()}))
 
 
