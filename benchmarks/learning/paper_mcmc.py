@@ -19,7 +19,7 @@ from benchmarks.learning.peers.data import load
 from benchmarks.shared.machine import stamp
 from benchmarks.shared.sections import add_options, markdown, publish
 from rulekit import MCMCClassifier
-from rulekit.learners.mcmc.learner import WalkedRules
+from rulekit.learners.mcmc.posterior import WalkedRules
 from rulekit.sampling import Mean, along, mean_of
 
 CAUSES: Mapping[tuple[int, ...], float] = {(0,): 0.6, (1, 2): 0.8, (3, 4, 5): 0.9}

@@ -24,7 +24,8 @@ from rulekit.graph.language.text import print_node
 from rulekit.graph.language.words import counted, percent, quoted
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.graph.rules import conjuncts, rules_of
-from rulekit.learners.mcmc.learner import Clauses, MCMCClassifier, Sampled, WalkedRules
+from rulekit.learners.mcmc.learner import MCMCClassifier, Sampled
+from rulekit.learners.mcmc.posterior import Clauses, WalkedRules
 from rulekit.learners.models.assembly import graph_of
 from rulekit.learners.models.plain import clause_node
 from rulekit.learners.sizes.path import ModelPath

@@ -31,7 +31,7 @@ _UNNAMED = Shift("distribution", "distributed otherwise than in training")
 
 
 def changes_of(columns: Sequence[ColumnOfToday], alarms: Set[tuple[str, str]]) -> dict[str, tuple[Shift, ...]]:
-    """By column what happened, for those of which a test says that something did: its kind and the column."""
+    """Name the changes of each column that a test found different; alarms: the kind of each such test, its column."""
     tests = {column.name: frozenset(kind for kind, name in alarms if name == column.name) for column in columns}
     odd = [column for column in columns if tests[column.name]]
     partners = swapped(odd, tests)

@@ -252,13 +252,13 @@ def reasons_of(
     counting: Counting | None = None,
     deadline: Deadline = NO_LIMIT,
 ) -> list[dict[str, Any]]:
-    """The reasons of each row [n] as JSON values, at most so many; nothing of a row whose decision is not adverse.
+    """The reasons of each row [n] as JSON values, at most `most`; {} for a row whose decision is not adverse.
 
     reasons: `code`, `text` and the `columns` that counted. counting: all `columns` that did, and whether these are
     `complete`; else more may count.
 
-    changes: the nearest change of each row, for the order, and as its columns count where it is proved; without them it
-    is looked for until the deadline where it is not known otherwise which columns count.
+    changes: the nearest change of each row. It orders the columns, and if it is proved, its columns count. None: this
+    function searches for it until the deadline, on rows for which nothing else tells which columns count.
     """
     found: list[dict[str, Any]] = [{} for _ in range(table.n_rows)]
     labels = decide(graph, table)

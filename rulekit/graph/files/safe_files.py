@@ -310,9 +310,9 @@ def read_rate(value: object) -> float:
 
 
 def without_known_columns(statistics: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Statistics of a model without the columns of which those of another model say the same.
+    """Statistics of a model without the columns that have the same statistics in another model.
 
-    Both may have blocks of further rows (`held_out`), of which each has columns of its own.
+    Both may have blocks of further rows (`held_out`), each with columns of its own.
     """
 
     def differing(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:

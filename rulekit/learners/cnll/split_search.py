@@ -73,7 +73,7 @@ class CellCounts:
         return found
 
     def split(self, rows: RowCells, before: Ints) -> None:
-        """Count the halves of cells that were split; before: the cell [C] of which each was a half."""
+        """Count the new cells of a split; before: the old cell [C] that each came from."""
         sizes, held = rows.sizes(), self.slot[before]
         first = np.flatnonzero((before[1:] == before[:-1]) & (held[1:] >= 0))
         left_smaller = sizes[first] <= sizes[first + 1]

@@ -12,7 +12,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from rulekit.learners.mcmc.learner import Clauses, Literals, MCMCClassifier, Posterior, RuleMoves, WalkedRules, bits_of
+from rulekit.learners.mcmc.learner import MCMCClassifier
+from rulekit.learners.mcmc.posterior import Clauses, Literals, Posterior, RuleMoves, WalkedRules, bits_of
 from rulekit.sampling import Chain, Drawn, acceptance
 
 GRIDS = {"bernoulli": (0.0,), "noisy-logical": (0.1, 0.5, 0.9)}
