@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rulekit.arrays import Bools, Floats, Ints
+from rulekit.arrays import Bools, Floats, Ints, mixed
 from rulekit.learners.data.folds import equal_rows
 from rulekit.learners.sums_of_rows.histograms import exact_sum
 from rulekit.learners.sums_of_rows.kernels import compiled
@@ -117,22 +117,14 @@ def merged(rows: csr_array, weights: Floats) -> tuple[csr_array, Floats]:
 
     Rows are compared too, since a table can be made in which other rows share a hash; such rows stay as they are.
     """
-    mixed = _mix(np.arange(1, rows.shape[1] + 1, dtype=np.uint64))
+    cells = mixed(np.arange(rows.shape[1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     up_to = np.zeros(rows.nnz + 1, dtype=np.uint64)
-    np.cumsum(mixed[rows.indices], out=up_to[1:])
+    np.cumsum(cells[rows.indices], out=up_to[1:])
     kind = equal_rows(np.diff(up_to[rows.indptr]))
     first = np.unique(kind, return_index=True)[1]
     if len(first) < len(kind) and (rows != rows[first[kind]]).nnz:
         return rows, weights
     return rows[first], np.asarray(np.bincount(kind, weights), dtype=np.float64)
-
-
-def _mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Numbers without any visible order: the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
-    values = values * np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
