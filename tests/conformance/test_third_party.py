@@ -41,7 +41,7 @@ def test_another_package_runs_the_suite(other_package: dict[str, str], tmp_path:
     command = [sys.executable, "-c", SUITE]
     done = subprocess.run(command, env=other_package, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[0] == "['aaa', 'onnx', 'python', 'sql', 'text', 'zipped']"
+    assert done.stdout.split("\n")[0] == "['aaa', 'javascript', 'onnx', 'python', 'sql', 'text', 'zipped']"
 
 
 def test_another_exporter_breaks_no_test_here(other_package: dict[str, str]) -> None:
