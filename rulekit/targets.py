@@ -192,7 +192,9 @@ class Target:
     options) says in one line why a graph cannot be written, "" where it can; `write` may also raise Unsupported for a
     node that it does not know, or InputError.
 
-    read(artifact) gives the graph back where the artifact carries it, FormatError where it does not. inspect(artifact,
+    read(artifact) gives the graph back where the artifact carries it, FormatError where it does not (NoModelError where
+    it may be of another program). read_foreign(artifact, names) reads the graph of such an artifact from what it
+    computes, with these names of its columns where some are given. inspect(artifact,
     graph) reads the artifact without running it and without trusting the rules that it carries, for proofs; the graph
     is for its schema and classes. None: nothing can be proved about the target's artifacts. Whatever these two raise is
     a reason that is shown, and no fault of rulekit.
@@ -207,9 +209,10 @@ class Target:
     inspect: Callable[[bytes, RuleGraph], Reading] | None = None
     options: type = NoOptions
     refuses: Callable[[RuleGraph, Any], str] = _nothing
+    read_foreign: Callable[[bytes, Sequence[str]], RuleGraph] | None = None
 
     def __post_init__(self) -> None:
-        _guard(self, f"no {self.name} artifact of rulekit", "read", "inspect")
+        _guard(self, f"no {self.name} artifact of rulekit", "read", "read_foreign", "inspect")
 
     def emit(self, graph: RuleGraph, options: Mapping[str, Any] | None = None) -> Artifact:
         """The artifact of a graph; options by name, as values or their texts.

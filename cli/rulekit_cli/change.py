@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulekit.errors import InputError
 from rulekit_cli.console import joined, log, notes, result, result_json, shown_search
+from rulekit_cli.learn import promised
 from rulekit_cli.options import command
 
 if TYPE_CHECKING:
@@ -112,31 +113,39 @@ def _print_done(done: Any, output: Path, json: bool) -> None:
     log(f"wrote {output}: {done.size}, digest {done.model.digest[:12]}")
 
 
-@command("source output base data.edited author.edit reason.edit weight missing_target text_file json")
+@command("source output base data.edited ignore monotone author.edit reason.edit weight missing_target text_file json")
 def import_(
-    source: Path, output: Path, json: bool, base: Path | None = None, data: Path | None = None, **record: Any
+    source: Path,
+    output: Path,
+    json: bool,
+    base: Path | None = None,
+    data: Path | None = None,
+    monotone: dict[str, str] | None = None,
+    **record: Any,
 ) -> None:
-    """Make a model from edited rules or an artifact.
+    """Make a model from edited rules, an artifact or a forest that another program wrote as ONNX.
 
     With --base and --data, statistics and the probabilities of edited conditions are computed from the rows, the rows
     whose label changes are listed with the rule that did it, the rest is proved to be decided as before, and the edit
-    is recorded in the provenance.
+    is recorded in the provenance. Of a forest --data names the columns, and --monotone is a promise for check to prove.
 
     \b
     Examples:
       rulekit import rules.txt -o model.json
+      rulekit import forest.onnx --data loans.csv --ignore approved --monotone income=increasing -o forest.json
       rulekit import edited.txt --base model.json --data rows.csv --author "A. Auditor" --reason "policy 7" -o new.json
     """
-    if base is not None and data is not None:
+    if base is not None and data is not None and not monotone:
         from rulekit.work.changes.editing import edit
 
         _print_done(edit(source, base, data, output, **record), output, json)
         return
     from rulekit.work.models import import_model
 
-    if base or data:
-        raise InputError("an edit is described by its base and by rows", fix="give both, --base and --data")
-    imported = import_model(source, output)
+    if base:
+        what, fix = "an edit is described by its base and by rows", "give both, --base and --data, and no --monotone"
+        raise InputError(what, fix=fix)
+    imported = import_model(source, output, data, record["reading"], promised({"monotone": monotone}).get("monotone"))
     if imported.disagrees:
         log("note: on some rows the label and the probability point different ways; edit `report` with `decide`")
     notes(imported.inexact)

@@ -96,9 +96,9 @@ _COLUMNS = {
 _FEWEST = 4  # columns that are shown however narrow the terminal is
 
 
-def _promised(given: Mapping[str, Any]) -> dict[str, Any]:
+def promised(given: Mapping[str, Any]) -> dict[str, Any]:
     """Those of the given options that are parameters of a learner; raises InputError for what is no direction."""
-    for name, way in given.get("monotone", {}).items():
+    for name, way in (given.get("monotone") or {}).items():
         if way not in ("increasing", "decreasing"):
             raise InputError(f"{way!r} is no direction", where=f"--monotone {name}", fix="increasing or decreasing")
     return {name: given[name] for name in PROMISES if given.get(name)}
@@ -124,7 +124,7 @@ def try_(
     from rulekit.work.resampling import BASELINES, trial
     from rulekit.work.training import TrainingRequest
 
-    request = TrainingRequest(data, reading, parameters=_promised(given), time_limit=time_limit, seed=given["seed"])
+    request = TrainingRequest(data, reading, parameters=promised(given), time_limit=time_limit, seed=given["seed"])
     with shown_progress(quiet, time_limit) as progress:
         tried = trial(request, given.get("learners", ()), given["folds"], progress, bounded)
     measured = [line for line in tried.lines if line.folds and line.name not in BASELINES]
@@ -211,7 +211,7 @@ def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequenc
     from rulekit.work.training import TrainingRequest
     from rulekit.work.training import train as learn
 
-    parameters = {**parse_parameters(given["learner"], param), **_promised(given)}
+    parameters = {**parse_parameters(given["learner"], param), **promised(given)}
     others = {name: value for name, value in given.items() if name not in PROMISES}
     request = TrainingRequest(reading=reading, parameters=parameters, baselines=baselines and not quiet, **others)
     if reading.label_separator is not None and reading.positive is None:

@@ -36,7 +36,7 @@ B as second (file required): The new one.
 --data as data.compared (file): A table whose rows are compared as well.
 --data as data.both (file): A table: both decide its rows.
 --data FILE as data.changed (file): Rows, with labels or without: which labels change.
---data FILE as data.edited (file): Labelled rows, with --base: what changes on them.
+--data FILE as data.edited (file): Rows: with --base what changes on them, else the names of a forest's columns.
 -o, --output (file required): The model file to write (.json).
 -o, --output as output.optional (file): The model file to write (.json).
 -o, --output as output.artifact (file required): The file to write.

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rulekit.graph.rules import columns_of
 from rulekit.limits import FEW_CELLS, MANY_CELLS, NO_LIMIT, Deadline, OutOfTime
 from rulekit.logic.meaning import Meaning
 from rulekit.logic.satisfying import Sought, first_shown, separated
+from rulekit.search.tree_sums import TreeSum, found_cells, tree_sum
 from rulekit.tables.table import Table
 
 _MOST_TRIED = 32
@@ -121,6 +123,7 @@ class RowSearch:
         self.space = space
         self._known: dict[Any, Array] = {}
         self._edges: dict[Any, int] = {}
+        self._trees: dict[Node, TreeSum | None] = {}
         self._gave_up = ""
 
     def axis_of(self, column: str) -> int | None:
@@ -168,7 +171,7 @@ class RowSearch:
             if self.space.whole and self.space.size <= self._few:
                 return self._by_cells(claims)
             # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
-            found = self._by_solver(claims)
+            found = self._by_trees(claims) or self._by_solver(claims)
             if found.cells is None and found.reason and self.space.size <= self._many:
                 found = self._settled(self._by_cells(claims))
         except OutOfTime as error:
@@ -252,6 +255,34 @@ class RowSearch:
             places[claim.changed[0]][:] = claim.changed[1]
         table = self.space.rows_of(places, np.zeros(1, dtype=np.int64))[1]
         return bool(_among(claim.what, self._values(claim.what, table))[0]) == claim.holds
+
+    # Trees ---------------------------------------------------------------------------------------------------------
+
+    def _by_trees(self, claims: Sequence[Claims]) -> Sought | None:
+        """The answer where each claim is that a sum of trees is above a threshold, or not; None of other claims."""
+        goals = [self._goal(either[0]) if len(either) == 1 else None for either in claims]
+        known = [goal for goal in goals if goal is not None]
+        if len(known) < len(goals) or not self.space.whole:
+            return None
+        for (one, goal), (other, against) in combinations(zip(claims, known, strict=True), 2):
+            if one[0].what == other[0].what and one[0].holds != other[0].holds:
+                known.append(goal.less(against.contrary()))
+        found = found_cells(known, list(map(len, self.space.axes)), self.deadline)
+        return found if found.cells is None or self._shown(claims, found.cells) else None
+
+    def _goal(self, claim: Claim) -> TreeSum | None:
+        """The sum that must be above zero where a claim holds; None where it is none of trees."""
+        what: Any = claim.what
+        holds = claim.holds
+        if isinstance(what, Label) and isinstance(what.decision, Fires) and len(what.classes) == 1:
+            what, holds = what.decision.formula, holds == (1 in what.classes)
+        if not isinstance(what, Above):
+            return None
+        if what not in self._trees:
+            self._trees[what] = tree_sum(what, self.on_axis, list(map(len, self.space.axes)))
+        goal = self._trees[what]
+        goal = goal.at(*claim.changed) if goal is not None and claim.changed is not None else goal
+        return goal if goal is None or holds else goal.contrary()
 
     # Logic ---------------------------------------------------------------------------------------------------------
 

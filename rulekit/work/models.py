@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rulekit.errors import InputError, RulekitError
+from rulekit.errors import InputError, NoModelError, RulekitError
 from rulekit.exactness import grid_of, span_of_sum
 from rulekit.graph.files import model_files
 from rulekit.graph.files.model_files import check_artifact_ending, check_outputs, load
-from rulekit.graph.files.safe_files import write_atomically
+from rulekit.graph.files.safe_files import read_bounded, write_atomically
 from rulekit.graph.language.words import listed, name, number
 from rulekit.graph.nodes import LevelPoints, Linear, LinearThreshold, Step, topological
 from rulekit.graph.rule_graph import RuleGraph
@@ -154,7 +154,11 @@ def _fault(path: Path, graph: RuleGraph, deadline: Deadline) -> str:
     if target.name == "text":  # the text is the model
         return ""
     try:
+        if target.read is not None:
+            target.read(read_bounded(path))
         report = verify(graph, path, rows=MADE_ROWS, deadline=deadline)
+    except NoModelError:  # of another program: the graph was read from what the file computes
+        return ""
     except RulekitError as error:
         return f"{path} could not be verified: {error}"
     if not report.ok:
@@ -240,10 +244,33 @@ def _made(model: RuleGraph, output: Path | None, before: ModelSize | None = None
     return Made(model, counts(model), before or counts(model), **known)
 
 
-def import_model(source: Path, output: Path | None = None) -> Made:
-    """The model of a rule text or an artifact, whose digest is computed anew, since an expert may have edited it."""
+def import_model(
+    source: Path,
+    output: Path | None = None,
+    data: Path | None = None,
+    reading: ReadingOptions = DEFAULT_OPTIONS,
+    monotone: Mapping[str, str] | None = None,
+) -> Made:
+    """The model of a rule text or an artifact, whose digest is computed anew, since an expert may have edited it.
+
+    data: whose columns of numbers, in order, name those of a forest of another program. monotone: promises by column.
+    """
+    from rulekit.tables.reading import read_table
+
     check_outputs([], model=output)
-    graph = load(source, verify=False)
+    columns = () if data is None else read_table(data, reading).features
+    names = [feature.name for feature in columns if feature.kind in ("numeric", "boolean")]
+    graph = load(source, verify=False, names=names)
+    if data is not None and list(graph.schema.names) != names:
+        raise InputError("rows name the columns of a forest alone", fix="give --base too, or leave --data out")
+    if monotone:
+        from rulekit.learners.promises.kept import DIRECTIONS, directed
+
+        for column in monotone:
+            require_column(column, graph.schema.names, "the model")
+        ways = {column: DIRECTIONS[way] for column, way in monotone.items()}
+        features = tuple(directed(feature, ways.get(feature.name, 0)) for feature in graph.schema)
+        graph = graph.with_(schema=replace(graph.schema, features=features))
     if not graph.provenance:  # of a rule text: what was learned and what a person wrote cannot be told apart
         graph = graph.with_(provenance={"imported": True})
     contradicted = len(graph.probability) == 1 and disagrees(graph)

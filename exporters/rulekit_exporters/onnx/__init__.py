@@ -89,6 +89,7 @@ def refuses(graph: RuleGraph, options: OnnxOptions) -> str:
 run, run_raw = _late("running", "run_runtime"), _late("running", "run_raw")
 run_reference = _late("running", "run_reference")
 read, inspect = _late("metadata", "read_graph"), _late("inspection.reader", "inspect")
+read_foreign = _late("forests", "read_forest")
 _bounded = Runtime(
     "onnxruntime in a process with limits", _late("running", "run_untrusted"), _late("running", "run_raw_untrusted")
 )
@@ -107,6 +108,7 @@ TARGET = Target(
         Runtime("reference", run_reference, missing=partial(_missing, "onnx")),
     ),
     read=read,
+    read_foreign=read_foreign,
     inspect=inspect,
     options=OnnxOptions,
     refuses=refuses,

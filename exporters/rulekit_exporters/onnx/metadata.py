@@ -92,6 +92,7 @@ def class_text(label: ClassLabel) -> str:
 
 MODEL_KEY = "rulekit.model"
 DIGEST_KEY = "rulekit.digest"
+NO_MODEL = "this ONNX file carries no rulekit model"
 LARGEST_ARTIFACT = 1 << 30
 LARGEST_MODEL = 1 << 28
 PRODUCER = "rulekit"
@@ -196,8 +197,8 @@ def read_graph(artifact: bytes) -> RuleGraph:
     """The rule graph in the metadata; raises FormatError where it is missing, damaged or not that of the digest."""
     properties = properties_of(artifact)
     if MODEL_KEY not in properties:
-        kind = FormatError if properties else NoModelError
-        raise kind("this ONNX file carries no rulekit model", fix="only models exported by rulekit can be read")
+        kind = FormatError if any(key.startswith("rulekit.") for key in properties) else NoModelError
+        raise kind(NO_MODEL, fix="only models exported by rulekit can be read")
     try:
         unpack = zlib.decompressobj()
         text = unpack.decompress(base64.b64decode(properties[MODEL_KEY], validate=True), LARGEST_MODEL).decode()

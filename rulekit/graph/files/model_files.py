@@ -7,12 +7,12 @@ Nothing is written over a file that is read, and no model under a foreign ending
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.errors import FormatError, InputError, NoModelError, RulekitError
 from rulekit.graph.check import check, check_meetings
 from rulekit.graph.decisions import DECISIONS, Decision
 from rulekit.graph.files.fields import (
@@ -214,8 +214,8 @@ def _read_roots(value: object, nodes: Nodes) -> tuple[Node, ...]:
     return roots
 
 
-def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGraph:
-    """Read the rule graph of a model file (.json) or of an exported artifact that carries it.
+def load(path: AnyPath, *, verify: bool = True, meetings: bool = True, names: Sequence[str] = ()) -> RuleGraph:
+    """Read the rule graph of a model file (.json), of an exported artifact that carries it, or of a foreign forest.
 
     Parameters
     ----------
@@ -225,6 +225,8 @@ def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGr
         Refuse a model file whose digest is not that of its content.
     meetings : bool
         Refuse a rule over columns that the model declares may not meet.
+    names : sequence of str
+        Of the columns of a forest that another program wrote (ONNX), in the order in which it reads them.
 
     Returns
     -------
@@ -241,7 +243,7 @@ def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGr
     name = os.fspath(path)
     data = read_bounded(name)
     try:
-        graph = _read(name, data, verify)
+        graph = _read(name, data, verify, names)
         _check(graph, meetings)
     except RulekitError as error:
         kind = InputError if isinstance(error, InputError) else FormatError
@@ -249,7 +251,7 @@ def load(path: AnyPath, *, verify: bool = True, meetings: bool = True) -> RuleGr
     return graph
 
 
-def _read(name: str, data: bytes, verify: bool) -> RuleGraph:
+def _read(name: str, data: bytes, verify: bool, names: Sequence[str]) -> RuleGraph:
     if name.lower().endswith(".json"):
         return from_json(decode(data), verify=verify)
     try:
@@ -260,7 +262,12 @@ def _read(name: str, data: bytes, verify: bool) -> RuleGraph:
         raise
     if target.read is None:
         raise FormatError(f"{target.name} files do not carry the model", fix="load the model file (.json)")
-    return target.read(data)
+    try:
+        return target.read(data)
+    except NoModelError:
+        if target.read_foreign is None:
+            raise
+        return target.read_foreign(data, names)
 
 
 def _check(graph: RuleGraph, meetings: bool) -> None:

@@ -53,7 +53,7 @@ def under_constraints(table: Table, settings: Any) -> Table:
         known.missing_never_helps or bool(getattr(settings, "missing_never_helps", False)),
     )
     ways = {name: DIRECTIONS[way] for name, way in monotone.items()}
-    features = tuple(_directed(feature, ways.get(feature.name, 0)) for feature in table.features)
+    features = tuple(directed(feature, ways.get(feature.name, 0)) for feature in table.features)
     return replace(table, features=features, constraints=constraints)
 
 
@@ -66,7 +66,8 @@ def column_group(group: str | Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def _directed(feature: Feature, direction: int) -> Feature:
+def directed(feature: Feature, direction: int) -> Feature:
+    """A column with a direction, 0: its own; raises InputError for one without an order, and for contrary ones."""
     where = f"column {feature.name!r}"
     if direction * feature.monotone < 0:
         raise InputError("it is declared monotone in both directions", where=where, fix="declare one")
