@@ -97,6 +97,12 @@ BENCHMARKS = {
         30,
         frozenset({"--small"}),
     ),
+    "forests": Benchmark(
+        "proofs",
+        "forests of scikit-learn as rule graphs: decisions, and a promise, held to onnxruntime",
+        5,
+        frozenset({"--small"}),
+    ),
     "runtimes": Benchmark("proofs", "every ONNX export in every runtime (make runtimes installs them)", 12, WRITE),
     "mutations": Benchmark("proofs", "500 single faults in exports: does verify catch each that matters?", 15, WRITE),
     "parity": Benchmark("proofs", "every model x every way to run it on adversarial rows", 2),

@@ -10,7 +10,7 @@ import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
-CUTS = np.array([-1.5, -0.0, 0.0, 0.1, 0.25, 3.0], np.float32)
+CUTS = np.array([-1.5, -0.0, 0.0, 0.1, 0.25, 3.0, np.inf], np.float32)
 
 
 def model(

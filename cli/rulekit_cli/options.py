@@ -29,7 +29,7 @@ DATA as data.today (file required): A CSV (also .gz), Parquet or JSON-lines file
 DATA as data.lint (file): A table: how often each reason is given, and rows without one.
 DATA as data.bound (file): Labelled rows: held-out ones, or those that trained the model.
 DATA as data.report (file): Labelled rows to measure it on: CSV (also .gz), Parquet or JSON lines.
-SOURCE (file required): A rule text (.txt, .rules), an edited .json, or an artifact that carries its rules.
+SOURCE (file required): A rule text (.txt, .rules), an edited .json, an artifact with its rules, or a forest (.onnx).
 A as first (file required): A model file (.json), rule text or artifact: the old one.
 B as second (file required): The new one.
 [MODEL] ARTIFACT as files (files required): The model file and the exported file; --against: the latter.

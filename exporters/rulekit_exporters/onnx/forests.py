@@ -25,7 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from rulekit.errors import NoModelError
 from rulekit.exactness import Span, total
 from rulekit.graph.decisions import ArgMax, Fires
-from rulekit.graph.nodes import Above, And, Compare, Linear, Logistic, Missing, Node
+from rulekit.graph.nodes import Above, And, Compare, Linear, Logistic, Missing, Node, Not
 from rulekit.graph.rule_graph import ClassLabel, RuleGraph
 from rulekit.numbers import next_float32
 from rulekit.schema import Feature, Schema
@@ -113,10 +113,12 @@ def _columns(model: Any, before: Sequence[Any], forest: Any) -> tuple[list[str],
 def _label(model: Any, forest: Any, after: Sequence[Any]) -> str:
     """The name of the output that is the label."""
     labels = {name: _FORESTS[forest.op_type] == "class" and not place for place, name in enumerate(forest.output)}
+    ones = {tensor.name for tensor in model.graph.initializer if (numpy_helper.to_array(tensor) == 1).all()}
     for node in after:
-        (label, *others), to = {labels.get(name) for name in node.input} or {None}, _said(node).get("to")
+        (label, *others), to = {labels.get(name) for name in {*node.input} - ones} or {None}, _said(node).get("to")
         kept = {"Identity": True, "Cast": to in (_WHOLE if label else _WIDTHS), "ZipMap": not label}
-        held = label is not None and not others and ({"Normalizer": not label} | kept).get(node.op_type)
+        kept |= dict.fromkeys(("Normalizer", "Mul"), not label)
+        held = label is not None and not others and kept.get(node.op_type)
         _require(held, f"its operator {node.op_type} after the trees is not read")
         labels |= dict.fromkeys(node.output, label)
     _require(all(port.name in labels for port in model.graph.output), "an output does not come from its trees")
@@ -126,11 +128,11 @@ def _label(model: Any, forest: Any, after: Sequence[Any]) -> str:
 # The trees -----------------------------------------------------------------------------------------------------------
 
 
-def _numbers(said: Said, name: str) -> list[float]:
-    """Finite numbers, given as a list or as a tensor."""
+def _numbers(said: Said, name: str, cut: float = 0.0) -> list[float]:
+    """Finite numbers, given as a list or as a tensor; cut: a further one that may stand there."""
     given = said.get(name, said.get(f"{name}_as_tensor", ()))
     array = np.asarray(numpy_helper.to_array(given) if isinstance(given, TensorProto) else given, np.float64)
-    _require(np.isfinite(array).all(), f"a number of {name} is not finite")
+    _require(np.all(np.isfinite(array) | (array == cut)), f"a number of {name} is not finite")
     found: list[float] = array.ravel().tolist()
     return found
 
@@ -138,13 +140,13 @@ def _numbers(said: Said, name: str) -> list[float]:
 def _trees(kind: str, said: Said) -> Trees:
     columns, yes, no = (said.get(f"nodes_{name}", []) for name in ("featureids", "truenodeids", "falsenodeids"))
     if kind == "TreeEnsemble":  # splits (0) and leaves (1) stand in lists of their own
-        values, targets = _numbers(said, "nodes_splits"), said["leaf_targetids"]
+        values, targets = _numbers(said, "nodes_splits", math.inf), said["leaf_targetids"]
         modes = [(*_MODES, "BRANCH_MEMBER")[min(int(mode), len(_MODES))] for mode in _numbers(said, "nodes_modes")]
         keys, owners = [(0, i) for i in range(len(columns))], [(1, i) for i in range(len(targets))]
         ends, roots = owners, [(0, root) for root in said["tree_roots"]]
         yes, no = ([*zip(said[f"nodes_{side}leafs"], own, strict=True)] for side, own in (("true", yes), ("false", no)))
     else:
-        part, trees, values = _FORESTS[kind], said["nodes_treeids"], _numbers(said, "nodes_values")
+        part, trees, values = _FORESTS[kind], said["nodes_treeids"], _numbers(said, "nodes_values", math.inf)
         modes, targets = [mode.decode("utf-8", "replace") for mode in said["nodes_modes"]], said[f"{part}_ids"]
         keys = ends = [*zip(trees, said["nodes_nodeids"], strict=True)]
         owners = [*zip(said[f"{part}_treeids"], said[f"{part}_nodeids"], strict=True)]
@@ -215,6 +217,7 @@ def _holds(path: Path, schema: Schema) -> Node:
         found += [Compare(name, ">", low, missing)] if -math.inf < low < high else []
         found += [Compare(name, "<=", high, missing)] if low < high < math.inf else []
         found += [Missing(name)] if low >= high else []
+        found += [Not(Missing(name))] if -low == high == math.inf and not missing else []
     return found[0] if len(found) == 1 else And(found)
 
 

@@ -138,15 +138,21 @@ def test_what_leaves_numbers_as_they_are_may_stand_around_the_trees() -> None:
     after = [
         helper.make_node("Identity", ["label"], ["decided"]),
         helper.make_node("Normalizer", ["scores"], ["shares"], domain="ai.onnx.ml", norm="L1"),
-        helper.make_node("ZipMap", ["shares"], ["mapped"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
+        helper.make_node("Mul", ["shares", "one"], ["same"]),
+        helper.make_node("ZipMap", ["same"], ["mapped"], domain="ai.onnx.ml", classlabels_int64s=[0, 1]),
     ]
     ports = [("age", TensorProto.INT64, 1), ("debt", TensorProto.FLOAT, 2)]
     shape = numpy_helper.from_array(np.array([-1, 2]), "shape")
-    made = model(given, 0, before=before, after=after, ports=ports, outputs=["decided"], constants=[shape])
+    one = numpy_helper.from_array(np.array([1.0], np.float32), "one")
+    made = model(given, 0, before=before, after=after, ports=ports, outputs=["decided"], constants=[shape, one])
     graph = _read(made)
     assert (graph.schema.names, graph.schema.target) == (("age", "debt0", "debt1"), "decided")
     assert graph.decide([[1.0, 2.0, 1.0], [1.0, 2.0, 2.0], [1.0, 2.0, np.nan]]).tolist() == [0, 1, 1]
     assert _read(made, ("a", "b", "c")).schema.names == ("a", "b", "c")
+    made.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.array([2.0], np.float32), "one"))
+    with pytest.raises(NoModelError, match="its operator Mul after the trees is not read"):
+        _read(made)
+    made.graph.initializer[1].CopyFrom(one)
     with pytest.raises(NoModelError, match=r"of its columns 2 \(a, b\) are given for 3 \(age, debt0, debt1\)"):
         _read(made, ("a", "b"))
 
@@ -203,6 +209,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "apart": (_stump(nodes_treeids=[0, 1, 0]), "the nodes of a tree do not stand together"),
     "threshold": (_stump(nodes_values=[NAN, 0.0, 0.0]), "a number of nodes_values is not finite"),
     "far threshold": (_stump(nodes_values=[float(np.finfo(np.float32).min), 0.0, 0.0]), "is out of range"),
+    "least threshold": (_stump(nodes_values=[-float("inf"), 0.0, 0.0]), "a number of nodes_values is not finite"),
     "weight": (_stump(class_weights=[0.5, float("inf")]), "a number of class_weights is not finite"),
     "base": (_stump(base_values=[NAN]), "a number of base_values is not finite"),
     "bases": (_stump(base_values=[0.5, 0.5]), "its 2 base_values are not read"),
