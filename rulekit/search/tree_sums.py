@@ -21,7 +21,7 @@ from rulekit.limits import Deadline
 from rulekit.logic.satisfying import Sought
 
 MOST_BOXES = 400_000
-_TOGETHER = 512
+MOST_TOGETHER, MOST_BOUNDS = 512, 1 << 22  # boxes, and bounds of parts, that are worked out at once
 Region = tuple[tuple[int, int], ...]  # axes, ascending, and of each a set of cells, as bits
 Group = tuple[tuple[Region, float], ...]
 
@@ -36,12 +36,12 @@ class TreeSum:
 
     def at(self, axis: int, cell: int) -> TreeSum:
         """The sum of the row with this cell in one column."""
-        groups = [
-            tuple((tuple(side for side in region if side[0] != axis), number) for region, number in group
-                  if all(own != axis or mask >> cell & 1 for own, mask in region))
-            for group in self.groups
-        ]  # fmt: skip
-        return TreeSum(self.constant, tuple(groups), self.strict)
+
+        def rest(group: Group) -> Group:
+            own = [(region, number) for region, number in group if dict(region).get(axis, -1) >> cell & 1]
+            return tuple((tuple(side for side in region if side[0] != axis), number) for region, number in own)
+
+        return TreeSum(self.constant, tuple(map(rest, self.groups)), self.strict)
 
     def contrary(self) -> TreeSum:
         """The goal that holds where this one does not."""
@@ -101,11 +101,11 @@ def found_cells(goals: Sequence[TreeSum], sizes: Sequence[int], deadline: Deadli
     looked_at = 0
     while low.shape[1]:
         deadline.check()
-        looked_at += min(_TOGETHER, low.shape[1])
+        looked_at += min(bounds.together, low.shape[1])
         if looked_at > MOST_BOXES:
             left = f"{low.shape[1]:,} boxes of cells are left after {MOST_BOXES:,}"
             return Sought(None, f"the trees meet in too many ways: {left}")
-        first, last = low[:, -_TOGETHER:], high[:, -_TOGETHER:]
+        first, last = low[:, -bounds.together :], high[:, -bounds.together :]
         may, must, axis, near = bounds.over(first, last)
         if must.any():
             return Sought(tuple(first[:, int(must.argmax())].tolist()))
@@ -116,7 +116,8 @@ def found_cells(goals: Sequence[TreeSum], sizes: Sequence[int], deadline: Deadli
         below[axis, n], above[axis, n] = middle, middle + 1
         pairs = [np.stack(pair, axis=2).reshape(len(sizes), -1) for pair in ((first, above), (below, last))]
         low, high = (
-            np.concatenate([old[:, :-_TOGETHER], new], axis=1) for old, new in zip((low, high), pairs, strict=True)
+            np.concatenate([old[:, : -bounds.together], new], axis=1)
+            for old, new in zip((low, high), pairs, strict=True)
         )
     return Sought(None)
 
@@ -136,12 +137,17 @@ class _Bounds:
         self.goals = np.cumsum([0, *(len(goal.groups) for goal in goals[:-1])])
         self.constant = np.array([goal.constant for goal in goals])[:, None]
         self.strict = np.array([goal.strict for goal in goals])[:, None]
-        self.sides: list[tuple[Array, Array]] = []  # by axis the regions with a side there, and its cells up to each
-        for axis, size in enumerate(sizes):
-            own = [(place, dict(region)[axis]) for region, place in places.items() if axis in dict(region)]
-            inside = np.array([[mask >> cell & 1 for cell in range(size)] for _, mask in own]).reshape(-1, size)
-            counts = np.concatenate([np.zeros((len(own), 1), dtype=np.int64), inside.cumsum(axis=1)], axis=1)
-            self.sides.append((np.array([place for place, _ in own], dtype=np.int64), counts))
+        sides: list[dict[int, int]] = [{} for _ in sizes]  # by axis: by region its cells there
+        for region, place in places.items():
+            for axis, mask in region:
+                sides[axis][place] = mask
+        self.sides: list[tuple[Array, Array]] = []  # by axis: regions, and how many of their cells stand before each
+        for size, own in zip(sizes, sides, strict=True):
+            many = size // 8 + 1
+            cells = b"".join((mask << 1).to_bytes(many, "little") for mask in own.values())
+            bits = np.unpackbits(np.frombuffer(cells, np.uint8), bitorder="little").reshape(len(own), 8 * many)
+            self.sides.append((np.array(list(own), dtype=np.int64), bits.cumsum(axis=1, dtype=np.int32)))
+        self.together = max(1, min(MOST_TOGETHER, MOST_BOUNDS // len(self.region)))
 
     def over(self, first: Array, last: Array) -> tuple[Bools, Bools, Array, Array]:
         """By box whether the goals may be, and are, reached, which column to halve, and how near they are."""

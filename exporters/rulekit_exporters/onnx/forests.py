@@ -9,7 +9,7 @@ where no weight is negative; of several the largest sum, the first of equal ones
 
 The sums are exact here and rounded to float32 there, so that decisions may differ where a sum is that close to a tie.
 Weights too far apart for exact sums of doubles are rounded to 2^-50 of the largest sum. At most 1,000 trees of depth
-32, 20,000 leaves and 10,000 columns are read. Whatever else a file holds is refused in one line (NoModelError).
+32, 20,000 leaves, 10,000 columns and 1,000 classes are read. Whatever else a file holds is refused (NoModelError).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rulekit_exporters.onnx.builder import ML_DOMAIN, port_of
 from rulekit_exporters.onnx.inspection.reader import DEFAULT_DOMAIN, is_bounded
 from rulekit_exporters.onnx.metadata import NO_MODEL, model_of
 
-MOST_TREES, MOST_LEAVES, MOST_DEPTH, MOST_COLUMNS = 1_000, 20_000, 32, 10_000
+MOST_TREES, MOST_LEAVES, MOST_DEPTH, MOST_COLUMNS, MOST_CLASSES = 1_000, 20_000, 32, 10_000, 1_000
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 _TRANSFORMS = (b"NONE", b"SOFTMAX", b"LOGISTIC", b"SOFTMAX_ZERO", b"PROBIT")
 _FORESTS = {"TreeEnsembleClassifier": "class", "TreeEnsembleRegressor": "target", "TreeEnsemble": "leaf"}
@@ -233,7 +233,7 @@ def _graph(kind: str, said: Said, schema: Schema) -> RuleGraph:
     added = said.get("aggregate_function", 1) in (1, b"SUM")
     decides = is_class or (said.get("n_targets") == 1 and logistic and added)
     _require(decides, "its trees predict a number", "a forest that decides has classes, or LOGISTIC of one sum")
-    _require(2 <= len(set(classes)) == len(classes), "it has no two different classes")
+    _require(2 <= len(set(classes)) == len(classes) <= MOST_CLASSES, f"its classes are not 2 to {MOST_CLASSES} names")
     binary, base = len(classes) == 2, _numbers(said, "base_values")
     targets = {target for votes in trees[2].values() for target, _ in votes}
     both = "its two classes have a weight each, by the larger of which runtimes do not decide"

@@ -95,6 +95,21 @@ def test_one_target_with_logistic_is_positive_above_a_half(op: str) -> None:
         _read(model(given, COLUMNS, op))
 
 
+def test_a_sum_that_rounds_to_the_threshold_may_be_decided_otherwise() -> None:
+    """Ten trees of pure leaves: five times float32(0.1) is exactly above a half, and half of ten trees in floats."""
+    trees = Trees()
+    for tree in range(10):
+        trees.node(tree, 0, "BRANCH_GT", tree, 0.0, 1, 2)
+        trees.node(tree, 1)
+        trees.node(tree, 2)
+        trees.vote(tree, 1, 0, 0.1)
+        trees.vote(tree, 2, 0, 0.0)
+    made = model(trees.attributes | {"classlabels_int64s": [0, 1]}, 10)
+    rows = np.array([[1.0] * on + [0.0] * (10 - on) for on in range(11)], np.float32)
+    differs = _read(made).decide(rows) != run(made, rows)[0]
+    assert differs.tolist() == [on == 5 for on in range(11)]
+
+
 def _stump(**more: Any) -> dict[str, Any]:
     trees = Trees()
     trees.node(0, 0, "BRANCH_LEQ", 0, 1.5, 1, 2)
@@ -220,7 +235,8 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "below": (_stump(nodes_featureids=[-1, 0, 0]), "reads the column -1, which there is not"),
     "class": (_stump(class_ids=[2, 2]), "a weight is of a class that there is not"),
     "both": (_stump(class_ids=[0, 1]), "its two classes have a weight each"),
-    "labels": (_stump(classlabels_int64s=[1, 1]), "it has no two different classes"),
+    "labels": (_stump(classlabels_int64s=[1, 1]), "its classes are not 2 to 1000 names"),
+    "classes": (_stump(classlabels_int64s=list(range(1001))), "its classes are not 2 to 1000 names"),
     "some leaves": (_stump(class_ids=[0, 1], classlabels_int64s=[1, 2, 3]), "has weights on some leaves only"),
     "deep": (_deep(), f"a tree is deeper than {MOST_DEPTH}"),
     "doubling": (_doubling(), f"more than {MOST_LEAVES} leaves"),
