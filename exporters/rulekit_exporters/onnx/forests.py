@@ -70,7 +70,9 @@ def read_forest(artifact: bytes, names: Sequence[str] = ()) -> RuleGraph:
     features = tuple(Feature(name, precision=precision) for name in names or own)
     label = _label(model, forest, after)
     schema = Schema(features, target=label if label not in (names or own) else f"label of {len(own)} columns")
-    return _graph(forest.op_type, _said(forest), schema)
+    said = _said(forest)
+    _require(len(said) == len(forest.attribute), "an attribute stands twice")
+    return _graph(forest.op_type, said, schema)
 
 
 def _said(node: Any) -> Said:
@@ -83,10 +85,11 @@ def _columns(model: Any, before: Sequence[Any], forest: Any) -> tuple[list[str],
     ports = [port_of(port) for port in model.graph.input if port.name not in constants]
     known: dict[str, tuple[list[str], int]] = {}
     for port in ports:
-        width = [*port.shape, 1][1]
-        _require(port.element != TensorProto.STRING, f"its input {port.name!r} is a text", "give it numbers only")
+        width = port.shape[1] if len(port.shape) == 2 else 0
+        numbers = port.element in (*_WIDTHS, *_WHOLE, TensorProto.BOOL)
+        _require(numbers, f"its input {port.name!r} is a text or of another type", "give it numbers of 32 or 64 bits")
         sure = isinstance(width, int) and 0 < width <= MOST_COLUMNS
-        _require(sure, f"its input {port.name!r} does not say that it has 1 to {MOST_COLUMNS} columns")
+        _require(sure, f"its input {port.name!r} does not say that its rows have 1 to {MOST_COLUMNS} columns")
         stem = "x" if len(ports) == 1 else port.name
         known[port.name] = [port.name] if width == 1 else [f"{stem}{i}" for i in range(int(width))], port.element
     for node in before:
@@ -101,7 +104,8 @@ def _columns(model: Any, before: Sequence[Any], forest: Any) -> tuple[list[str],
             "Reshape": [numpy_helper.to_array(constants[name]).tolist() for name in node.input[1:] if name in constants]
             == [[-1, len(names)]],
         }.get(node.op_type)
-        held = kept and node.domain in DEFAULT_DOMAIN and len(kinds) == 1 and 0 < len(names) <= MOST_COLUMNS
+        whole = len(parts) == len(node.input) - (node.op_type == "Reshape") and node.domain in DEFAULT_DOMAIN
+        held = kept and whole and len(kinds) == 1 and 0 < len(names) <= MOST_COLUMNS
         _require(held, f"its operator {node.op_type} before the trees is not read")
         known[node.output[0]] = names, to
     names, element = known.get(forest.input[0], ([], 0))
@@ -238,7 +242,7 @@ def _graph(kind: str, said: Said, schema: Schema) -> RuleGraph:
     targets = {target for votes in trees[2].values() for target, _ in votes}
     both = "its two classes have a weight each, by the larger of which runtimes do not decide"
     _require(not binary or len(targets) == 1, both, "write one weight for each leaf, as converters do")
-    _require(targets <= {*range(len(classes))}, "a weight is of a class that there is not")
+    _require(targets <= {*range(len(classes) if is_class else 1)}, "a weight is of a class that there is not")
     count = 1 if binary else len(classes)
     fits = len(base) in (0, count) and not (binary and base and 1 in targets)
     _require(fits, f"its {len(base)} base_values are not read", "give one for each sum")
@@ -264,6 +268,7 @@ def _graph(kind: str, said: Said, schema: Schema) -> RuleGraph:
 
 def _on_grid(terms: Sequence[tuple[float, Node]], bias: float) -> Linear:
     sizes = total(Span.of(weight) for weight in (bias, 0.5, *(weight for weight, _ in terms)))
+    _require(sizes.size < 2**120, "its weights are too large for floats", _SMALLER)
     if (sizes + sizes).fits():
         return Linear(terms, bias)
     unit = math.ldexp(1.0, math.ceil(math.log2(sizes.size)) - 50)

@@ -73,9 +73,13 @@ def test_several_classes_are_decided_as_onnxruntime_decides_them(seed: int) -> N
     _decided_alike(model(given, COLUMNS), rng)
 
 
-def test_doubles_are_compared_as_doubles() -> None:
+@pytest.mark.parametrize("tensors", [False, True])
+def test_doubles_are_compared_as_doubles(tensors: bool) -> None:
+    """Thresholds and weights stand in lists of floats or, of version 3, in tensors of doubles."""
     rng = np.random.default_rng(0)
     given = grown(rng, 4, COLUMNS, _one(-64)).attributes | {"classlabels_int64s": [0, 1]}
+    for name in ("nodes_values", "class_weights") if tensors else ():
+        given[f"{name}_as_tensor"] = numpy_helper.from_array(np.array(given.pop(name), np.float64))
     graph = _decided_alike(model(given, COLUMNS, element=TensorProto.DOUBLE), rng, np.float64)
     assert {feature.precision for feature in graph.schema} == {"float64"}
 
@@ -226,6 +230,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "far threshold": (_stump(nodes_values=[float(np.finfo(np.float32).min), 0.0, 0.0]), "is out of range"),
     "least threshold": (_stump(nodes_values=[-float("inf"), 0.0, 0.0]), "a number of nodes_values is not finite"),
     "weight": (_stump(class_weights=[0.5, float("inf")]), "a number of class_weights is not finite"),
+    "large": (_stump(class_weights=[3e38, 1.0]), "its weights are too large for floats"),
     "base": (_stump(base_values=[NAN]), "a number of base_values is not finite"),
     "bases": (_stump(base_values=[0.5, 0.5]), "its 2 base_values are not read"),
     "short": (_stump(nodes_values=[1.5, 0.0]), "its lists are not of one length"),
@@ -281,10 +286,22 @@ def test_other_operators_are_refused_by_name() -> None:
     rounded = [helper.make_node("Cast", ["raw"], ["X"], to=TensorProto.INT64)]
     with pytest.raises(NoModelError, match="its operator Cast before the trees is not read"):
         _read(model(_stump(), 1, before=rounded, ports=ports))
-    with pytest.raises(NoModelError, match="its input 'raw' is a text; give it numbers only"):
+    with pytest.raises(NoModelError, match="its input 'raw' is a text or of another type; give it numbers"):
         _read(model(_stump(), 1, before=rounded, ports=[("raw", TensorProto.STRING, 1)]))
-    with pytest.raises(NoModelError, match=f"does not say that it has 1 to {MOST_COLUMNS} columns"):
+    with pytest.raises(NoModelError, match=f"does not say that its rows have 1 to {MOST_COLUMNS} columns"):
         _read(model(_stump(), MOST_COLUMNS + 1))
+    flat = model(_stump(), 1)
+    del flat.graph.input[0].type.tensor_type.shape.dim[1]
+    with pytest.raises(NoModelError, match="its input 'X' does not say that its rows have"):
+        _read(flat)  # onnxruntime takes it for one row
+    joined = [helper.make_node("Concat", ["one", "raw"], ["X"], axis=1)]
+    one = numpy_helper.from_array(np.array([[1.0]], np.float32), "one")
+    with pytest.raises(NoModelError, match="its operator Concat before the trees is not read"):
+        _read(model(_stump(), 1, before=joined, ports=ports, constants=[one]))
+    twice = model(_stump(), 1)
+    twice.graph.node[0].attribute.append(twice.graph.node[0].attribute[0])
+    with pytest.raises(NoModelError, match="an attribute stands twice"):
+        _read(twice)
     two = model(_stump(), 1, after=[helper.make_node("TreeEnsembleClassifier", ["X"], ["l", "s"], domain="ai.onnx.ml")])
     with pytest.raises(NoModelError, match="more than one forest"):
         _read(two)
