@@ -212,7 +212,8 @@ class Target:
     read_foreign: Callable[[bytes, Sequence[str]], RuleGraph] | None = None
 
     def __post_init__(self) -> None:
-        _guard(self, f"no {self.name} artifact of rulekit", "read", "read_foreign", "inspect")
+        _guard(self, f"no {self.name} artifact of rulekit", "read", "inspect")
+        _guard(self, f"no {self.name} file that rulekit reads", "read_foreign")
 
     def emit(self, graph: RuleGraph, options: Mapping[str, Any] | None = None) -> Artifact:
         """The artifact of a graph; options by name, as values or their texts.

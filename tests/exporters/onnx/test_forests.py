@@ -230,6 +230,10 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "far threshold": (_stump(nodes_values=[float(np.finfo(np.float32).min), 0.0, 0.0]), "is out of range"),
     "least threshold": (_stump(nodes_values=[-float("inf"), 0.0, 0.0]), "a number of nodes_values is not finite"),
     "weight": (_stump(class_weights=[0.5, float("inf")]), "a number of class_weights is not finite"),
+    "far apart": (
+        _many(5) | {"class_weights": [0.5, 0.5, 0.5, 0.5, 1e30]},
+        "its weights are too far apart to be added",
+    ),
     "large": (_stump(class_weights=[3e38, 1.0]), "its weights are too large for floats"),
     "base": (_stump(base_values=[NAN]), "a number of base_values is not finite"),
     "bases": (_stump(base_values=[0.5, 0.5]), "its 2 base_values are not read"),
