@@ -171,7 +171,9 @@ class RowSearch:
             if self.space.whole and self.space.size <= self._few:
                 return self._by_cells(claims)
             # What logic shows not to exist does not exist, whatever the numbers are that it does not know.
-            found = self._by_trees(claims) or self._by_solver(claims)
+            of_trees = self._by_trees(claims)
+            found = self._by_solver(claims) if of_trees is None or of_trees.reason else of_trees
+            found = of_trees if of_trees is not None and found.reason else found
             if found.cells is None and found.reason and self.space.size <= self._many:
                 found = self._settled(self._by_cells(claims))
         except OutOfTime as error:

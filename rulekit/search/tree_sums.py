@@ -7,8 +7,7 @@ column on which most of these bounds hang; the sums are exact, so that nothing i
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,7 @@ from rulekit.limits import Deadline
 from rulekit.logic.satisfying import Sought
 
 MOST_BOXES = 400_000
+FEWEST, MOST_RESTS = 3, 64  # parts of a tree of which leaves are missing, and regions of these leaves
 MOST_TOGETHER, MOST_BOUNDS = 512, 1 << 22  # boxes, and bounds of parts, that are worked out at once
 Region = tuple[tuple[int, int], ...]  # axes, ascending, and of each a set of cells, as bits
 Group = tuple[tuple[Region, float], ...]
@@ -67,6 +67,18 @@ def _meet(first: Region, second: Region) -> Region | None:
     return tuple(sorted(sides.items())) if all(sides.values()) else None
 
 
+def _without(first: Region, second: Region, sizes: Sequence[int]) -> Iterator[Region]:
+    """The first region without the second one, in parts."""
+    if _meet(first, second) is None:
+        yield first
+        return
+    for axis, mask in second:
+        outside = _meet(first, ((axis, (1 << sizes[axis]) - 1 & ~mask),))
+        if outside is not None:
+            yield outside
+        first = _meet(first, ((axis, mask),)) or ()
+
+
 def tree_sum(node: Above, on_axis: Callable[[Node], tuple[int, Bools] | None], sizes: Sequence[int]) -> TreeSum | None:
     """What a sum of trees exceeds its threshold by; None of another sum, and of one that may be rounded."""
     span = span_of_sum(node.score) if isinstance(node.score, Linear) else None
@@ -86,10 +98,12 @@ def tree_sum(node: Above, on_axis: Callable[[Node], tuple[int, Bools] | None], s
                 groups.append([])
             groups[-1].append((region, weight))
     for group in groups:
-        counts = [{axis: mask.bit_count() for axis, mask in region} for region, _ in group]
-        held = (math.prod(own.get(axis, size) for axis, size in enumerate(sizes)) for own in counts)
-        if sum(held) < math.prod(sizes):  # some row lies in none of the parts
+        rest: list[Region] = [()]  # where rows lie in none of the parts
+        for region, _ in group:
+            rest = [piece for own in rest for piece in _without(own, region, sizes)][: MOST_RESTS + 1]
+        if len(rest) > MOST_RESTS or (rest and len(group) < FEWEST):
             return None
+        group += [(region, 0.0) for region in rest]
     return TreeSum(node.score.bias - node.threshold, tuple(map(tuple, groups))) if groups else None
 
 
