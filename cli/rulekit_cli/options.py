@@ -63,6 +63,7 @@ B as second (file required): The new one.
 
 # Columns of a table
 --target COL (text required): The label column.
+--target COL as target.taught (text): The label column; with a teacher it may be left out.
 --target COL as target.own (text): The label column; the model's by default.
 --positive LABEL (text): The positive of two classes; else the rarer.
 --ordered A,B,C (list): The classes are ranks, from low to high.
@@ -108,6 +109,12 @@ B as second (file required): The new one.
 --overrides FILE (file): Overrides that win over what is learned: of a model, a rule text or TOML; by default those of
   --start.
 --date YYYY-MM-DD as date.kept (text): Overrides that expired before are left out; today by default.
+--teacher MODEL (file): Learn what this model decides: an ONNX file, or a rulekit model.
+--teacher-column COL (text): Learn what this column says: labels, probabilities, or scores with --teacher-cut.
+--teacher-cut X (number): The teacher decides the positive class from this score on.
+--teacher-classes A,B (list): The names of the classes, in the order of the teacher's outputs.
+--ask N (integer 1..): Make N rows for the teacher, where the rules are least sure.
+--ask-out FILE as asked_rows (file): Write the made rows there, as CSV.
 --test FILE (file): Measure on this file.
 --holdout (number 0.01..0.9): Measure on this share, held out of training.
 --holdout-out FILE as held_rows (file): Write the held-out rows there, in the format of the data.

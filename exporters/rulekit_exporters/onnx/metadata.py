@@ -95,7 +95,7 @@ DIGEST_KEY = "rulekit.digest"
 LARGEST_ARTIFACT = 1 << 30
 LARGEST_MODEL = 1 << 28
 PRODUCER = "rulekit"
-_LEFT_BEHIND = ("row_hashes", "measured", "baselines")
+_LEFT_BEHIND = ("row_hashes", "measured", "baselines", "fidelity")
 
 
 def describe(graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str]) -> dict[str, str]:
