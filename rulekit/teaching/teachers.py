@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rulekit.arrays import Array, Floats, Ints
-from rulekit.errors import FormatError, InputError
+from rulekit.errors import FormatError, InputError, RulekitError
 from rulekit.graph.files.model_files import load
 from rulekit.graph.files.safe_files import read_bounded
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import suggestion
 from rulekit.schema import Label
 from rulekit.tables.labels import LabelledTable, class_key, classes_of_keys
+from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
 from rulekit.tables.table import Table
 from rulekit.targets import ForeignOutputs, find_target_for
 
@@ -47,7 +49,7 @@ class Answers:
         values, places = np.unique(labels if labels.dtype.kind in "iufb" else labels.astype(str), return_inverse=True)
         found, names = values.tolist(), [class_key(label) for label in classes]
         keys, y = [class_key(value) for value in found], places.reshape(-1).astype(np.int64)
-        if chances is None or not {*keys} <= {*names}:
+        if chances is None or chances.shape[1] != len(names) or not {*keys} <= {*names}:
             return cls(y, tuple(found))
         return cls(np.array([names.index(key) for key in keys])[y], tuple(classes), chances)
 
@@ -97,9 +99,7 @@ def teacher_of(
         try:
             target.read(data)
         except FormatError:  # it carries no rules of rulekit
-            return Teacher(
-                model.name, lambda table, _: _of_outputs(run(data, columns_of(table)), table, cut, classes, name)
-            )
+            return Teacher(model.name, lambda table, _: _of_file(partial(run, data), table, cut, classes, name))
     graph = load(model, meetings=False)
     return Teacher(model.name, lambda table, _: _of_graph(graph, table))
 
@@ -109,9 +109,15 @@ def _of_graph(graph: RuleGraph, table: Table) -> Answers:
     return Answers(graph.decide(rows), graph.classes, graph.predict_proba(rows) if graph.probability else None)
 
 
-def _of_outputs(said: ForeignOutputs, table: Table, cut: float | None, classes: Sequence[Label], where: str) -> Answers:
+def _of_file(
+    run: Callable[[Columns], ForeignOutputs], table: Table, cut: float | None, classes: Sequence[Label], where: str
+) -> Answers:
     """Label and probabilities among the outputs of a file, whichever comes first."""
-    n = table.n_rows
+    try:
+        said, n = run(columns_of(table)), table.n_rows
+    except RulekitError as error:
+        fix = error.fix if isinstance(error, InputError) else "give a model that onnxruntime runs"
+        raise InputError(f"{error.where}: {error.what}" if error.where else error.what, where=where, fix=fix) from None
     by_row = [own.reshape(n, -1) for own in said.outputs if own.size and len(own) == n]
     labels = [own[:, 0] for own in by_row if own.shape[1] == 1 and own.dtype.kind in "iubUO"]
     numbers = [own.astype(np.float64) for own in by_row if own.dtype.kind == "f"]
@@ -119,15 +125,15 @@ def _of_outputs(said: ForeignOutputs, table: Table, cut: float | None, classes: 
         raise InputError("the model gives neither a label nor a number for each row", where=where)
     known = list(classes or said.classes)
     if numbers and (cut is not None or not labels):
-        single = cut is not None or numbers[0].shape[1] == 1
-        return of_scores(numbers[0][:, -1], cut, known, where) if single else of_chances(numbers[0], known, where)
-    if not numbers or np.isnan(numbers[0]).any() or numbers[0].min() < -_SLACK or numbers[0].max() > 1.0 + _SLACK:
-        return Answers.of_labels(labels[0])
-    chances = numbers[0] if numbers[0].shape[1] > 1 else np.concatenate([1.0 - numbers[0], numbers[0]], axis=1)
-    if classes and labels[0].dtype.kind in "iub":  # numbers of classes, which the user names
+        return of_numbers(numbers[0] if cut is None else numbers[0][:, -1:], cut, known, where)
+    chances = numbers[0] if numbers and ((numbers[0] >= -_SLACK) & (numbers[0] <= 1.0 + _SLACK)).all() else None
+    if chances is not None:
+        chances = of_numbers(chances, None, (), where).chances
+    if classes and labels[0].dtype.kind in "iub" and ({*np.unique(labels[0]).tolist()} <= {*range(len(classes))}):
         return Answers(labels[0].astype(np.int64), tuple(classes), chances)
-    known = known if len(known) == chances.shape[1] else np.unique(labels[0]).tolist()
-    return Answers.of_labels(labels[0], known, chances if len(known) == chances.shape[1] else None)
+    if chances is not None and len(known) != chances.shape[1]:
+        known = np.unique(labels[0]).tolist()
+    return Answers.of_labels(labels[0], known, chances)
 
 
 def _of_column(columns: Columns, name: str, cut: float | None, classes: Sequence[Label]) -> Answers:
@@ -139,39 +145,30 @@ def _of_column(columns: Columns, name: str, cut: float | None, classes: Sequence
         what = f"the teacher says nothing of {int(absent.sum())} rows (data row {int(np.argmax(absent)) + 1})"
         raise InputError(what, where=f"column {name!r}", fix="leave these rows out")
     labels = cells.dtype == object or (np.all(cells == np.round(cells)) and len(np.unique(cells)) <= _MOST_LABELS)
-    return Answers.of_labels(cells) if labels and cut is None else of_scores(cells, cut, classes, f"column {name!r}")
+    if labels and cut is None:
+        return Answers.of_labels(cells)
+    return of_numbers(cells[:, None], cut, classes, f"column {name!r}")
 
 
-def of_scores(scores: Floats, cut: float | None, classes: Sequence[Label], where: str) -> Answers:
-    """The answers by one score a row [n]: a probability of the second class, or any number beside a cut."""
-    shares = bool(np.all((scores >= 0.0) & (scores <= 1.0)))
-    if np.isnan(scores).any():
-        raise InputError(
-            f"the teacher gives no number for data row {int(np.argmax(np.isnan(scores))) + 1}", where=where
-        )
-    if not shares and cut is None:
-        what = f"scores from {scores.min():g} to {scores.max():g} are no probabilities"
-        fix = "name the least score of the positive class: --teacher-cut 620"
-        raise InputError(what, where=where, fix=fix)
-    known = tuple(classes) or NO_YES
-    if len(known) != 2:
-        raise InputError(f"one score tells two classes apart, not {len(known)}", where=where, fix="name two classes")
-    second = scores > 0.5 if cut is None else scores >= cut
-    return Answers(second.astype(np.int64), known, np.stack([1.0 - scores, scores], axis=1) if shares else None)
+def of_numbers(numbers: Floats, cut: float | None, classes: Sequence[Label], where: str) -> Answers:
+    """The answers by a probability for each class [n, K], or by one score [n, 1].
 
-
-def of_chances(chances: Floats, classes: Sequence[Label], where: str) -> Answers:
-    """The answers by a probability for each class [n, K]: the class of the largest."""
-    right = np.all((chances >= -_SLACK) & (chances <= 1.0 + _SLACK), axis=1)
-    if not right.all():
-        row = int(np.argmin(right))
-        what = f"the teacher gives no probabilities for data row {row + 1}: {chances[row, 0]:g}"
-        raise InputError(what, where=where, fix="give a model that ends in probabilities, or in a label")
+    A score is the probability of the second class, or any number beside a cut.
+    """
+    if np.isnan(numbers).any():
+        row = int(np.argmax(np.isnan(numbers).any(axis=1))) + 1
+        raise InputError(f"the teacher gives no number for data row {row}", where=where)
+    single, shares = numbers.shape[1] == 1, numbers.min() >= -_SLACK and numbers.max() <= 1.0 + _SLACK
+    if not shares and not (single and cut is not None):
+        what = f"numbers from {numbers.min():g} to {numbers.max():g} are no probabilities"
+        raise InputError(what, where=where, fix="of scores, name the least of the positive class: --teacher-cut 620")
+    chances = np.hstack([1.0 - numbers, numbers]) if single else numbers
     known = tuple(classes) or (NO_YES if chances.shape[1] == 2 else tuple(range(chances.shape[1])))
     if len(known) != chances.shape[1]:
-        what = f"{chances.shape[1]} probabilities a row, and {len(known)} classes"
-        raise InputError(what, where=where, fix="name each class in their order: --teacher-classes no,yes")
-    return Answers(chances.argmax(axis=1), known, np.clip(chances, 0.0, 1.0))
+        what = f"{chances.shape[1]} classes have a probability, and {len(known)} have a name"
+        raise InputError(what, where=where, fix="name each class in its order: --teacher-classes no,yes")
+    y = chances.argmax(axis=1) if cut is None else (numbers[:, -1] >= cut).astype(np.int64)
+    return Answers(y, known, np.clip(chances, 0.0, 1.0) if shares else None)
 
 
 def gathered(rows: Any, donors: Ints) -> Any:
@@ -201,30 +198,30 @@ def of_function(teacher: Any, rows: Any) -> Answers:
     if hasattr(teacher, "predict"):
         chances = teacher.predict_proba(rows) if hasattr(teacher, "predict_proba") else None
         classes = np.asarray(getattr(teacher, "classes_", ())).tolist()
-        return Answers.of_labels(
-            np.asarray(teacher.predict(rows)),
-            classes,
-            None if chances is None else np.asarray(chances, dtype=np.float64),
-        )
+        chances = None if chances is None else np.asarray(chances, dtype=np.float64)
+        return Answers.of_labels(np.asarray(teacher.predict(rows)), classes, chances)
     found = np.asarray(teacher(rows))
-    if found.ndim == 2:
-        return of_chances(found.astype(np.float64), (), where)
-    is_score = found.dtype.kind == "f" and not np.array_equal(found, np.round(found))
-    return of_scores(found.astype(np.float64), None, (), where) if is_score else Answers.of_labels(found)
+    if found.ndim == 2 or (found.dtype.kind == "f" and not np.array_equal(found, np.round(found))):
+        return of_numbers(found.astype(np.float64).reshape(len(found), -1), None, (), where)
+    return Answers.of_labels(found)
 
 
 def taught(
-    rows: LabelledTable, answers: Answers, teacher: str, positive: Label | None = None, known: tuple[Label, ...] = ()
+    rows: LabelledTable,
+    answers: Answers,
+    teacher: str,
+    options: ReadingOptions = DEFAULT_OPTIONS,
+    known: tuple[Label, ...] = (),
 ) -> LabelledTable:
     """The rows with the teacher's labels and probabilities in the place of their own, which become `truth`.
 
-    known: the classes, where they are given. Raises InputError where the labels are none of the table's, or all the
-    same.
+    options: say which class is positive, or their order. known: the classes, where they are given. Raises InputError
+    where the labels are none of the table's, or all the same.
     """
     if len(answers.y) != len(rows):
         raise InputError(f"{len(answers.y)} answers for {len(rows)} rows", where=teacher)
-    if answers.classes == NO_YES and len(rows.classes) == 2:  # nobody named them
-        answers = replace(answers, classes=rows.classes)
+    if answers.classes == NO_YES and len(known or rows.classes) == 2:  # nobody named them
+        answers = replace(answers, classes=known or rows.classes)
     counts = np.bincount(answers.y, minlength=len(answers.classes)).astype(np.int64)
     keys, own = ([class_key(label) for label in classes] for classes in (answers.classes, rows.classes))
     allowed = [class_key(label) for label in known] or own
@@ -240,8 +237,9 @@ def taught(
     elif own:  # in the order of the table's, so that the positive one stays
         classes, notes = tuple(label for label, k in zip(rows.classes, own, strict=True) if k in given), rows.notes
     else:
-        _, classes, said = classes_of_keys(keys, counts, rows.target, teacher, positive=positive)
-        notes = (*rows.notes, *said)
+        positive, order = options.positive, options.ordered
+        _, classes, said = classes_of_keys(keys, counts, rows.target, teacher, positive=positive, ordered=order)
+        rows, notes = replace(rows, ordered=bool(options.ordered)), (*rows.notes, *said)
     final = {class_key(label): k for k, label in enumerate(classes)}
     y = np.array([final.get(key, -1) for key in keys])[answers.y]
     chances = answers.chances

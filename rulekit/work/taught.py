@@ -75,7 +75,7 @@ def read_taught(
     if teacher.column is not None:
         names = tuple(name for name in rows.table.names if name != teacher.column)
         rows = replace(rows, table=rows.table.select(names))
-    found = taught(rows, answers, teacher.name, options.positive, known)
+    found = taught(rows, answers, teacher.name, options, known)
     return replace(found, cost=parse_cost(options.cost, len(found.classes)))
 
 

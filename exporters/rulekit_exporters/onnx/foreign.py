@@ -13,7 +13,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 from rulekit.arrays import Array, Floats
-from rulekit.errors import FormatError, InputError
+from rulekit.errors import InputError
 from rulekit.names import suggestion
 from rulekit.targets import ForeignOutputs
 from rulekit_exporters.onnx.builder import Port, port_of
@@ -33,11 +33,11 @@ def run_foreign(artifact: bytes, columns: Mapping[str, Array]) -> ForeignOutputs
     model, classes = model_of(artifact), list[str | int]()
     for part in _parts(model):
         if isinstance(part, TensorProto) and (part.data_location == TensorProto.EXTERNAL or part.external_data):
-            raise FormatError(f"the weights of {part.name[:60]!r} lie in another file", fix="save them in the model")
+            raise InputError(f"the weights of {part.name[:60]!r} lie in another file", fix="save them in the model")
         for node in getattr(part, "node", ()):
             if node.domain not in _DOMAINS:
                 what = f"the operator {node.op_type[:60]!r} is one of {node.domain[:60]!r}"
-                raise FormatError(what, fix="export the model with operators of ONNX alone")
+                raise InputError(what, fix="export the model with operators of ONNX alone")
             for each in node.attribute:
                 if each.name.startswith("classlabels_"):
                     classes = [*(text.decode("utf-8", "replace") for text in each.strings), *each.ints] or classes
@@ -46,6 +46,8 @@ def run_foreign(artifact: bytes, columns: Mapping[str, Array]) -> ForeignOutputs
     outputs = [helper.make_tensor_value_info(maps[o.name], 1, None) if o.name in maps else o for o in graph.output]
     del graph.output[:]
     graph.output.extend(outputs)
+    if not model.opset_import:
+        raise InputError("this is no ONNX model", fix="it may be empty or truncated; export it again")
     initial = {tensor.name for tensor in graph.initializer}
     ports = [port_of(port) for port in graph.input if port.name not in initial]
     session = bounded_session(model.SerializeToString())
@@ -66,7 +68,7 @@ def _feeds(ports: list[Port], columns: Mapping[str, Array]) -> Iterator[tuple[st
     by_name = {re.sub(r"\W", "_", name): cells for name, cells in columns.items()} | dict(columns)
     for port in ports:
         if not 1 <= len(port.shape) <= 2 or not port.element:
-            raise FormatError(f"the input {port.name[:60]!r} is no column and no table", fix="give a model of tables")
+            raise InputError(f"the input {port.name[:60]!r} is no column and no table", fix="give a model of tables")
         width = port.shape[1] if len(port.shape) == 2 else 1
         if len(ports) == 1 and width != 1:
             if isinstance(width, int) and width not in (0, len(columns)):
