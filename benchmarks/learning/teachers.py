@@ -126,8 +126,9 @@ def of_tree(folder: Path, teacher: str, leaves: int) -> float:
         levels = frame.select(texts).fill_null("").to_numpy()
         numbers = frame.select([name for name in names if name not in texts]).to_numpy().astype(np.float64)
         if texts:
-            levels = plain.fit_transform(levels) if name == "rows" else plain.transform(levels)
-        parts[name] = np.hstack([np.asarray(levels, dtype=np.float64), numbers])
+            coded = plain.fit_transform(levels) if name == "rows" else plain.transform(levels)
+            numbers = np.hstack([coded, numbers])
+        parts[name] = numbers
     tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(parts["rows"], rows["rows"][1])
     return float(100.0 * np.mean(tree.predict(parts["held"]) == rows["held"][1]))
 
