@@ -194,7 +194,7 @@ def _below(tried: Trial) -> Iterator[str]:
 def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequence[str] = (), **given: Any) -> None:
     """Learn a rule model and write it as JSON.
 
-    Ctrl-C and --time-limit keep the best model so far, marked as such.
+    After Ctrl-C or at --time-limit, rulekit keeps the best model so far and marks it as stopped early.
 
     \b
     Examples:
