@@ -22,7 +22,7 @@ DRAWN = 4
 """Rows that are drawn for each one that the teacher is asked about."""
 _SURE = 0.2
 """How often a row of which the rules are sure is taken, beside 1.2 where they are not sure at all."""
-_BINS, _ROWS_A_PAIR, _ROWS, _COLUMNS = 12, 5.0, 20_000, 400
+_BINS, _ROWS_A_PAIR, _ROWS, _COLUMNS = 12, 5.0, 20_000, 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)

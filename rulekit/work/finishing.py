@@ -102,7 +102,9 @@ class Finish:
         """Figures, and of which rows; of a sample of the training rows where nothing else can be measured."""
         rows, which = self.training, TRAINING_ROWS
         if self.held is not None:
-            rows, which = self.held, f"{counted(len(self.held), 'row')} held out"
+            test = self.request.test
+            which = f"{counted(len(self.held), 'row')} {'held out' if test is None else f'of {test.name}'}"
+            rows = self.held
 
         def measure() -> tuple[Figures, str]:
             if self.held is not None or self.request.test is None:

@@ -23,6 +23,7 @@ from rulekit.graph.rules import counts
 from rulekit.learners.contract import find_estimator
 from rulekit.schema import require_column
 from rulekit.shown.statistics import rule_statistics
+from rulekit.tables.kinds.encoding import encode
 from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import Reading, read_labelled
 from rulekit.tables.labels import LabelledTable, parse_cost
@@ -45,17 +46,26 @@ BEYOND = 2_000
 
 def teacher_asked(request: TrainingRequest) -> Teacher | None:
     """The teacher of a training, None without one; raises InputError where options do not go together."""
-    if request.teacher is None and request.teacher_column is None:
-        for value, option in ((request.ask, "--ask"), (request.teacher_cut, "--teacher-cut")):
-            if value:
-                raise InputError("no teacher is named", where=option, fix="give --teacher MODEL")
+    asked, column = request.teacher is not None, request.teacher_column is not None
+    no_csv = request.asked_rows is not None and not (request.ask and request.asked_rows.suffix.lower() == ".csv")
+    faults: tuple[tuple[object, str, str, str], ...] = (
+        (not (asked or column) and request.ask, "no teacher is named", "--ask", "give --teacher MODEL"),
+        (not (asked or column) and request.teacher_cut, "no teacher is named", "--teacher-cut", "give --teacher MODEL"),
+        (column and request.ask, "a column answers no new rows", "--ask", "give --teacher MODEL"),
+        (no_csv, "made rows are written as CSV", "--ask-out", "give --ask N, and a name that ends in .csv"),
+        ((asked or column) and request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
+        (
+            (asked or column) and request.reading.label_separator,
+            "a teacher gives each row one label",
+            "--label-separator",
+            "leave it out",
+        ),
+    )
+    for found, what, where, fix in faults:
+        if found:
+            raise InputError(what, where=where, fix=fix)
+    if not (asked or column):
         return None
-    if request.memory is not None:
-        raise InputError("a teacher reads the table in memory", where="--memory", fix="leave it out")
-    if request.ask and request.teacher_column is not None:
-        raise InputError("a column answers no new rows", where="--ask", fix="give --teacher MODEL")
-    if request.asked_rows is not None and not (request.ask and request.asked_rows.suffix.lower() == ".csv"):
-        raise InputError("made rows are written as CSV", where="--ask-out", fix="give --ask N and a name in .csv")
     named = request.teacher, request.teacher_column, request.teacher_cut, request.teacher_classes
     return teacher_of(*named)
 
@@ -77,6 +87,13 @@ def read_taught(
         rows = replace(rows, table=rows.table.select(names))
     found = taught(rows, answers, teacher.name, options, known)
     return replace(found, cost=parse_cost(options.cost, len(found.classes)))
+
+
+def rows_to_test(data: Path, options: ReadingOptions, teacher: Teacher, trained: LabelledTable) -> LabelledTable:
+    """Other rows with the labels of a teacher, under the columns and classes of those that are trained on."""
+    options = replace(options, group=None, time=None, ordered=(), cost=None, positive=None)
+    found = read_taught(data, options, teacher, known=trained.classes)
+    return replace(found, table=encode(found.table, trained.schema), ordered=trained.ordered)
 
 
 def with_made_rows(

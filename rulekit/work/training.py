@@ -9,6 +9,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, 
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
-from rulekit.work.taught import fidelities, read_taught, teacher_asked, with_fidelity, with_made_rows
+from rulekit.work.taught import fidelities, read_taught, rows_to_test, teacher_asked, with_fidelity, with_made_rows
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from rulekit.work.learning import GivenStart
 
 MANY_CLASSES = 50
+_FIRST = 0.3
+"""The share of that time in which the rules are learned that say what a teacher is asked."""
 _LEARNING = 0.85
 """The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
 
@@ -99,23 +102,28 @@ def _trained(
     except OutOfTime:
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
+    if teacher is not None and request.test is not None:
+        held = rows_to_test(request.test, request.reading, teacher, rows)
     begun = time.monotonic()
 
-    def fit(rows: LabelledTable, each: Callable[[Any], object] = lambda learner: None) -> Any:
+    def fit(rows: LabelledTable, each: Callable[[Any], object] = lambda learner: None, part: float = 1.0) -> Any:
+        limit = learning_time(request, deadline)
         return learning.fitted(
             request.learner,
             request.parameters,
             rows,
             progress=progress,
             seed=request.seed,
-            time_limit=learning_time(request, deadline),
+            time_limit=None if limit is None else part * limit,
             memory=request.memory,
             start=start,
             each=each,
         )
 
     try:
-        asked = with_made_rows(training, teacher, request, fit) if teacher is not None and request.ask else training
+        asked = training
+        if teacher is not None and request.ask:
+            asked = with_made_rows(training, teacher, request, partial(fit, part=_FIRST))
         beside = TrainingBaselines(measure, asked, request.parameters, deadline)
         learner = fit(asked, beside.meanwhile)
     except OutOfTime:
