@@ -220,8 +220,8 @@ def taught(
     """
     if len(answers.y) != len(rows):
         raise InputError(f"{len(answers.y)} answers for {len(rows)} rows", where=teacher)
-    if answers.classes == NO_YES and len(known or rows.classes) == 2:  # nobody named them
-        answers = replace(answers, classes=known or rows.classes)
+    if answers.classes == NO_YES and len(two := known or rows.classes) == 2:  # 0 and 1 name themselves, no others
+        answers = replace(answers, classes=tuple(sorted(two)) if {*two} == {*NO_YES} else two)
     counts = np.bincount(answers.y, minlength=len(answers.classes)).astype(np.int64)
     keys, own = ([class_key(label) for label in classes] for classes in (answers.classes, rows.classes))
     allowed = [class_key(label) for label in known] or own
@@ -237,8 +237,10 @@ def taught(
     elif own:  # in the order of the table's, so that the positive one stays
         classes, notes = tuple(label for label, k in zip(rows.classes, own, strict=True) if k in given), rows.notes
     else:
-        positive, order = options.positive, options.ordered
-        _, classes, said = classes_of_keys(keys, counts, rows.target, teacher, positive=positive, ordered=order)
+        texts = all(isinstance(label, str) for label in answers.classes)  # then "1" is a text too
+        _, classes, said = classes_of_keys(
+            keys, counts, rows.target, teacher, as_text=texts, positive=options.positive, ordered=options.ordered
+        )
         rows, notes = replace(rows, ordered=bool(options.ordered)), (*rows.notes, *said)
     final = {class_key(label): k for k, label in enumerate(classes)}
     y = np.array([final.get(key, -1) for key in keys])[answers.y]
