@@ -172,10 +172,14 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForeignOutputs:
-    """What a model of another program says of n rows: its outputs, arrays [n, ...], and the classes that it names."""
+    """What a model of another program says of n rows: its outputs, arrays [n, ...], and the classes that it names.
+
+    reads: the columns that it takes by name; none where it takes all.
+    """
 
     outputs: Sequence[npt.NDArray[Any]]
     classes: tuple[Any, ...] = ()
+    reads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,15 @@ _SLACK = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What a teacher says of n rows: y [n], indices into classes, and their probabilities [n, K], or None."""
+    """What a teacher says of n rows: y [n], indices into classes, and their probabilities [n, K], or None.
+
+    reads: the columns that it takes by name; none where it takes all.
+    """
 
     y: Ints
     classes: tuple[Label, ...]
     chances: Floats | None = None
+    reads: frozenset[str] = frozenset()
 
     @classmethod
     def of_labels(cls, labels: Array, classes: Sequence[Label] = (), chances: Floats | None = None) -> Answers:
@@ -106,18 +110,24 @@ def teacher_of(
 
 def _of_graph(graph: RuleGraph, table: Table) -> Answers:
     rows = graph.table(columns_of(table))
-    return Answers(graph.decide(rows), graph.classes, graph.predict_proba(rows) if graph.probability else None)
+    chances = graph.predict_proba(rows) if graph.probability else None
+    return Answers(graph.decide(rows), graph.classes, chances, frozenset(graph.used_features))
 
 
 def _of_file(
     run: Callable[[Columns], ForeignOutputs], table: Table, cut: float | None, classes: Sequence[Label], where: str
 ) -> Answers:
-    """Label and probabilities among the outputs of a file, whichever comes first."""
+    """What a file says of rows, with the columns that it reads."""
     try:
-        said, n = run(columns_of(table)), table.n_rows
+        said = run(columns_of(table))
     except RulekitError as error:
         fix = error.fix if isinstance(error, InputError) else "give a model that onnxruntime runs"
         raise InputError(f"{error.where}: {error.what}" if error.where else error.what, where=where, fix=fix) from None
+    return replace(_of_outputs(said, table.n_rows, cut, classes, where), reads=said.reads)
+
+
+def _of_outputs(said: ForeignOutputs, n: int, cut: float | None, classes: Sequence[Label], where: str) -> Answers:
+    """Label and probabilities among the outputs of a file, whichever comes first."""
     by_row = [own.reshape(n, -1) for own in said.outputs if own.size and len(own) == n]
     labels = [own[:, 0] for own in by_row if own.shape[1] == 1 and own.dtype.kind in "iubUO"]
     numbers = [own.astype(np.float64) for own in by_row if own.dtype.kind == "f"]

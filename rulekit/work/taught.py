@@ -82,9 +82,12 @@ def read_taught(
         table = read_table(data, options)
         rows = LabelledTable(table, np.zeros(table.n_rows, dtype=np.int64), (), target=teacher.column or DECISION)
     answers = teacher.answers(rows.table, None)
-    if teacher.column is not None:
-        names = tuple(name for name in rows.table.names if name != teacher.column)
-        rows = replace(rows, table=rows.table.select(names))
+    names = rows.table.names
+    left = [n for n in names if n == teacher.column or (answers.reads and n not in answers.reads | {*options.roles})]
+    if left:
+        said = f"the teacher does not read {', '.join(left[:8])}{', ...' * (len(left) > 8)}, so rules do not either"
+        notes = (*rows.notes, said) if teacher.column is None else rows.notes
+        rows = replace(rows, table=rows.table.select(tuple(n for n in names if n not in left)), notes=notes)
     found = taught(rows, answers, teacher.name, options, known)
     return replace(found, cost=parse_cost(options.cost, len(found.classes)))
 
@@ -186,7 +189,8 @@ def evaluate_beside(
     graph, asked = load(model), teacher_of(**teacher)
     target = reading.target or graph.schema.target
     known = read_columns(data, reading, columns=[target]).known_names
-    options = GivenStart(graph, "all").reading(replace(reading, target=target if target in known else None))
+    reading = replace(reading, target=target if target in known else None, roles=dict.fromkeys(by, "audit"))
+    options = GivenStart(graph, "all").reading(reading)
     rows = read_taught(data, options, asked, known=graph.classes)
     for column in by:
         require_column(column, rows.table.names, data.name)
@@ -194,7 +198,7 @@ def evaluate_beside(
     rows = replace(rows, table=rows.table.select(kept))
     found = fidelities(graph, rows, f"rows of {data.name}", asked, by)
     own = replace(rows, table=graph.table(rows.table))
-    notes = (f"the labels are those of {asked.name}", *rows.notes)
+    notes = (f"the labels are those of {asked.name}",)
     return Evaluation(measured(graph, own), counts(graph), graph.digest, notes, fidelity=found)
 
 

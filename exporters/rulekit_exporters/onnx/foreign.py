@@ -50,8 +50,9 @@ def run_foreign(artifact: bytes, columns: Mapping[str, Array]) -> ForeignOutputs
         raise InputError("this is no ONNX model", fix="it may be empty or truncated; export it again")
     initial = {tensor.name for tensor in graph.initializer}
     ports = [port_of(port) for port in graph.input if port.name not in initial]
-    session = bounded_session(model.SerializeToString())
-    return ForeignOutputs(session(dict(_feeds(ports, columns))), tuple(classes))
+    feeds = dict(_feeds(ports, columns))
+    reads = frozenset(name for name in columns if {name, _plain(name)} & {*feeds})
+    return ForeignOutputs(bounded_session(model.SerializeToString())(feeds), tuple(classes), reads)
 
 
 def _parts(message: Any) -> Iterator[Any]:
@@ -64,8 +65,13 @@ def _parts(message: Any) -> Iterator[Any]:
                 left += [value] if hasattr(value, "ListFields") else value
 
 
+def _plain(name: str) -> str:
+    """How tools write the name of a column as that of an input."""
+    return re.sub(r"\W", "_", name)
+
+
 def _feeds(ports: list[Port], columns: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
-    by_name = {re.sub(r"\W", "_", name): cells for name, cells in columns.items()} | dict(columns)
+    by_name = {_plain(name): cells for name, cells in columns.items()} | dict(columns)
     for port in ports:
         if not 1 <= len(port.shape) <= 2 or not port.element:
             raise InputError(f"the input {port.name[:60]!r} is no column and no table", fix="give a model of tables")
