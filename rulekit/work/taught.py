@@ -28,7 +28,7 @@ from rulekit.tables.kinds.inference import infer
 from rulekit.tables.labelling import Reading, read_labelled
 from rulekit.tables.labels import LabelledTable, parse_cost
 from rulekit.tables.options import DEFAULT_OPTIONS, ReadingOptions
-from rulekit.tables.raw.columns import cells_as_given
+from rulekit.tables.raw.columns import as_texts
 from rulekit.tables.raw.sources import column_of_table, raw_table
 from rulekit.tables.reading import read_columns, read_table
 from rulekit.teaching.asking import DRAWN, RowSampler, least_sure, made_table
@@ -131,7 +131,7 @@ def _answered(rows: LabelledTable, teacher: Teacher, donors: Ints) -> LabelledTa
 def _written(rows: LabelledTable) -> str:
     """The columns, the label and the probabilities of rows as CSV."""
     table = rows.table
-    columns = {name: cells_as_given(column_of_table(table, j)) for j, name in enumerate(table.names)}
+    columns = {name: as_texts(column_of_table(table, j)) for j, name in enumerate(table.names)}
     columns[rows.target] = pl.Series([str(label) for label in rows.classes])[rows.y]
     if rows.chances is not None:
         columns |= {f"probability_{label}": rows.chances[:, k] for k, label in enumerate(rows.classes)}
@@ -189,13 +189,12 @@ def evaluate_beside(
     graph, asked = load(model), teacher_of(**teacher)
     target = reading.target or graph.schema.target
     known = read_columns(data, reading, columns=[target]).known_names
-    reading = replace(reading, target=target if target in known else None, roles=dict.fromkeys(by, "audit"))
+    roles = dict.fromkeys((*graph.used_features, *by), "use")  # they stay, whatever the teacher reads
+    reading = replace(reading, target=target if target in known else None, roles=roles)
     options = GivenStart(graph, "all").reading(reading)
     rows = read_taught(data, options, asked, known=graph.classes)
     for column in by:
         require_column(column, rows.table.names, data.name)
-    kept = tuple(column for column in rows.table.names if column in graph.schema or column in by)
-    rows = replace(rows, table=rows.table.select(kept))
     found = fidelities(graph, rows, f"rows of {data.name}", asked, by)
     own = replace(rows, table=graph.table(rows.table))
     notes = (f"the labels are those of {asked.name}",)
