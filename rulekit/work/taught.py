@@ -40,6 +40,7 @@ from rulekit.work.learning import GivenStart, TrainingRequest
 
 DECISION = "decision"
 """The name of what a teacher decides, where the table has no label column."""
+MOST_ASKED = 1_000_000
 BEYOND = 2_000
 """Rows that the table does not have, on which a model is compared with its teacher."""
 
@@ -47,10 +48,19 @@ BEYOND = 2_000
 def teacher_asked(request: TrainingRequest) -> Teacher | None:
     """The teacher of a training, None without one; raises InputError where options do not go together."""
     asked, column = request.teacher is not None, request.teacher_column is not None
+    alone = not (asked or column)
     no_csv = request.asked_rows is not None and not (request.ask and request.asked_rows.suffix.lower() == ".csv")
     faults: tuple[tuple[object, str, str, str], ...] = (
-        (not (asked or column) and request.ask, "no teacher is named", "--ask", "give --teacher MODEL"),
-        (not (asked or column) and request.teacher_cut, "no teacher is named", "--teacher-cut", "give --teacher MODEL"),
+        (
+            alone and request.reading.target is None and request.start is None,
+            "no label column is named",
+            "--target",
+            "give --target COL, or --teacher MODEL",
+        ),
+        (alone and request.ask, "no teacher is named", "--ask", "give --teacher MODEL"),
+        (alone and request.teacher_cut is not None, "no teacher is named", "--teacher-cut", "give --teacher MODEL"),
+        (alone and request.teacher_classes, "no teacher is named", "--teacher-classes", "give --teacher MODEL"),
+        (request.ask > MOST_ASKED, f"at most {MOST_ASKED:,} rows are made", "--ask", "ask for fewer"),
         (column and request.ask, "a column answers no new rows", "--ask", "give --teacher MODEL"),
         (no_csv, "made rows are written as CSV", "--ask-out", "give --ask N, and a name that ends in .csv"),
         ((asked or column) and request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
@@ -64,7 +74,7 @@ def teacher_asked(request: TrainingRequest) -> Teacher | None:
     for found, what, where, fix in faults:
         if found:
             raise InputError(what, where=where, fix=fix)
-    if not (asked or column):
+    if alone:
         return None
     named = request.teacher, request.teacher_column, request.teacher_cut, request.teacher_classes
     return teacher_of(*named)
