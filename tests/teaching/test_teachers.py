@@ -23,6 +23,7 @@ from foreign_models import (
     table_text,
     write,
 )
+from rulekit_exporters.onnx import foreign as running_foreign
 from rulekit_exporters.onnx import running
 
 import rulekit
@@ -47,8 +48,8 @@ decide yes when any of (a > 0.5 and c in {red}, c is missing)
 report yes with probability of (H fires with probability 0.9 when a > 0.5)
 """
 LABEL_OF = "b1 = Greater (p, half) label = Cast <to: int = 7> (b1)"
-NAMED = 'label = ai.onnx.ml.LabelEncoder <keys_int64s: ints = [0, 1], values_strings: strings = ["no", "yes"]> (i)'
-NAMED = f"b1 = Greater (p, half) i = Cast <to: int = 7> (b1) {NAMED}"
+OF_CODES = 'keys_int64s: ints = [0, 1], values_strings: strings = ["no", "yes"]'
+NAMED = f"b1 = Greater (p, half) i = Cast <to: int = 7> (b1) label = ai.onnx.ml.LabelEncoder <{OF_CODES}> (i)"
 BOTH = "n = Sub (unit, p) both = Concat <axis: int = 1> (n, p)"
 MAPS = 'maps = ai.onnx.ml.ZipMap <classlabels_strings: strings = ["no", "yes"]> (both)'
 WEIGHTS = CONSTANTS + ", float unit = {1}"
@@ -88,6 +89,13 @@ def rows_of(table: Table, classes: tuple[Any, ...] = ("no", "yes")) -> LabelledT
     return LabelledTable(table, np.arange(table.n_rows) % max(len(classes), 1), classes, target="label")
 
 
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For models that are the tests' own: a process for each would take a second."""
+    monkeypatch.setattr(running_foreign, "bounded_session", running.runtime_session)
+
+
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("model", MODELS)
 def test_an_onnx_file_says_what_it_says(model: str, table: Table, tmp_path: Path) -> None:
     inputs, outputs, nodes, options, soft = MODELS[model]
@@ -123,6 +131,7 @@ TAKEN: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("form", TAKEN)
 def test_columns_reach_the_inputs_of_a_model(form: str, tmp_path: Path) -> None:
     content, inputs, before = TAKEN[form]
@@ -205,6 +214,8 @@ def test_0_and_1_and_truth_values_name_the_classes_that_they_equal(cells: list[A
         found = taught(rows_of(table, classes), teacher.answers(table, None), "said")
         assert found.classes == classes
         assert [found.classes[k] in (1, "yes") for k in found.y] == [True, False] * 10
+        said = ("the teacher's yes is taken for 'yes'; if it means 'no', say --teacher-classes",)
+        assert found.notes == (said if "yes" in classes else ())
 
 
 FRAME = {"a": X.tolist(), "c": [("red", "green", None)[i % 3] for i in range(40)], "n": list(range(40))}
