@@ -83,6 +83,10 @@ BENCHMARKS = {
     "noisy_or_texts": Benchmark(
         "learning", "the same on topics of Reuters", 2, frozenset(), ("--texts",), "noisy_or_learner"
     ),
+    "teachers": Benchmark("learning", "rules from models that nobody can read, beside a tree of the same labels", 60),
+    "teachers_few": Benchmark(
+        "learning", "the same from 300 rows on five tables", 15, frozenset(), ("--few",), "teachers"
+    ),
     "missing_values": Benchmark("learning", "noisy-ors where 30 % of all values are deleted, beside imputation", 15),
     "logical": Benchmark("learning", "tic_tac_toe and kr_vs_kp, ten folds", 3, WRITE),
     "constraints": Benchmark(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rulekit.tables.reading import read_table
     from rulekit.tables.table import Table
     from rulekit.verification.parity import verify
+    from rulekit.work.taught import distill
 
 _PLACES = {
     "audit.differences.compared": "compare",
@@ -55,15 +56,16 @@ _PLACES = {
     "tables.reading": "read_table",
     "tables.table": "Table",
     "verification.parity": "verify",
+    "work.taught": "distill",
 }
 """By module the public names that it has."""
 _LAZY = {name: f"rulekit.{module}" for module, names in _PLACES.items() for name in names.split()}
 
 __all__ = ["AdaBoostStumpClassifier", "AdditiveRulesClassifier", "CNLLClassifier", "Feature", "GramressionClassifier"]
 __all__ += ["LTUTreeClassifier", "MCMCClassifier", "MadaWinnowClassifier", "MadalineClassifier", "NoisyOrClassifier"]
-__all__ += ["RuleGraph", "RulesClassifier", "Schema", "Table", "compare", "explain", "export", "load", "monitor"]
-__all__ += ["plot_boundary", "plot_calibration", "plot_ladder", "plot_path", "plot_roc", "plot_rules", "read_table"]
-__all__ += ["rules_frame", "show", "simplify", "verify"]
+__all__ += ["RuleGraph", "RulesClassifier", "Schema", "Table", "compare", "distill", "explain", "export", "load"]
+__all__ += ["monitor", "plot_boundary", "plot_calibration", "plot_ladder", "plot_path", "plot_roc", "plot_rules"]
+__all__ += ["read_table", "rules_frame", "show", "simplify", "verify"]
 
 
 def foreign_files() -> str:

@@ -170,6 +170,18 @@ class Runtime:
         _guard(self, f"{self.name} failed", "run", "run_raw", "run_both", "run_typed")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ForeignOutputs:
+    """What a model of another program says of n rows: its outputs, arrays [n, ...], and the classes that it names.
+
+    reads: the columns that it takes by name; none where it takes all.
+    """
+
+    outputs: Sequence[npt.NDArray[Any]]
+    classes: tuple[Any, ...] = ()
+    reads: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class NoOptions:
     """A target without options."""
@@ -197,7 +209,8 @@ class Target:
     computes, with these names of its columns where some are given. inspect(artifact,
     graph) reads the artifact without running it and without trusting the rules that it carries, for proofs; the graph
     is for its schema and classes. None: nothing can be proved about the target's artifacts. Whatever these two raise is
-    a reason that is shown, and no fault of rulekit.
+    a reason that is shown, and no fault of rulekit. run_foreign(artifact, columns) runs an artifact of another program
+    within bounds, on float64 with NaN for missing and texts with "" for missing.
     """
 
     name: str
@@ -210,10 +223,12 @@ class Target:
     options: type = NoOptions
     refuses: Callable[[RuleGraph, Any], str] = _nothing
     read_foreign: Callable[[bytes, Sequence[str]], RuleGraph] | None = None
+    run_foreign: Callable[[bytes, Mapping[str, npt.NDArray[Any]]], ForeignOutputs] | None = None
 
     def __post_init__(self) -> None:
         _guard(self, f"no {self.name} artifact of rulekit", "read", "inspect")
         _guard(self, f"no {self.name} file that rulekit reads", "read_foreign")
+        _guard(self, f"this {self.name} file cannot be run", "run_foreign")
 
     def emit(self, graph: RuleGraph, options: Mapping[str, Any] | None = None) -> Artifact:
         """The artifact of a graph; options by name, as values or their texts.

@@ -60,7 +60,7 @@ def _under(name: str, *packages: str) -> bool:
 ROOMS = ("graph", "cells", "logic", "search", "shown", "audit", "work")
 """Each sees those before it alone. Beside them stand learners and verification, over `shown`, and the notebook, which
 sees what it shows and is seen by none."""
-OVER_SHOWN = ("learners", "verification", "notebook", "conformance")
+OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,10 @@ OVER_SHOWN = ("learners", "verification", "notebook", "conformance")
         ("rulekit/tables", (*ROOMS, *OVER_SHOWN, "simplification", "program")),
         ("rulekit/program", (*ROOMS[1:], *OVER_SHOWN, "tables", "simplification")),
         ("rulekit/simplification", (*ROOMS[3:], *OVER_SHOWN)),
-        ("rulekit/verification", ("audit", "work", "learners", "notebook", "conformance")),
-        ("rulekit/learners", ("work", "notebook", "conformance")),
-        ("rulekit/audit", ("work", "learners", "notebook", "conformance")),
+        ("rulekit/verification", ("audit", "work", "learners", "teaching", "notebook", "conformance")),
+        ("rulekit/learners", ("work", "teaching", "notebook", "conformance")),
+        ("rulekit/teaching", (*ROOMS[1:], "simplification", "program", "verification", "notebook", "conformance")),
+        ("rulekit/audit", ("work", "learners", "teaching", "notebook", "conformance")),
         ("rulekit/work", ("notebook",)),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
         ("cli", ("benchmarks", "conformance")),

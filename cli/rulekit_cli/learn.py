@@ -187,14 +187,14 @@ def _below(tried: Trial) -> Iterator[str]:
 
 
 @command(
-    "data target output learner positive label_separator report param smallest size baselines curves start freeze "
-    "overrides date.kept columns test holdout held_rows missing_target text_file time_limit memory simplified seed "
-    "json quiet"
+    "data target.taught output learner positive label_separator teacher teacher_column teacher_cut teacher_classes ask "
+    "asked_rows report param smallest size baselines curves start freeze overrides date.kept columns test holdout "
+    "held_rows missing_target text_file time_limit memory simplified seed json quiet"
 )
 def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequence[str] = (), **given: Any) -> None:
     """Learn a rule model and write it as JSON.
 
-    Ctrl-C and --time-limit keep the best model so far, marked as such.
+    After Ctrl-C or at --time-limit, rulekit keeps the best model so far and marks it as stopped early.
 
     \b
     Examples:
@@ -205,6 +205,7 @@ def train(reading: Any, baselines: bool, json: bool, quiet: bool, param: Sequenc
       rulekit train news.csv --target topics --label-separator ";" -o topics
       rulekit train loans.csv --target default --smallest --curve curve.png -o model.json
       rulekit train loans.csv --target default --start rules.txt --freeze all -o grown.json
+      rulekit train loans.csv --target default --teacher forest.onnx --ask 5000 --holdout 0.25 -o model.json
       rulekit train big.parquet --target y --param max_rules=4 --param stopping=none --time-limit 60 -o model.json
     """
     from rulekit.work.learning import parse_parameters
@@ -235,6 +236,7 @@ def _show_trained(request: TrainingRequest, trained: TrainingResult, *, json: bo
         said = {**_ladder_json(trained), "model": str(request.output), "measured_on": trained.measured_on}
         said |= {**figures.as_dict(), "rules": size.rules, "literals": size.literals}
         said |= {name: model.provenance.get(name) for name in ("units", "stopped")}
+        said |= {"fidelity": [each.as_dict() for each in trained.fidelity]} if trained.fidelity else {}
         result_json({**said, "digest": model.digest})
         return
     two = len(model.classes) == 2
@@ -245,6 +247,7 @@ def _show_trained(request: TrainingRequest, trained: TrainingResult, *, json: bo
     header = ["", "rules", "literals", "accuracy", "F1" if two else "macro F1", "AUC"]
     result(*aligned([header, cells, ["majority class", "-", "-", f"{figures.majority:.3f}        "]]))
     _say_measured(request, trained)
+    result(*(line for each in trained.fidelity for line in each.lines()), hanging="    ")
     if trained.cost is not None:
         result(f"cost of errors: {trained.cost[0]:.4f} a row, {trained.cost[1]:.4f} without a model")
     if quiet:

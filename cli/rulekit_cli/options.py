@@ -42,7 +42,7 @@ B as second (file required): The new one.
 -o, --output as output.artifact (file required): The file to write.
 -o, --output as output.scores (file): CSV to write; standard output without it.
 -o, --output as output.catalogue (file): Write a catalogue to start from (.toml).
--o, --output FILE as output.explained (file): Write all of it there; JSON with --json.
+-o, --output FILE as output.explained (file): Write the explanations of all rows to this file; as JSON with --json.
 -o, --output FILE as output.drift (file): Write the result as JSON there.
 -o, --output FILE as output.figures (file): Write the figures (JSON) here.
 -o, --output FILE as output.taken (file): That model (.json).
@@ -59,30 +59,31 @@ B as second (file required): The new one.
 --names A,B,C (list): Names of the columns, instead of the header's.
 --comment TEXT (texts): Leave out lines that begin with TEXT: a comment, a total.
 --quote SIGN (text): The sign around cells, " by default, or none.
---trim (flag): Take blanks off around cells, which count otherwise.
+--trim (flag): Remove the blanks around cells; otherwise they are part of the cell.
 
 # Columns of a table
 --target COL (text required): The label column.
+--target COL as target.taught (text): The label column; with a teacher it may be left out.
 --target COL as target.own (text): The label column; the model's by default.
---positive LABEL (text): The positive of two classes; else the rarer.
+--positive LABEL (text): The positive one of two classes; by default the rarer one.
 --ordered A,B,C (list): The classes are ranks, from low to high.
---label-separator SIGN (text): The cells of the label column hold several labels with this sign between them; each gets
-  a model.
+--label-separator SIGN (text): The sign between the labels of a cell, if cells hold several labels; each label gets a
+  model.
 --missing-target HOW (text = error): Rows without a label: error, or drop to leave them out.
 --weight COL (text): Column of row weights.
 --group COL (text): Rows of one group stay together in every split.
---time COL (text): Column of the time of each row, not a feature: the last rows are held out, folds are blocks in its
-  order. rows: the order of the file.
+--time COL (text): The column with the time of each row, which no rule reads: --holdout takes the last rows, and each
+  fold is a block of time. rows: the order of the file.
 --time COL as time.shown (text): Also show the error by blocks of this column of time.
 --cost FP:FN (text): Cost of a false positive and of a false negative.
---types FILE as types_file (file): What columns are, from a file that rulekit describe wrote.
+--types FILE as types_file (file): The kinds of the columns, from a file that rulekit describe wrote.
 --types FILE as types_file.labels (file): A file of types: what means a missing label or weight.
---type COL=KIND as types (pairs): What a column is: numeric, categorical, boolean, text, date, datetime, money, or
-  ordered:low,mid,high; with a cell that shows how numbers or dates are written, numeric:1.234,50 EUR, date:31-Dec-99.
+--type COL=KIND as types (pairs): The kind of COL: numeric, categorical, boolean, text, date, datetime, money, or
+  ordered:low,mid,high. A sample cell shows how numbers or dates are written: numeric:1.234,50 EUR, date:31-Dec-99.
 --unit COL=UNIT as units (pairs): The unit of the numbers of COL: EUR, %, years.
---role COL=ROLE as roles (pairs): use, audit (kept for reports) or forbidden: in no rule.
---unseen COL=HOW (pairs): A level of COL that training never saw is: unseen, missing or error.
---missing [COL=]TOKEN (texts): A cell text that means missing, everywhere or in COL.
+--role COL=ROLE as roles (pairs): use; audit: reports read COL, rules do not; forbidden: no rule reads COL.
+--unseen COL=HOW (pairs): How to read a level of COL that training never saw: unseen, missing or error.
+--missing [COL=]TOKEN (texts): A cell text that means missing, in all columns or in COL.
 --missing TOKEN as missing.label (texts): A text that means a missing label or weight.
 --width COL=float64 as precision (pairs): Compare the numbers of a column in this width.
 --ignore COL (texts): Leave this column out.
@@ -90,32 +91,39 @@ B as second (file required): The new one.
 --by COL as by.flips (texts): Count by the values of COL of the table, which no model need read.
 
 # Training
---learner (text = rules): Which learner; `--learner NAME --help` lists its parameters.
+--learner (text = rules): The learner; `--learner NAME --help` lists its parameters.
 --learners A,B (names): These, not all.
 --folds N (integer 2.. = 5): Folds, the same for all learners.
---report rules|all|rates (text): The probability: a card over the columns of the rules (default), over all, or a rate
-  for each rule.
+--report rules|all|rates (text): What predicts the probability: a score card over the columns of the rules (default),
+  one over all columns, or a rate for each rule.
 --param K=V (texts): A parameter of the learner, for example max_rules=4.
 --param K=V as param.walk (texts): Of the learner mcmc: likelihood, n_literals, price, n_chains.
---smallest (flag): Take the smallest model that is not worse than the best one.
---size N (integer 1..): Take this row of the ladder: at most N rules (units) a class.
---no-baselines as baselines (off): Measure no other models beside the ladder.
---curve FILE as curves (files): Write error against size: curve.csv, or drawn curve.png.
+--smallest (flag): Take the smallest model within one standard error of the best one.
+--size N (integer 1..): Take this row of the ladder: at most N rules (units) for each class.
+--no-baselines as baselines (off): Do not measure the well-known models above the ladder.
+--curve FILE as curves (files): Write the error of each size, as a table (curve.csv) or a picture (curve.png).
 --curve FILE as curves.thresholds (files): Write precision and recall against the threshold, one for all labels:
   curve.csv, or drawn curve.png.
---start MODEL_OR_RULES (file): Go on from these rules: a model, or a rule text.
+--start MODEL_OR_RULES (file): Start from these rules: a model, or a rule text.
 --freeze IDS (text): Rules of --start that stay as they are: all (default), none, ids.
---overrides FILE (file): Overrides that win over what is learned: of a model, a rule text or TOML; by default those of
-  --start.
---date YYYY-MM-DD as date.kept (text): Overrides that expired before are left out; today by default.
+--overrides FILE (file): Overrides, which take precedence over the learned rules: a model, a rule text or TOML; by
+  default those of --start.
+--date YYYY-MM-DD as date.kept (text): Leave out overrides that expired before this date; today by default.
+--teacher MODEL (file): Learn what this model decides: an ONNX file, or a rulekit model.
+--teacher-column COL (text): Learn what this column says: labels, probabilities, or scores with --teacher-cut.
+--teacher-cut X (number): The teacher decides the positive class from this score on.
+--teacher-classes A,B (list): The names of the classes, in the order of the teacher's outputs.
+--ask N (integer 1..): Make N rows for the teacher, where the rules are least sure.
+--ask-out FILE as asked_rows (file): Write the made rows there, as CSV.
 --test FILE (file): Measure on this file.
---holdout (number 0.01..0.9): Measure on this share, held out of training.
---holdout-out FILE as held_rows (file): Write the held-out rows there, in the format of the data.
+--holdout (number 0.01..0.9): Keep this share of the rows out of training, and measure on it.
+--holdout-out FILE as held_rows (file): Write the held-out rows to this file, in the format of the data.
 --memory SIZE (text): Learn from a file larger than this much memory: 500MB, 2GB.
---monotone COL=WAY (pairs): As COL grows the positive decision only comes (increasing) or goes.
---forbid COLS (texts): No rule reads two of these: age,sex.
---require RULE (texts): Decide so wherever it holds: "amount > 9000 -> yes".
---missing-never-helps (flag): No rule is satisfied by a missing value or a new level.
+--monotone COL=WAY (pairs): As COL grows, the decision only changes to the positive class (increasing), or only away
+  from it (decreasing).
+--forbid COLS (texts): No rule reads two of these columns: age,sex.
+--require RULE (texts): A rule that always decides where it holds: "amount > 9000 -> yes".
+--missing-never-helps (flag): A missing value or a new level satisfies no rule.
 --no-simplify as simplified (off): Save the rules as learned, not simplified.
 --seed (integer 0..4294967295 = 0): Seed of every random choice.
 --rules N as rules.most (integer 0..): The largest row with at most N rules a class.
@@ -123,17 +131,17 @@ B as second (file required): The new one.
 --smallest as smallest.row (flag): The smallest row within one standard error of the best.
 
 # Reading and questioning
---format HOW (text = rules): rules (for people), table, csv or c50; language; json.
---row N as rows.explained (numbers): This row; 1 is the first below the header. Or 1,7.
---id COL=VALUE as ids (pairs): The rows with this value, of an id for example.
---immutable COL (names): This column must stay as it is. Or age,sex.
---direction COL=up|down as directions (pairs): This column may only rise, or fall.
---to CLASS as to.wanted (text): The class that is wanted; else any other.
+--format HOW (text = rules): rules (for people), table, csv, c50, language (the rule text) or json.
+--row N as rows.explained (numbers): Explain this row, or rows 1,7; row 1 is the first below the header.
+--id COL=VALUE as ids (pairs): Explain the rows with this value in COL, such as an id.
+--immutable COL (names): This column, or age,sex, must stay as it is.
+--direction COL=up|down as directions (pairs): This column may only rise (up), or only fall (down).
+--to CLASS as to.wanted (text): The decision that the change must reach; by default any other class.
 --catalogue FILE (file): Reasons for adverse decisions (.toml).
---adverse CLASS (names): Decisions that need reasons; by default the negative one of two classes.
+--adverse CLASS (names): The class whose decisions need reasons; by default the negative one of two.
 --most N (integer 1.. = 4): The largest number of reasons for a row.
---sentence TEXT (text): In place of a model: where this sentence tends.
---graph R (texts): Of the sentence: R is symmetric, never from an object to itself.
+--sentence TEXT (text): Instead of a model: print the limit of the truth of this sentence.
+--graph R (texts): In the sentence, R is symmetric and never links an object to itself.
 --resamples N (integer 2.. = 20): How many halves of the table are learned from.
 --label (text): The class of the rules; by default the positive or last one.
 --steps N (integer 100..1000000000 = 20000): How many steps each walk takes.
@@ -187,19 +195,20 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --run-untrusted (flag): Also run an artifact that the exporter does not write like this.
 
 # Time, and what is printed
---time-limit SECONDS (number 0..): Stop then, with the best model so far.
---time-limit SECONDS as time_limit.models (number 0..): Stop then, with the models so far.
---time-limit SECONDS as time_limit.steps (number 0..): Stop then, with the steps so far.
---time-limit SECONDS as time_limit.all (number 0.. = 180.0): In all.
---time-limit SECONDS as time_limit.search (number 0.. = 60.0): Stop searching then; what is not settled is open.
---time-limit SECONDS as time_limit.fit (number 0.. = 60.0): Stop fitting then; take the best so far.
+--time-limit SECONDS (number 0..): Stop after this time and keep the best model so far.
+--time-limit SECONDS as time_limit.models (number 0..): Stop after this time and keep the models so far.
+--time-limit SECONDS as time_limit.steps (number 0..): Stop after this time and keep the steps so far.
+--time-limit SECONDS as time_limit.all (number 0.. = 180.0): Stop all learners after this time together.
+--time-limit SECONDS as time_limit.search (number 0.. = 60.0): Stop the search after this time; what it has not decided
+  stays open.
+--time-limit SECONDS as time_limit.fit (number 0.. = 60.0): Stop fitting after this time and take the best so far.
 --all as everything.columns (flag): Every column and every level, however many there are.
---all as everything.levels (flag): Rules with every level, and the conditions behind probabilities.
---all as everything.pairs (flag): Each rule and each pair of rules by itself.
+--all as everything.levels (flag): Also show every level, and the conditions behind probabilities.
+--all as everything.pairs (flag): List each rule and each pair of rules.
 --all as everything.regions (flag): Every region, rule and parameter.
 --all as everything.again (flag): Every condition and every rule that comes again.
 --json (flag): Print the result as JSON.
--q, --quiet (flag): No notes and no progress.
+-q, --quiet (flag): Print no notes and no progress.
 """
 """An option a line: how it is written, by which name commands take it where that is another one (a point and what
 follows tell options of one name apart), its kind, range and default, and its help."""

@@ -33,7 +33,7 @@ from rulekit_cli.options import command
 def show(model: Path, format: str, everything: bool) -> None:
     """Show the rules of a model.
 
-    The file is read as data and never run.
+    rulekit reads the file as data and never runs it.
 
     \b
     Examples:
@@ -54,11 +54,12 @@ def show(model: Path, format: str, everything: bool) -> None:
     "time_limit.search json"
 )
 def explain(json: bool, time_limit: float, output: Path | None = None, **asked: Any) -> None:
-    """Say why rows are decided as they are, and what would turn the decision.
+    """Explain why the model made its decisions, and what would change them.
 
-    In sentences, with the values of the row: the rules that hold, or the points and their total; of a decision for
-    which no rule holds the nearest rules and the conditions in the way; the smallest change of the row that turns the
-    decision, and whether it is proved to be the smallest. With a catalogue (rulekit reasons) also the reasons to give.
+    The sentences name the values of the row. They give the rules that hold, or the points and their total. If no rule
+    holds, they give the nearest rules and their unmet conditions. The last sentence is the counterfactual: the smallest
+    change of the row that changes the decision, and whether rulekit proved that no smaller change exists. With a
+    catalogue (rulekit reasons), `explain` also gives the reasons for an adverse decision.
 
     \b
     Examples:
@@ -131,17 +132,18 @@ def check(
     sentence: str | None = None,
     graph: Sequence[str] = (),
 ) -> None:
-    """Prove what a model promises, and find rules that do nothing or meet others.
+    """Prove the promises of a model, and find rules without effect or in conflict with others.
 
-    Promises are declared in training (--monotone, --forbid, --require, --missing-never-helps) or in the rule text. Each
-    is proved for every possible row, or broken by a row that is shown, or said to be open. The same holds for rules:
-    which are never true, which change no decision, which meet a rule of another class, and which a missing or new value
-    can satisfy. A finding about many rules takes one line; --all and --json list each rule.
+    You declare promises in training (--monotone, --forbid, --require, --missing-never-helps) or in the rule text.
+    `check` proves each promise for every possible row, or shows a row that breaks it, or prints that the answer is
+    open. It also finds rules that are never true, that change no decision, that hold together with a rule of another
+    class, or that a missing or new value satisfies. A finding about many rules takes one line; --all and --json list
+    each rule.
 
-    Exit status 1 where a promise is broken.
+    The exit status is 1 if the model breaks a promise.
 
-    --sentence says where the truth of a sentence tends on random structures as they get more objects, for every fixed
-    probability of their atoms: to 0, to 1, or with constants to a sentence about these.
+    --sentence prints the limit of the truth of a sentence on random structures, as their number of objects grows and
+    the probabilities of their atoms are fixed: 0, 1, or, with constants, a sentence about the constants.
 
     \b
     Examples:

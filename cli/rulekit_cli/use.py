@@ -76,10 +76,16 @@ def predict(model: Path, data: Path, json: bool, output: Path | None = None, **a
 
 @command(
     "model.folder data target.own weight time.shown missing_target missing.label types_file.labels text_file "
-    "curves.thresholds by json"
+    "curves.thresholds by teacher teacher_column teacher_cut teacher_classes json"
 )
 def evaluate(
-    model: Path, data: Path, reading: Any, json: bool, curves: Sequence[Path] = (), by: Sequence[str] = ()
+    model: Path,
+    data: Path,
+    reading: Any,
+    json: bool,
+    curves: Sequence[Path] = (),
+    by: Sequence[str] = (),
+    **teacher: Any,
 ) -> None:
     """Measure a model on labelled rows, or the models of a folder, one a label, together.
 
@@ -92,9 +98,11 @@ def evaluate(
       rulekit evaluate topics test.csv --curve curve.png
       rulekit evaluate model.json test.csv --by sex --by age
       rulekit evaluate model.json later.csv --time date
+      rulekit evaluate model.json test.csv --teacher forest.onnx
     """
     from rulekit.work.evaluating import evaluate
     from rulekit.work.monitoring import notice
+    from rulekit.work.taught import evaluate_beside
 
     if curves or model.is_dir():
         if by or reading.time:
@@ -105,14 +113,15 @@ def evaluate(
 
         evaluate_each_label(evaluate_labels(model, data, reading, curves), json=json)
         return
-    found = evaluate(model, data, reading, by)
+    found = evaluate_beside(model, data, reading, by, **teacher) if teacher else evaluate(model, data, reading, by)
     if json:
         size = {"rules": found.size.rules, "literals": found.size.literals, "digest": found.digest}
         groups = {"groups": [asdict(each) for each in found.groups]} if by else {}
         groups |= {"time": [asdict(each) for each in found.blocks]} if reading.time else {}
         trained = {"training_rows": found.overlap and asdict(found.overlap)}
         drift = {"drift": found.drift and found.drift.as_dict()}
-        result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups})
+        taught = {"fidelity": [each.as_dict() for each in found.fidelity]} if teacher else {}
+        result_json({**found.figures.as_dict(), **size, **trained, **drift, **groups, **taught})
         return
     notes((*found.notes, *notice(found.drift, model, data)))
     result(*_evaluated(found))
@@ -141,6 +150,7 @@ def _evaluated(found: Evaluation) -> list[str]:
             for each in found.blocks
         ]
         lines += ["", *aligned([["from", "to", "rows", "error %"], *body])]
+    lines += [part for each in found.fidelity for line in each.lines() for part in wrapped(line, width(), "    ")]
     return [*lines, *(line for each in found.groups for line in ("", *group_lines(each, width())))]
 
 

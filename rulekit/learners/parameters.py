@@ -350,9 +350,9 @@ class SizeSettings(Settings, LimitSettings):
     stopping: Literal["cv", "none"] = setting(
         "cv", one_of("cv", "none"), "what chooses the size: cross-validation (cv), or the learner alone (none)"
     )
-    n_folds: int = setting(5, whole(2), "folds of that cross-validation, inside the training rows")
+    n_folds: int = setting(5, whole(2), "folds of the cross-validation that chooses the size, inside the training rows")
     parsimony: float = setting(
-        0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest that is not worse"
+        0.0, number(0), "standard errors by which a smaller model may be worse; 1: the smallest within one of the best"
     )
     size: int | None = setting(
         None, whole(1, optional=True), "row of the ladder: at most so many units a class (None: as stopping says)"
@@ -372,7 +372,9 @@ class PointSettings(SizeSettings):
 class StartSettings(SizeSettings):
     """Which rules learning goes on from."""
 
-    start: RuleGraph | None = setting(None, RULES, "a RuleGraph to go on from, learned elsewhere or by an expert")
+    start: RuleGraph | None = setting(
+        None, RULES, "a RuleGraph to start from, learned elsewhere or written by an expert"
+    )
     freeze: str | Sequence[str] = setting(
         "all", words_or_list("all", "none"), "which of its rules stay as they are: all, none, or their ids"
     )

@@ -171,7 +171,9 @@ class LabelledTable:
     y: int64 [n], index into `classes` (natural types; of two, the second is the positive one). weight: float64 [n],
     finite and not negative, or None. group: int64 [n], rows of one group belong in one fold, or None. cost: price of
     a false positive and of a false negative, or None. target: the name of the label column. time: float64 [n], when
-    each row was, or None; time_shown: "date" and "datetime" where these are days and seconds.
+    each row was, or None; time_shown: "date" and "datetime" where these are days and seconds. Of rows that a teacher
+    labelled, truth: int64 [n], their own label as an index into `classes`, -1 for another one, or None; chances: the
+    teacher's probabilities [n, K], or None.
     """
 
     table: Table
@@ -185,6 +187,8 @@ class LabelledTable:
     notes: tuple[str, ...] = ()
     time: Floats | None = None
     time_shown: Display = "plain"
+    truth: Ints | None = None
+    chances: Floats | None = None
 
     def __len__(self) -> int:
         return self.table.n_rows
@@ -196,7 +200,8 @@ class LabelledTable:
 
     def take(self, rows: Array) -> LabelledTable:
         """The rows of an index array or Boolean mask."""
-        given = {name: own for name in ("weight", "group", "time") if (own := getattr(self, name)) is not None}
+        columns = ("weight", "group", "time", "truth", "chances")
+        given = {name: own for name in columns if (own := getattr(self, name)) is not None}
         taken = {name: own[rows] for name, own in given.items()}
         return replace(self, table=self.table.take(rows), y=self.y[rows], **taken)
 

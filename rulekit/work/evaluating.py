@@ -12,6 +12,7 @@ import numpy as np
 from rulekit.audit.checks.checking import unproved
 from rulekit.audit.drift.findings import Drift
 from rulekit.audit.figures import curves as drawn
+from rulekit.audit.figures.fidelity import Fidelity
 from rulekit.audit.figures.metrics import Figures, TimeBlock, class_indices, measured, time_blocks
 from rulekit.audit.figures.rates import Grouping, Parity, grouping_of, parities
 from rulekit.audit.guarantees import ErrorBounds, bounds_of
@@ -75,7 +76,7 @@ class Evaluation:
 
     drift: how the rows differ from those of training, None where the model does not say. groups: the figures by group,
     where some were asked for. blocks: the error by time, where a column of time was named. weighted: the rows
-    have weights, and the figures are of these.
+    have weights, and the figures are of these. fidelity: how far the model agrees with a teacher, where one was named.
     """
 
     figures: Figures
@@ -87,9 +88,12 @@ class Evaluation:
     groups: tuple[Parity, ...] = ()
     blocks: tuple[TimeBlock, ...] = ()
     weighted: bool = False
+    fidelity: tuple[Fidelity, ...] = ()
 
 
-def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = ()) -> Evaluation:
+def evaluate(
+    model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = (), **teacher: Any
+) -> Evaluation:
     """Measure a model on the labelled rows of a file; the label column is the model's where the options name none.
 
     by: columns by whose groups the rows are measured as well.

@@ -35,6 +35,7 @@ from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import StoredArrays
+from rulekit.work.changes.refitting import with_chances
 from rulekit.work.learning import GivenStart, KeptOverrides, TrainingRequest
 from rulekit.work.progress import Progress, Stage
 
@@ -101,7 +102,9 @@ class Finish:
         """Figures, and of which rows; of a sample of the training rows where nothing else can be measured."""
         rows, which = self.training, TRAINING_ROWS
         if self.held is not None:
-            rows, which = self.held, f"{counted(len(self.held), 'row')} held out"
+            test = self.request.test
+            which = f"{counted(len(self.held), 'row')} {'held out' if test is None else f'of {test.name}'}"
+            rows = self.held
 
         def measure() -> tuple[Figures, str]:
             if self.held is not None or self.request.test is None:
@@ -128,7 +131,10 @@ class Finish:
         key = learned.digest, str(learned.provenance.get("units"))
         if key not in self._done:
             simpler = self.attempt(lambda: self.learner.path_.simplified(learned, self.deadline), learned)
-            model = self._declared(simpler if self.request.simplified else learned)
+            taken = simpler if self.request.simplified else learned
+            if self.training.chances is not None:
+                taken = self.attempt(lambda: with_chances(taken, self.training, self.deadline), taken)
+            model = self._declared(taken)
             self._done[key] = self.attempt(lambda: self._with_statistics(model), model)
         return self._done[key]
 
@@ -359,13 +365,17 @@ _Z = 1.645  # of the lower bound
 
 @dataclass(frozen=True, slots=True)
 class BestRule:
-    """A rule, how many rows it holds on, and the weight on which it is right and wrong; weighted: not all weigh 1."""
+    """A rule, how many rows it holds on, and the weight on which it is right and wrong; weighted: not all weigh 1.
+
+    first: the number of the first row on which it is right.
+    """
 
     text: str
     rows: int
     right: float
     wrong: float
     weighted: bool
+    first: int
 
     @property
     def precision(self) -> float:
@@ -411,7 +421,9 @@ def best_rule(rows: LabelledTable, place: int) -> BestRule | None:
     on = evaluate_nodes([node], rows.table)[node]
     of_rows = np.ones(len(rows)) if rows.weight is None else rows.weight
     right, all_ = float(of_rows[on & (rows.y == place)].sum()), float(of_rows[on].sum())
-    return BestRule(print_node(node), int(on.sum()), right, all_ - right, rows.weight is not None) if right else None
+    first = int(np.argmax(on & (rows.y == place)))
+    weighted = rows.weight is not None
+    return BestRule(print_node(node), int(on.sum()), right, all_ - right, weighted, first) if right else None
 
 
 def _held(column: BinnedColumn, counts: Floats) -> Bools:

@@ -44,6 +44,9 @@ class TrainingRequest:
     models on the same folds as well. start, freeze: rules to go on from, and which of them stay. overrides: a file
     whose overrides win over what is learned, in the place of those of `start`; what expired before `date`, an ISO date,
     today by default, is left out.
+    teacher, teacher_column: a model, or a column of the table, whose labels are learned in the place of the table's.
+    teacher_cut: the least score of the positive class; teacher_classes: the names of its classes in its order. ask: so
+    many rows are made for the teacher to label; asked_rows: a file of them.
     test, holdout: another file, or a share of the rows, on which the model is measured; without either the training
     rows. held_rows: write the rows that are held out there. memory: learn from a file larger than this ("500MB").
     output, curves: files to write.
@@ -60,6 +63,12 @@ class TrainingRequest:
     freeze: str | None = None
     overrides: Path | None = None
     date: str | None = None
+    teacher: Path | None = None
+    teacher_column: str | None = None
+    teacher_cut: float | None = None
+    teacher_classes: tuple[str, ...] = ()
+    ask: int = 0
+    asked_rows: Path | None = None
     test: Path | None = None
     holdout: float | None = None
     held_rows: Path | None = None

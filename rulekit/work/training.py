@@ -9,6 +9,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,12 +34,17 @@ from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, 
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
+from rulekit.work.taught import fidelities, read_taught, rows_to_test, teacher_asked, with_fidelity, with_made_rows
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
+    from rulekit.audit.figures.fidelity import Fidelity
+    from rulekit.teaching.teachers import Teacher
     from rulekit.work.learning import GivenStart
 
 MANY_CLASSES = 50
+_FIRST = 0.3
+"""The share of that time in which the rules are learned that say what a teacher is asked."""
 _LEARNING = 0.85
 """The share of the time that is left in which a model is learned; the rest is to shorten and to measure it."""
 
@@ -50,7 +56,8 @@ class TrainingResult:
     measured_on: which rows the figures are of. chosen: its size, and what decided it. cost: of the errors, a row, with
     the model and without one; None where no costs were given. seconds: of learning. baselines: None where they were not
     asked for, or there is no cross-validation. The model has its ladder of sizes. notes: what a reader of the model
-    would wonder about. ways_out: what may give rules, where there are none.
+    would wonder about. ways_out: what may give rules, where there are none. fidelity: how far it agrees with its
+    teacher.
     """
 
     model: RuleGraph
@@ -64,11 +71,13 @@ class TrainingResult:
     cost: tuple[float, float] | None = None
     baselines: Baselines | None = None
     ways_out: tuple[str, ...] = ()
+    fidelity: tuple[Fidelity, ...] = ()
 
 
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
     request, start = _checked(request)
+    teacher = teacher_asked(request)
     with contextlib.ExitStack() as ending:
         ending.enter_context(blamed(find_learner(request.learner)))
         measure = None
@@ -76,33 +85,47 @@ def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResu
             from rulekit.audit.figures.baselines import measured_beside
 
             measure = ending.enter_context(measured_beside())
-        return _trained(request, start, measure, progress)
+        return _trained(request, start, teacher, measure, progress)
 
 
 def _trained(
-    request: TrainingRequest, start: GivenStart | None, measure: Measure | None, progress: Progress
+    request: TrainingRequest,
+    start: GivenStart | None,
+    teacher: Teacher | None,
+    measure: Measure | None,
+    progress: Progress,
 ) -> TrainingResult:
     """As `train`, from a request and a start that can be carried out; measure: begins to measure the baselines."""
     deadline = Deadline(request.time_limit)
     try:
-        rows, kept, picked = read_rows(request, start, progress, deadline)
+        rows, kept, picked = read_rows(request, start, progress, deadline, teacher)
     except OutOfTime:
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
+    if teacher is not None and request.test is not None:
+        held = rows_to_test(request.test, request.reading, teacher, rows)
     begun = time.monotonic()
-    beside = TrainingBaselines(measure, training, request.parameters, deadline)
-    try:
-        learner = learning.fitted(
+
+    def fit(rows: LabelledTable, each: Callable[[Any], object] = lambda learner: None, part: float = 1.0) -> Any:
+        limit = learning_time(request, deadline)
+        return learning.fitted(
             request.learner,
             request.parameters,
-            training,
+            rows,
             progress=progress,
             seed=request.seed,
-            time_limit=learning_time(request, deadline),
+            time_limit=None if limit is None else part * limit,
             memory=request.memory,
             start=start,
-            each=beside.meanwhile,
+            each=each,
         )
+
+    try:
+        asked = training
+        if teacher is not None and request.ask:
+            asked = with_made_rows(training, teacher, request, partial(fit, part=_FIRST))
+        beside = TrainingBaselines(measure, asked, request.parameters, deadline)
+        learner = fit(asked, beside.meanwhile)
     except OutOfTime:
         raise _out_of_time(request, "before there was a model") from None
     beside.after(learner)
@@ -111,7 +134,7 @@ def _trained(
     if request.output is not None:  # before it is measured, so that an interruption can name its file
         model.save(request.output)
     try:
-        return _measured(finish, model, rows, picked, beside, time.monotonic() - begun)
+        return _measured(finish, model, rows, picked, beside, teacher, time.monotonic() - begun)
     except KeyboardInterrupt:
         if request.output is None:
             raise
@@ -129,6 +152,7 @@ def _measured(
     rows: LabelledTable,
     picked: Bools | None,
     beside: TrainingBaselines,
+    teacher: Teacher | None,
     seconds: float,
 ) -> TrainingResult:
     request, learner = finish.request, finish.learner
@@ -139,6 +163,12 @@ def _measured(
     if not weighted and (finish.held is not None or request.test is not None):
         own = finish.attempt(lambda: measured(model, finish.training), None)
     model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
+    agreed: tuple[Fidelity, ...] = ()
+    if teacher is not None:
+        held = finish.held or finish.training
+        on = "rows held out" if finish.held is not None else "training rows"
+        agreed = finish.attempt(lambda: fidelities(model, held, on, teacher, seed=request.seed), ())
+        model = with_fidelity(model, teacher, agreed, request.ask)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)
     left_alone = {item.name for item in learning.parameters(request.learner)} - set(request.parameters)
@@ -161,6 +191,7 @@ def _measured(
         None if rows.cost is None else (figures.cost_per_row(rows.cost), figures.cost_of_one_answer(rows.cost)),
         baselines,
         () if decides else ways_out(finish.training, request.learner, left_alone),
+        agreed,
     )
 
 
@@ -192,7 +223,8 @@ def _checked(request: TrainingRequest) -> tuple[TrainingRequest, GivenStart | No
     if request.test is not None and request.holdout is not None:
         raise InputError("--test and --holdout are two ways to measure", fix="give one")
     sources = (request.data, request.test, request.start, request.overrides)
-    check_outputs([request.held_rows, *request.curves], *sources, model=request.output)
+    outputs = (request.held_rows, request.asked_rows, *request.curves)
+    check_outputs(outputs, *sources, request.teacher, model=request.output)
     if request.held_rows is not None:
         from rulekit.tables.reading import check_ending
 
@@ -210,7 +242,11 @@ def _checked(request: TrainingRequest) -> tuple[TrainingRequest, GivenStart | No
 
 
 def read_rows(
-    request: TrainingRequest, start: GivenStart | None, progress: Progress, deadline: Deadline
+    request: TrainingRequest,
+    start: GivenStart | None,
+    progress: Progress,
+    deadline: Deadline,
+    teacher: Teacher | None = None,
 ) -> tuple[LabelledTable, KeptOverrides, Bools | None]:
     """The rows, the overrides for them, and which of the rows [n] are held out, None where none are to be.
 
@@ -226,7 +262,14 @@ def read_rows(
     options = request.reading if start is None else start.reading(request.reading)
     kept = read_kept(start, request.overrides, request.date)
     options = kept.reading(options)
-    rows = read_labelled(request.data, options, _budget(request), reading=lambda share: tell(Stage("reading", share)))
+
+    def read(share: float) -> None:
+        tell(Stage("reading", share))
+
+    if teacher is None:
+        rows = read_labelled(request.data, options, _budget(request), reading=read)
+    else:
+        rows = read_taught(request.data, options, teacher, read)
     if start is not None:
         rows = start.read_alike(rows)
     rows, kept = kept.for_rows(rows)

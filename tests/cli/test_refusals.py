@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Run, assert_refused
+from foreign_models import HOSTILE, write
 from report_models import LOANS
 
 FILES = {
@@ -93,6 +94,32 @@ train table.csv --target label -o model | model | call it
 train table.csv --target label -o x.onnx | x.onnx | call it
 train table.csv --target label --start model.json -o model.json | would be lost
 train nowhere.csv --target label -o model.json | nowhere.csv
+{train} --teacher hostile.onnx | hostile.onnx: this is no ONNX
+{train} --teacher nowhere.onnx | nowhere.onnx: cannot be read
+{train} --teacher table.csv | table.csv
+{train} --teacher bad.toml | bad.toml
+{train} --teacher model.json --teacher-column a | give one of the two
+{train} --teacher-column aa | 'aa' | columns are 'a'
+{train} --teacher-column c | the classes are 'no', 'yes'; name its classes
+{train} --teacher-column b | says nothing of
+{train} --teacher-column a --ask 5 | a column answers no new rows
+{train} --teacher-cut 0 | --teacher-cut | no teacher is named
+{train} --teacher-classes no,yes | --teacher-classes | no teacher is named
+{train} --ask 5 | --ask | no teacher is named
+{train} --ask 0 --teacher model.json | --ask
+{train} --ask 1000000000000 --teacher model.json | --ask | at most 1,000,000 rows
+{train} --ask-out asked.csv --teacher model.json | --ask-out | give --ask N
+{train} --ask-out asked.csv | --ask-out
+{train} --teacher model.json --ask 5 --ask-out asked.txt | .csv
+{train} --teacher model.json --ask 5 --ask-out table.csv | would be lost
+{train} --teacher model.json --memory 400MB | --memory | leave it out
+{train} --teacher-column a --positive maybe | no class 'maybe'
+train table.csv --target label --label-separator ; --teacher model.json -o models | one label
+train table.csv --teacher model.json --teacher-classes no,yes --weight a -o m.json | name it with --target
+evaluate model.json table.csv --teacher hostile.onnx | hostile.onnx
+evaluate model.json table.csv --teacher-cut 5 | no teacher is named
+evaluate model.json table.csv --teacher-column aa | 'aa'
+evaluate model.json table.csv --curve c.csv --teacher model.json | --teacher measures one model
 try table.csv --target lable | lable | did you mean 'label'
 try table.csv --target label --learners adabost | no learner 'adabost' | did you mean adaboost?
 try table.csv --target label --folds 1 | --folds
@@ -177,6 +204,15 @@ def test_what_cannot_be_done_is_one_line_and_changes_no_file(case: str, run: Run
     assert_refused(ran, *words)
     assert ran.out == ""
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["external-inside", "custom", "memory", "nan", "one-label", "foreign-label", "cut"])
+def test_hostile_teachers_are_one_line_and_leave_no_model(name: str, run: Run, table: Path) -> None:
+    content, said = HOSTILE[name]
+    write(Path(), f"{name}.onnx", content)
+    ran = run(f"{TRAIN} --teacher {name}.onnx --ask 20 --ask-out asked.csv --holdout 0.3 -o m.json")
+    assert_refused(ran, f"{name}.onnx", said)
+    assert (ran.out, Path("m.json").exists(), Path("asked.csv").exists()) == ("", False, False)
 
 
 ROWS = "a,b,label\n" + "".join(f"{i},{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(40))

@@ -112,6 +112,7 @@ TARGET = Target(
     inspect=inspect,
     options=OnnxOptions,
     refuses=refuses,
+    run_foreign=_late("foreign", "run_foreign"),
 )
 
 emit = TARGET.emit

@@ -96,7 +96,7 @@ NO_MODEL = "this ONNX file carries no rulekit model"
 LARGEST_ARTIFACT = 1 << 30
 LARGEST_MODEL = 1 << 28
 PRODUCER = "rulekit"
-_LEFT_BEHIND = ("row_hashes", "measured", "baselines")
+_LEFT_BEHIND = ("row_hashes", "measured", "baselines", "fidelity")
 
 
 def describe(graph: RuleGraph, plan: InputPlan, options: OnnxOptions, names: dict[str, str]) -> dict[str, str]:

@@ -230,7 +230,7 @@ def add_sentences(
         said = f"The decision is {quoted(row['label'])}"
         if graph.probability:
             place = list(map(repr, graph.classes)).index(repr(row["label"]))
-            said += f"; its reported probability is {share(row['probabilities'][place])}"
+            said += f"; its predicted probability is {share(row['probabilities'][place])}"
         own = [f"{said}.", *_sentences(why, row, int(labels[i]), alike, i)]
         if changes is not None:
             own.append(change_sentence(graph, changes[i], wished))

@@ -14,9 +14,21 @@ import numpy as np
 
 from rulekit.audit.figures import rates
 from rulekit.audit.figures.curves import draw_calibration, draw_operating
+from rulekit.audit.figures.fidelity import kept_fidelity
 from rulekit.audit.figures.metrics import Figures, figures, kept_figures
 from rulekit.audit.guarantees import bound_lines, bounds_of
-from rulekit.audit.report.blocks import Block, Cell, Facts, Line, Picture, ReportSection, ReportTable, Text, table
+from rulekit.audit.report.blocks import (
+    Block,
+    Cell,
+    Facts,
+    Items,
+    Line,
+    Picture,
+    ReportSection,
+    ReportTable,
+    Text,
+    table,
+)
 from rulekit.audit.report.rule_sections import WEIGHTED
 from rulekit.audit.report.subject import MeasuredRows, Subject
 from rulekit.graph.language.figures import bounded_share, finite, number_text, rows_text, share_text
@@ -56,6 +68,9 @@ def performance_section(subject: Subject) -> ReportSection:
         if rows is None or any(data["given"][key] != own[key] for key in ("rows", "confusion", "log_loss")):
             blocks += [Text("As measured when it was trained", "heading"), Text(f"On {kept.measured_on}.")]
             blocks += _figures(own, graph)
+    if taught := kept_fidelity(graph):
+        blocks += [Text("Beside its teacher", "heading"), Items(taught)]
+        data["teacher"] = taught
     return ReportSection("performance", "How well it does", blocks, data)
 
 

@@ -20,7 +20,7 @@ from rulekit.shown.sections import sections
 
 NOT_SAID = "not stated"
 _MOST_TEXT = 400
-_ELSEWHERE = ("row_hashes", "baselines", "measured", "edits")
+_ELSEWHERE = ("row_hashes", "baselines", "measured", "edits", "fidelity")
 
 
 def purpose_section(subject: Subject) -> ReportSection:

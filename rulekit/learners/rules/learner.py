@@ -231,7 +231,9 @@ class RulesSettings(StartSettings):
         "the probability is a score card over the columns of the rules, over all columns, or a rate for each rule",
     )
     n_folds: Any = setting(
-        None, whole(2, optional=True), "folds of that cross-validation (None: ten up to 1,000 rows, five of more)"
+        None,
+        whole(2, optional=True),
+        "folds of the cross-validation that chooses the size (None: ten up to 1,000 rows, five above)",
     )
     max_bins: Any = bins(128)
 

@@ -41,6 +41,8 @@ from rulekit.tables.table import Table
 from rulekit.work.evaluating import labelled_rows
 
 _STEPS = 20
+_NEVER = 1e-6
+"""The probability up to which a row says nothing of a class."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +93,29 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
     if graph.overrides:
         other = with_overrides(refitted_to(graph.underlying, rows, deadline), graph.overrides)
         return other.with_(statistics=rule_statistics(other, rows.table, rows.y, rows.weight))
+    other = _reported_anew(graph, rows, deadline)
+    statistics = rule_statistics(other, rows.table, rows.y, rows.weight)
+    note = {"data": data_hash(rows), "rows": len(rows)}
+    provenance = {**graph.provenance, "refitted": note}
+    return other.with_(statistics=statistics, provenance=provenance)
+
+
+def with_chances(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_LIMIT) -> RuleGraph:
+    """The model with the probabilities fitted to those of a teacher, `rows.chances`; as it is where they decide.
+
+    A row counts once for each class, by the teacher's probability of it.
+    """
+    n, k = len(rows), len(rows.classes)
+    assert rows.chances is not None
+    weight = (rows.chances.T * (1.0 if rows.weight is None else rows.weight)).ravel()
+    table = rows.table.select(graph.used_features).take(np.tile(np.arange(n), k))
+    soft = LabelledTable(table, np.repeat(np.arange(k), n), rows.classes, weight, target=rows.target)
+    with suppress(InputError):
+        return _reported_anew(graph, soft.take(weight > _NEVER), deadline)
+    return graph
+
+
+def _reported_anew(graph: RuleGraph, rows: LabelledTable, deadline: Deadline) -> RuleGraph:
     reported = []
     for place, (k, formula) in enumerate(formulas_reported(graph, (rg.Probability, rg.Logistic)).items()):
         if isinstance(formula, rg.Linear):
@@ -104,12 +129,8 @@ def refitted_to(graph: RuleGraph, rows: LabelledTable, deadline: Deadline = NO_L
             fitted = {bit: _renamed(made, taken) for bit, made in fitted.items() if isinstance(made, rg.Hidden)}
         reported.append(on_the_side_of_the_label(graph, rg.Probability(replaced(formula, fitted)), place))
     other = graph.with_(probability=tuple(reported))
-    if measured(other, rows).log_loss >= measured(graph, rows).log_loss and _agrees(graph, rows):
-        other = graph
-    statistics = rule_statistics(other, rows.table, rows.y, rows.weight)
-    note = {"data": data_hash(rows), "rows": len(rows)}
-    provenance = {**graph.provenance, "refitted": note}
-    return other.with_(statistics=statistics, provenance=provenance)
+    worse = measured(other, rows).log_loss >= measured(graph, rows).log_loss
+    return graph if worse and _agrees(graph, rows) else other
 
 
 def _calibrated(total: rg.Linear, rows: LabelledTable, positive: Bools) -> rg.Logistic:
