@@ -153,6 +153,8 @@ def test_three_classes_take_the_names_of_the_file_or_of_the_user(table: Table, t
     rows = rows_of(table, ("top", "mid", "low"))
     first = taught(rows, teacher_of(plain, teacher_classes=("low", "mid", "top")).answers(table, None), "t")
     second = taught(rows, teacher_of(named, teacher_classes=("low", "mid", "top")).answers(table, None), "t")
+    with pytest.raises(InputError, match="3 classes have a probability, and 2 have a name"):
+        teacher_of(plain, teacher_classes=("low", "top")).answers(table, None)
     columns = columns_of(table)
     score = np.column_stack([columns["c"] == "red", columns["a"], columns["a"] ** 2])
     shares = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
