@@ -56,7 +56,7 @@ WEIGHTS = CONSTANTS + ", float unit = {1}"
 TAKES, TENSOR = "float[N,1] a, string[N,1] c", "a = Gather <axis: int = 1> (x, first)"
 CHANCE_OF_A = "steep = Mul (a, eight) logit = Sub (steep, five) p = Sigmoid (logit)"
 
-# Inputs, outputs, nodes, options of the teacher, whether it gives probabilities, and what of its text it knows.
+# Inputs, outputs, nodes, options of the teacher, whether it gives probabilities.
 MODELS: dict[str, tuple[str, str, str, dict[str, Any], bool]] = {
     "chance": (TAKES, "float[N,1] p", CHANCE, {}, True),
     "chance of one dimension": ("float[N] a, string[N] c", "float[N] p", CHANCE, {}, True),
@@ -73,7 +73,7 @@ MODELS: dict[str, tuple[str, str, str, dict[str, Any], bool]] = {
     "whole labels with names": (
         TAKES, "int64[N,1] label", f"{CHANCE} {LABEL_OF}", {"teacher_classes": ("no", "yes")}, False,
     ),
-    "double": ("double[N,1] w, string[N,1] c".replace("w", "a"), "float[N,1] p",
+    "double": ("double[N,1] a, string[N,1] c", "float[N,1] p",
                "narrow = Cast <to: int = 1> (a) " + CHANCE.replace("Mul (a,", "Mul (narrow,"), {}, True),
 }  # fmt: skip
 
@@ -117,7 +117,7 @@ def _column(content: dict[str, Any]) -> Table:
 
 
 X = np.round(np.random.default_rng(2).random(40), 2)
-# A table, the inputs of a model, what makes a of them, and options: the chance is sigmoid(8 a - 5) in each.
+# A table, the inputs of a model, and what makes a of them: the chance is sigmoid(8 a - 5) in each.
 TAKEN: dict[str, tuple[dict[str, Any], str, str]] = {
     "a tensor of all columns": ({"a": X, "z": X * 9}, "float[N,2] x", TENSOR),
     "a tensor of any width": ({"a": X, "z": X * 9}, "float[N,w] x", TENSOR),
@@ -153,6 +153,8 @@ def test_three_classes_take_the_names_of_the_file_or_of_the_user(table: Table, t
     rows = rows_of(table, ("top", "mid", "low"))
     first = taught(rows, teacher_of(plain, teacher_classes=("low", "mid", "top")).answers(table, None), "t")
     second = taught(rows, teacher_of(named, teacher_classes=("low", "mid", "top")).answers(table, None), "t")
+    with pytest.raises(InputError, match="3 classes have a probability, and 2 have a name"):
+        teacher_of(plain, teacher_classes=("low", "top")).answers(table, None)
     columns = columns_of(table)
     score = np.column_stack([columns["c"] == "red", columns["a"], columns["a"] ** 2])
     shares = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from foreign_models import CONSTANTS, LEVELS, TEACHER, foreign, said_by_teacher, table_text, write
+from quick_learners import SMALL
 from rulekit_exporters.onnx import foreign as running
 from rulekit_exporters.onnx.running import runtime_session
 from scipy.stats import binomtest
@@ -68,7 +69,8 @@ def learned(
     """A training with the teacher, of few rules."""
     reading = given.pop("reading", ReadingOptions(target="label"))
     model = None if teacher is None else folder / teacher
-    return train(TrainingRequest(folder / data, reading, parameters=PARAMETERS, teacher=model, **given))
+    given = {"parameters": PARAMETERS} | given
+    return train(TrainingRequest(folder / data, reading, teacher=model, **given))
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +236,15 @@ def test_a_table_without_labels_is_learned_from(folder: Path) -> None:
     learned_from = train(column).model
     assert learned_from.schema.target == "label"
     assert "label" not in learned_from.schema.names
+
+
+@pytest.mark.parametrize("learner", ["additive", "ltu-tree", "noisy-or"])
+def test_any_learner_learns_from_a_teacher(learner: str, folder: Path) -> None:
+    given = {"ask": 60, "learner": learner, "parameters": SMALL[learner]}
+    found = learned(folder, **given)
+    assert found.fidelity[0].parts[0].same > 210
+    assert found.model.provenance["rows"] == 300
+    assert learned(folder, **given).model.digest == found.model.digest
 
 
 @pytest.mark.parametrize("ordered", [(), ("low", "mid", "top")])
