@@ -76,7 +76,7 @@ def predict(model: Path, data: Path, json: bool, output: Path | None = None, **a
 
 @command(
     "model.folder data target.own weight time.shown missing_target missing.label types_file.labels text_file "
-    "curves.thresholds by teacher teacher_column teacher_cut teacher_classes json"
+    "curves.thresholds by teacher.beside teacher_column teacher_cut teacher_classes json"
 )
 def evaluate(
     model: Path,

@@ -31,6 +31,7 @@ Columns = Mapping[str, Array]
 NO_YES: tuple[Label, Label] = (False, True)
 _MOST_LABELS = 50
 """Different whole numbers that are labels; more are scores."""
+_NAME_CLASSES = "give --teacher-classes, a name for each of its classes in their order"
 _SLACK = 1e-6
 """How far a probability may be rounded beyond 0 and 1."""
 
@@ -104,7 +105,11 @@ def teacher_of(
             target.read(data)
         except FormatError:  # it carries no rules of rulekit
             return Teacher(model.name, lambda table, _: _of_file(partial(run, data), table, cut, classes, name))
-    graph = load(model, meetings=False)
+    try:
+        graph = load(model, meetings=False)
+    except FormatError:
+        fix = "give an ONNX file, or a model of rulekit"
+        raise InputError("this file holds no model that can teach", where=name, fix=fix) from None
     return Teacher(model.name, lambda table, _: _of_graph(graph, table))
 
 
@@ -170,13 +175,13 @@ def of_numbers(numbers: Floats, cut: float | None, classes: Sequence[Label], whe
         raise InputError(f"the teacher gives no number for data row {row}", where=where)
     single, shares = numbers.shape[1] == 1, numbers.min() >= -_SLACK and numbers.max() <= 1.0 + _SLACK
     if not shares and not (single and cut is not None):
-        what = f"numbers from {numbers.min():g} to {numbers.max():g} are no probabilities"
-        raise InputError(what, where=where, fix="of scores, name the least of the positive class: --teacher-cut 620")
+        what = f"numbers from {numbers.min():g} to {numbers.max():g} are not probabilities"
+        raise InputError(what, where=where, fix="give the lowest score of the positive class with --teacher-cut")
     chances = np.hstack([1.0 - numbers, numbers]) if single else numbers
     known = tuple(classes) or (NO_YES if chances.shape[1] == 2 else tuple(range(chances.shape[1])))
     if len(known) != chances.shape[1]:
         what = f"{chances.shape[1]} classes have a probability, and {len(known)} have a name"
-        raise InputError(what, where=where, fix="name each class in its order: --teacher-classes no,yes")
+        raise InputError(what, where=where, fix=_NAME_CLASSES)
     y = chances.argmax(axis=1) if cut is None else (numbers[:, -1] >= cut).astype(np.int64)
     return Answers(y, known, np.clip(chances, 0.0, 1.0) if shares else None)
 
@@ -231,22 +236,22 @@ def taught(
     if len(answers.y) != len(rows):
         raise InputError(f"{len(answers.y)} answers for {len(rows)} rows", where=teacher)
     if answers.classes == NO_YES and len(two := known or rows.classes) == 2:  # 0 and 1 name themselves, no others
-        own = {*two} == {*NO_YES}
-        answers = replace(answers, classes=tuple(sorted(two)) if own else two)
-        said = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
-        rows = rows if own or known else replace(rows, notes=(*rows.notes, said))
+        named = {*two} == {*NO_YES}
+        answers = replace(answers, classes=tuple(sorted(two)) if named else two)
+        note = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
+        rows = rows if named or known else replace(rows, notes=(*rows.notes, note))
     counts = np.bincount(answers.y, minlength=len(answers.classes)).astype(np.int64)
     keys, own = ([class_key(label) for label in classes] for classes in (answers.classes, rows.classes))
     allowed = [class_key(label) for label in known] or own
     given = [key for key, n in zip(keys, counts, strict=True) if n]
     if strange := [key for key in given if allowed and key not in allowed]:
         what = f"the teacher answers {strange[0]!r}; the classes are {', '.join(map(repr, allowed[:8]))}"
-        raise InputError(what, where=teacher, fix="name its classes in order: --teacher-classes no,yes")
+        raise InputError(what, where=teacher, fix=_NAME_CLASSES)
     if known:
         classes, notes = known, rows.notes
     elif len(given) < 2:
         what = f"the teacher answers {given[0]!r} for every row"
-        raise InputError(what, where=teacher, fix="give rows of which it decides some otherwise")
+        raise InputError(what, where=teacher, fix="give rows that it decides in two ways")
     elif own:  # in the order of the table's, so that the positive one stays
         classes, notes = tuple(label for label, k in zip(rows.classes, own, strict=True) if k in given), rows.notes
     else:

@@ -47,37 +47,27 @@ BEYOND = 2_000
 
 def teacher_asked(request: TrainingRequest) -> Teacher | None:
     """The teacher of a training, None without one; raises InputError where options do not go together."""
-    asked, column = request.teacher is not None, request.teacher_column is not None
-    alone = not (asked or column)
+    column, give = request.teacher_column is not None, "give --teacher MODEL"
+    named = column or request.teacher is not None
+    alone = not named
     no_csv = request.asked_rows is not None and not (request.ask and request.asked_rows.suffix.lower() == ".csv")
-    faults: tuple[tuple[object, str, str, str], ...] = (
-        (
-            alone and request.reading.target is None and request.start is None,
-            "no label column is named",
-            "--target",
-            "give --target COL, or --teacher MODEL",
-        ),
-        (alone and request.ask, "no teacher is named", "--ask", "give --teacher MODEL"),
-        (alone and request.teacher_cut is not None, "no teacher is named", "--teacher-cut", "give --teacher MODEL"),
-        (alone and request.teacher_classes, "no teacher is named", "--teacher-classes", "give --teacher MODEL"),
+    no_label = alone and request.reading.target is None and request.start is None
+    for found, what, where, fix in (
+        (no_label, "no label column is named", "--target", "give --target COL, or --teacher MODEL"),
+        (alone and request.ask, "no teacher is named", "--ask", give),
+        (alone and request.teacher_cut is not None, "no teacher is named", "--teacher-cut", give),
+        (alone and request.teacher_classes, "no teacher is named", "--teacher-classes", give),
         (request.ask > MOST_ASKED, f"at most {MOST_ASKED:,} rows are made", "--ask", "ask for fewer"),
-        (column and request.ask, "a column answers no new rows", "--ask", "give --teacher MODEL"),
+        (column and request.ask, "a column answers no new rows", "--ask", give),
         (no_csv, "made rows are written as CSV", "--ask-out", "give --ask N, and a name that ends in .csv"),
-        ((asked or column) and request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
-        (
-            (asked or column) and request.reading.label_separator,
-            "a teacher gives each row one label",
-            "--label-separator",
-            "leave it out",
-        ),
-    )
-    for found, what, where, fix in faults:
+        (named and request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
+        (named and request.reading.label_separator, "a teacher gives one label", "--label-separator", "leave it out"),
+    ):
         if found:
             raise InputError(what, where=where, fix=fix)
     if alone:
         return None
-    named = request.teacher, request.teacher_column, request.teacher_cut, request.teacher_classes
-    return teacher_of(*named)
+    return teacher_of(request.teacher, request.teacher_column, request.teacher_cut, request.teacher_classes)
 
 
 def read_taught(
@@ -141,7 +131,7 @@ def _answered(rows: LabelledTable, teacher: Teacher, donors: Ints) -> LabelledTa
 def _written(rows: LabelledTable) -> str:
     """The columns, the label and the probabilities of rows as CSV."""
     table = rows.table
-    columns = {name: as_texts(column_of_table(table, j)) for j, name in enumerate(table.names)}
+    columns: dict[str, Any] = {name: as_texts(column_of_table(table, j)) for j, name in enumerate(table.names)}
     columns[rows.target] = pl.Series([str(label) for label in rows.classes])[rows.y]
     if rows.chances is not None:
         columns |= {f"probability_{label}": rows.chances[:, k] for k, label in enumerate(rows.classes)}
@@ -172,7 +162,8 @@ def _apart(graph: RuleGraph, rows: LabelledTable) -> str:
     row = int(np.argmax(differ)) if found is None else found.first
     where = "" if found is None else f"{found.text}: on {found.right:.0f} of {counted(found.rows, 'row')}, "
     rules, teacher = (quoted(graph.classes[int(each[row])]) for each in (decided, y))
-    return f"{where}as for {_said(graph, rows, row)}: rules {rules}, teacher {teacher}"
+    shown = _said(graph, rows, row) or "any row"
+    return f"{where}as for {shown}: rules {rules}, teacher {teacher}"
 
 
 def _said(graph: RuleGraph, rows: LabelledTable, row: int) -> str:
@@ -198,7 +189,7 @@ def evaluate_beside(
     """
     graph, asked = load(model), teacher_of(**teacher)
     target = reading.target or graph.schema.target
-    known = read_columns(data, reading, columns=[target]).known_names
+    known = {*read_columns(data, reading, columns=[target]).known_names} - {asked.column}
     roles = dict.fromkeys((*graph.used_features, *by), "use")  # they stay, whatever the teacher reads
     reading = replace(reading, target=target if target in known else None, roles=roles)
     options = GivenStart(graph, "all").reading(reading)

@@ -102,4 +102,4 @@ def kept_fidelity(graph: RuleGraph) -> tuple[str, ...]:
         return ()
     asked = f", and of {made:,} made rows" if (made := count(note.get("asked"))) else ""
     first = f"The rules were learned from what {note.get('teacher')} says of the training rows{asked}."
-    return tuple(printable(str(line)) for line in (first, *lines[:MOST_LINES]))
+    return tuple(printable(str(line).strip()) for line in (first, *lines[:MOST_LINES]))
