@@ -231,10 +231,10 @@ def taught(
     if len(answers.y) != len(rows):
         raise InputError(f"{len(answers.y)} answers for {len(rows)} rows", where=teacher)
     if answers.classes == NO_YES and len(two := known or rows.classes) == 2:  # 0 and 1 name themselves, no others
-        own = {*two} == {*NO_YES}
-        answers = replace(answers, classes=tuple(sorted(two)) if own else two)
-        said = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
-        rows = rows if own or known else replace(rows, notes=(*rows.notes, said))
+        themselves = {*two} == {*NO_YES}
+        answers = replace(answers, classes=tuple(sorted(two)) if themselves else two)
+        meant = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
+        rows = rows if themselves or known else replace(rows, notes=(*rows.notes, meant))
     counts = np.bincount(answers.y, minlength=len(answers.classes)).astype(np.int64)
     keys, own = ([class_key(label) for label in classes] for classes in (answers.classes, rows.classes))
     allowed = [class_key(label) for label in known] or own
