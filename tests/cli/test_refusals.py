@@ -119,6 +119,7 @@ train table.csv --teacher model.json --teacher-classes no,yes --weight a -o m.js
 evaluate model.json table.csv --teacher hostile.onnx | hostile.onnx
 evaluate model.json table.csv --teacher-cut 5 | no teacher is named
 evaluate model.json table.csv --teacher-column aa | 'aa'
+evaluate model.json table.csv --teacher-column a --target lable | no target column 'lable'
 evaluate model.json table.csv --curve c.csv --teacher model.json | --teacher measures one model
 try table.csv --target lable | lable | did you mean 'label'
 try table.csv --target label --learners adabost | no learner 'adabost' | did you mean adaboost?

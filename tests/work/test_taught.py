@@ -172,6 +172,16 @@ def _assert_place(said: str, rows: pl.DataFrame) -> None:
     assert own != teacher
 
 
+def test_weights_and_times_of_the_rows_are_measured_beside_a_teacher(folder: Path, first: TrainingResult) -> None:
+    """They were read, and then not said."""
+    reading = ReadingOptions(target="label", weight="w", time="when")
+    path = folder / "further.csv"
+    found = evaluate_beside(folder / "model.json", path, reading, teacher=folder / "teacher.onnx")
+    rows = rows_by_hand(path, first.model)
+    assert (found.weighted, sum(block.rows for block in found.blocks)) == (True, 240)
+    assert found.figures.accuracy == pytest.approx((rows["same"] * rows["w"]).sum() / rows["w"].sum())
+
+
 def test_the_place_where_they_differ_is_one(folder: Path, first: TrainingResult) -> None:
     _assert_place(first.fidelity[0].apart, rows_by_hand(folder / "held.csv", first.model))
 
