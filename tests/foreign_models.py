@@ -91,7 +91,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "nan": (foreign(_IN, _OUT, "q = Div (z, z) p = Mul (a, q)", _ZERO), "no number for data row 1"),
     "short": (foreign(_IN, "float[1,1] p", "p = ReduceMean (a)"), "neither a label nor a number for each row"),
     "one-label": (foreign(_IN, _OUT, "p = Mul (a, z)", _ZERO), "answers 'no' for every row"),
-    "logits": (foreign(_IN, _OUT, "p = Add (a, z)", "float[1] z = {-3}"), "are no probabilities"),
+    "logits": (foreign(_IN, _OUT, "p = Add (a, z)", "float[1] z = {-3}"), "are not probabilities"),
     "foreign-label": (foreign("string[N,1] c", "string[N,1] p", "p = Identity (c)"), "the teacher answers"),
     "three": (foreign(_IN, "float[N,3] p", "p = Concat <axis: int = 1> (a, a, a)"), "the teacher answers '0'"),
 }

@@ -105,8 +105,8 @@ def evaluate(
     from rulekit.work.taught import evaluate_beside
 
     if curves or model.is_dir():
-        if by or reading.time:
-            asked = "--by" if by else "--time"
+        if by or reading.time or teacher:
+            asked = "--by" if by else "--time" if reading.time else "--teacher"
             raise InputError(f"{asked} measures one model", fix="leave out --curve, and name a model file")
         from rulekit.work.evaluating import evaluate_labels
         from rulekit_cli.learn import evaluate_each_label

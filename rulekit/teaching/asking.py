@@ -9,7 +9,7 @@ All else varies freely, so that the rows also lie in cells that the table hardly
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,8 @@ class RowSampler:
         if isinstance(table.arrays, StoredArrays):
             raise InputError("rows are made from a table in memory", where="--ask", fix="leave --memory out")
         n_bins = int(np.clip(np.sqrt(table.n_rows / _ROWS_A_PAIR), 2, _BINS))
-        columns, binned = bin_table(table, np.ones(table.n_rows), n_bins)
+        used = replace(table, features=tuple(replace(feature, role="use") for feature in table.features))
+        columns, binned = bin_table(used, np.ones(table.n_rows), n_bins)
         if not columns:
             raise InputError("no column of numbers or categories is left to make rows of", where="--ask")
         codes = np.stack([np.unique(binned[j], return_inverse=True)[1] for j in range(len(columns))]).astype(np.int64)

@@ -170,6 +170,8 @@ def of_numbers(numbers: Floats, cut: float | None, classes: Sequence[Label], whe
 
     A score is the probability of the second class, or any number beside a cut.
     """
+    if not numbers.size:
+        raise InputError("the teacher gives no numbers", where=where, fix="it must give one for each row")
     if np.isnan(numbers).any():
         row = int(np.argmax(np.isnan(numbers).any(axis=1))) + 1
         raise InputError(f"the teacher gives no number for data row {row}", where=where)
@@ -236,10 +238,10 @@ def taught(
     if len(answers.y) != len(rows):
         raise InputError(f"{len(answers.y)} answers for {len(rows)} rows", where=teacher)
     if answers.classes == NO_YES and len(two := known or rows.classes) == 2:  # 0 and 1 name themselves, no others
-        named = {*two} == {*NO_YES}
-        answers = replace(answers, classes=tuple(sorted(two)) if named else two)
-        note = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
-        rows = rows if named or known else replace(rows, notes=(*rows.notes, note))
+        themselves = {*two} == {*NO_YES}
+        answers = replace(answers, classes=tuple(sorted(two)) if themselves else two)
+        meant = f"the teacher's yes is taken for {two[1]!r}; if it means {two[0]!r}, say --teacher-classes"
+        rows = rows if themselves or known else replace(rows, notes=(*rows.notes, meant))
     counts = np.bincount(answers.y, minlength=len(answers.classes)).astype(np.int64)
     keys, own = ([class_key(label) for label in classes] for classes in (answers.classes, rows.classes))
     allowed = [class_key(label) for label in known] or own

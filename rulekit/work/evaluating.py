@@ -91,9 +91,7 @@ class Evaluation:
     fidelity: tuple[Fidelity, ...] = ()
 
 
-def evaluate(
-    model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = (), **teacher: Any
-) -> Evaluation:
+def evaluate(model: Path, data: Path, reading: ReadingOptions = DEFAULT_OPTIONS, by: Sequence[str] = ()) -> Evaluation:
     """Measure a model on the labelled rows of a file; the label column is the model's where the options name none.
 
     by: columns by whose groups the rows are measured as well.

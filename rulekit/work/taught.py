@@ -12,7 +12,7 @@ import numpy as np
 from rulekit.arrays import Ints, pl
 from rulekit.audit.checks.findings import said_of_value
 from rulekit.audit.figures.fidelity import Fidelity
-from rulekit.audit.figures.metrics import class_indices, measured
+from rulekit.audit.figures.metrics import class_indices, measured, time_blocks
 from rulekit.audit.figures.rates import grouping_of
 from rulekit.errors import InputError
 from rulekit.graph.files.model_files import load
@@ -115,7 +115,8 @@ def with_made_rows(
     both["weight"] = None if rows.weight is None else np.full(m, rows.weight.mean())
     both["group"] = None if rows.group is None else rows.group.max() + 1 + np.arange(m)
     further: dict[str, Any] = {
-        what: None if own is None else np.concatenate([getattr(rows, what), own]) for what, own in both.items()
+        what: None if own is None or getattr(rows, what) is None else np.concatenate([getattr(rows, what), own])
+        for what, own in both.items()
     }
     own = np.tile(np.arange(n), (len(donors), 1))
     return replace(rows, table=made_table(rows.table, np.hstack([own, donors])), truth=None, **further)
@@ -188,18 +189,21 @@ def evaluate_beside(
     The true labels are compared as well, where the file has the label column.
     """
     graph, asked = load(model), teacher_of(**teacher)
-    target = reading.target or graph.schema.target
-    known = {*read_columns(data, reading, columns=[target]).known_names} - {asked.column}
+    own = graph.schema.target
+    there = own != asked.column and own in read_columns(data, reading, columns=[own]).known_names
+    known = reading.target is not None or there
     roles = dict.fromkeys((*graph.used_features, *by), "use")  # they stay, whatever the teacher reads
-    reading = replace(reading, target=target if target in known else None, roles=roles)
+    reading = replace(reading, target=(reading.target or own) if known else None, roles=roles)
     options = GivenStart(graph, "all").reading(reading)
     rows = read_taught(data, options, asked, known=graph.classes)
     for column in by:
         require_column(column, rows.table.names, data.name)
     found = fidelities(graph, rows, f"rows of {data.name}", asked, by)
-    own = replace(rows, table=graph.table(rows.table))
+    rows = replace(rows, table=graph.table(rows.table))
     notes = (f"the labels are those of {asked.name}",)
-    return Evaluation(measured(graph, own), counts(graph), graph.digest, notes, fidelity=found)
+    weighted, blocks = rows.weight is not None, () if rows.time is None else time_blocks(graph, rows)
+    said: dict[str, Any] = {"weighted": weighted, "blocks": blocks, "fidelity": found}
+    return Evaluation(measured(graph, rows), counts(graph), graph.digest, notes, **said)
 
 
 def distill(

@@ -100,7 +100,7 @@ train nowhere.csv --target label -o model.json | nowhere.csv
 {train} --teacher bad.toml | bad.toml
 {train} --teacher model.json --teacher-column a | give one of the two
 {train} --teacher-column aa | 'aa' | columns are 'a'
-{train} --teacher-column c | the classes are 'no', 'yes'; name its classes
+{train} --teacher-column c | the classes are 'no', 'yes'; give --teacher-classes
 {train} --teacher-column b | says nothing of
 {train} --teacher-column a --ask 5 | a column answers no new rows
 {train} --teacher-cut 0 | --teacher-cut | no teacher is named
@@ -119,6 +119,7 @@ train table.csv --teacher model.json --teacher-classes no,yes --weight a -o m.js
 evaluate model.json table.csv --teacher hostile.onnx | hostile.onnx
 evaluate model.json table.csv --teacher-cut 5 | no teacher is named
 evaluate model.json table.csv --teacher-column aa | 'aa'
+evaluate model.json table.csv --teacher-column a --target lable | no target column 'lable'
 evaluate model.json table.csv --curve c.csv --teacher model.json | --teacher measures one model
 try table.csv --target lable | lable | did you mean 'label'
 try table.csv --target label --learners adabost | no learner 'adabost' | did you mean adaboost?

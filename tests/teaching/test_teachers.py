@@ -303,9 +303,9 @@ def test_the_rows_take_the_order_of_the_tables_classes(table: Table) -> None:
         (lambda n: np.full(n, "yes"), ("no", "yes"), "answers 'yes' for every row"),
         (lambda n: np.where(np.arange(n) % 2, "maybe", "no"), ("no", "yes"), "'maybe'; the classes are 'no', 'yes'"),
         (lambda n: np.array(["yes", "no"] * 3), ("no", "yes"), "6 answers for 240 rows"),
-        (lambda n: np.arange(n) % 2 + 1, ("no", "yes"), "name its classes in order: --teacher-classes no,yes"),
+        (lambda n: np.arange(n) % 2 + 1, ("no", "yes"), "give --teacher-classes, a name for each"),
         (lambda n: np.where(np.arange(n) % 2, np.nan, 0.5), ("no", "yes"), "no number for data row 2"),
-        (lambda n: np.linspace(-1.5, 3.25, n), ("no", "yes"), "from -1.5 to 3.25 are no probabilities"),
+        (lambda n: np.linspace(-1.5, 3.25, n), ("no", "yes"), "from -1.5 to 3.25 are not probabilities"),
         (lambda n: np.full((n, 3), 1 / 3), ("no", "yes"), "the teacher answers '0'"),
     ],
 )  # fmt: skip

@@ -109,7 +109,8 @@ def test_the_labels_and_the_ladder_are_those_of_the_teacher(folder: Path) -> Non
         p = np.clip(model.predict_proba(later)[:, 1], 1e-9, 1 - 1e-9)
         losses.append(-np.mean(chance * np.log(p) + (1 - chance) * np.log(1 - p)))
     assert losses[0] < losses[1] - 0.005
-    assert learned(folder).model.digest == soft.model.digest
+    again = learned(folder)
+    assert (again.model.digest, again.fidelity) == (soft.model.digest, soft.fidelity)
 
 
 def _assert_counts(found: Fidelity, rows: pl.DataFrame, by: tuple[str, ...] = ()) -> None:
@@ -152,33 +153,48 @@ def test_evaluation_beside_a_teacher_is_counted_as_by_hand(data: str, folder: Pa
         evaluate_beside(folder / "model.json", folder / data, ReadingOptions(), ("e",), teacher=folder / "teacher.onnx")
 
 
-def test_a_model_that_reads_other_columns_than_the_teacher_is_measured_too(folder: Path) -> None:
-    """The columns of the model were left out with those that the teacher does not read."""
-    columns = 'column b: numeric\ncolumn d: boolean\nlabel "label": {no, yes}'
-    model = parse_graph(f"rulekit rules 1\n{columns}\ndecide yes when any of (b > 0, d)\n")
-    model.save(folder / "own.json")
-    found = evaluate_beside(
-        folder / "own.json", folder / "later.csv", ReadingOptions(), teacher=folder / "teacher.onnx"
-    )
-    _assert_counts(found.fidelity[0], rows_by_hand(folder / "later.csv", model))
+COLUMNS = "rulekit rules 1\ncolumn a: numeric\ncolumn b: numeric\ncolumn c: categorical {blue, green, red}\n"
+COLUMNS += 'column d: boolean\nlabel "label": {no, yes}\ndecide yes when any of '
+
+
+def _assert_place(said: str, rows: pl.DataFrame) -> None:
+    """The counts of its rule are right, and its row is one of them, on which they differ."""
+    found = re.fullmatch(r'(.+): on (\d+) of (\d+) rows?, as for (.+): rules "(\w+)", teacher "(\w+)"', said)
+    assert found is not None
+    text, right, n, cells, own, teacher = found.groups()
+    on = rows.filter(pl.Series(parse_graph(f"{COLUMNS}({text})\n").predict(rows)) == "yes")
+    assert (on.height, int((~on["same"]).sum())) == (int(n), int(right))
+    for cell in cells.split(", "):
+        column, value = cell.split(" ", 1)
+        texts = on[column].cast(pl.String).fill_null("missing")
+        on = on.filter(texts == value.removeprefix("= "))
+    assert (own, teacher) in on.select("own", "said").rows()
+    assert own != teacher
+
+
+def test_weights_and_times_of_the_rows_are_measured_beside_a_teacher(folder: Path, first: TrainingResult) -> None:
+    """They were read, and then not said."""
+    reading = ReadingOptions(target="label", weight="w", time="when")
+    path = folder / "further.csv"
+    found = evaluate_beside(folder / "model.json", path, reading, teacher=folder / "teacher.onnx")
+    rows = rows_by_hand(path, first.model)
+    assert (found.weighted, sum(block.rows for block in found.blocks)) == (True, 240)
+    assert found.figures.accuracy == pytest.approx((rows["same"] * rows["w"]).sum() / rows["w"].sum())
 
 
 def test_the_place_where_they_differ_is_one(folder: Path, first: TrainingResult) -> None:
-    """The counts of its rule are right, and its row is one of them, on which they differ."""
-    rows = rows_by_hand(folder / "held.csv", first.model)
-    said = re.fullmatch(
-        r'(.+): on (\d+) of (\d+) rows?, as for (.+): rules "(\w+)", teacher "(\w+)"', first.fidelity[0].apart
-    )
-    assert said is not None
-    text, right, n, cells, own, teacher = said.groups()
-    columns = str(first.model).partition("column")[2].partition("label")[0]
-    rule = parse_graph(f"rulekit rules 1\ncolumn{columns}label y: {{no, yes}}\ndecide yes when any of ({text})\n")
-    on = rows.filter(pl.Series(rule.predict(rows)) == "yes")
-    assert (on.height, int((~on["same"]).sum())) == (int(n), int(right))
-    a, c = re.fullmatch(r"a = ([\d.]+), c (?:= (\w+)|missing)", cells).groups()  # type: ignore[union-attr]
-    shown = on.filter((pl.col("a") == float(a)) & pl.col("c").eq_missing(c) & ~pl.col("same"))
-    assert (shown["own"].to_list()[0], shown["said"].to_list()[0]) == (own, teacher)
-    assert own != teacher
+    _assert_place(first.fidelity[0].apart, rows_by_hand(folder / "held.csv", first.model))
+
+
+@pytest.mark.parametrize("rules", ["(b > 0, d)", "(a > 0.5)", "(not d, b is missing)"])
+def test_a_model_that_reads_other_columns_than_the_teacher_is_measured_too(rules: str, folder: Path) -> None:
+    """The columns of the model were left out with those that the teacher does not read."""
+    model, teacher = parse_graph(f"{COLUMNS}{rules}\n"), folder / "teacher.onnx"
+    model.save(folder / "own.json")
+    found, _ = evaluate_beside(folder / "own.json", folder / "later.csv", ReadingOptions(), teacher=teacher).fidelity
+    rows = rows_by_hand(folder / "later.csv", model)
+    _assert_counts(found, rows)
+    _assert_place(found.apart, rows)
 
 
 def test_made_rows_are_learned_written_and_not_counted(folder: Path, asked: TrainingResult) -> None:
@@ -295,7 +311,8 @@ def test_a_note_of_a_crafted_model_does_no_harm(note: str, folder: Path, first: 
 
 
 def test_the_note_is_of_one_model(folder: Path, first: TrainingResult, asked: TrainingResult) -> None:
-    assert kept_fidelity(first.model)[1:] == tuple(line for each in first.fidelity for line in each.lines())
+    lines = tuple(line.strip() for each in first.fidelity for line in each.lines())
+    assert kept_fidelity(first.model)[1:] == lines
     assert "teacher.onnx says of the training rows, and of 150 made rows." in kept_fidelity(asked.model)[0]
     assert kept_fidelity(first.model.with_(decision=asked.model.decision)) == ()
     report(folder / "model.json", outputs=[folder / "model.md"])
@@ -326,7 +343,8 @@ def test_distilling_a_function(form: str, ask: int) -> None:
     assert beyond.parts[0].rows == BEYOND
     assert seen == [200, *([ask] if ask else []), BEYOND]
     assert np.abs(found.predict_proba(X)[:, 1] - chance(X)).mean() < 0.2
-    assert kept_fidelity(found.rule_graph_)[1:] == tuple(line for each in found.fidelity_ for line in each.lines())
+    said_lines = tuple(line.strip() for each in found.fidelity_ for line in each.lines())
+    assert kept_fidelity(found.rule_graph_)[1:] == said_lines
 
 
 def test_rows_to_test_are_labelled_by_the_teacher_too(folder: Path) -> None:

@@ -18,7 +18,7 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit.names import printable
 from rulekit.tables.labels import LabelledTable
 
-MOST_LINES = 20
+MOST_LINES, MOST_LETTERS = 20, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,5 +101,6 @@ def kept_fidelity(graph: RuleGraph) -> tuple[str, ...]:
     if note.get("model") != graph.digest or not isinstance(lines, list):
         return ()
     asked = f", and of {made:,} made rows" if (made := count(note.get("asked"))) else ""
-    first = f"The rules were learned from what {note.get('teacher')} says of the training rows{asked}."
-    return tuple(printable(str(line).strip()) for line in (first, *lines[:MOST_LINES]))
+    teacher = str(note.get("teacher"))[:MOST_LETTERS]
+    first = f"The rules were learned from what {teacher} says of the training rows{asked}."
+    return tuple(printable(str(line).strip()[:MOST_LETTERS]) for line in (first, *lines[:MOST_LINES]))
