@@ -35,7 +35,6 @@ from rulekit.shown.statistics import Distributions, rule_statistics
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.options import ReadingOptions
 from rulekit.tables.table import StoredArrays
-from rulekit.work.changes.refitting import with_chances
 from rulekit.work.learning import GivenStart, KeptOverrides, TrainingRequest
 from rulekit.work.progress import Progress, Stage
 
@@ -133,6 +132,8 @@ class Finish:
             simpler = self.attempt(lambda: self.learner.path_.simplified(learned, self.deadline), learned)
             taken = simpler if self.request.simplified else learned
             if self.training.chances is not None:
+                from rulekit.work.changes.refitting import with_chances
+
                 taken = self.attempt(lambda: with_chances(taken, self.training, self.deadline), taken)
             model = self._declared(taken)
             self._done[key] = self.attempt(lambda: self._with_statistics(model), model)

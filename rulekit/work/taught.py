@@ -45,28 +45,24 @@ BEYOND = 2_000
 """Rows that the table does not have, on which a model is compared with its teacher."""
 
 
-def teacher_asked(request: TrainingRequest) -> Teacher | None:
-    """The teacher of a training, None without one; raises InputError where options do not go together."""
+def teacher_asked(request: TrainingRequest) -> Teacher:
+    """The teacher of a training; raises InputError where its options do not go together."""
     column, give = request.teacher_column is not None, "give --teacher MODEL"
-    named = column or request.teacher is not None
-    alone = not named
     no_csv = request.asked_rows is not None and not (request.ask and request.asked_rows.suffix.lower() == ".csv")
-    no_label = alone and request.reading.target is None and request.start is None
+    given = {"--ask": request.ask, "--teacher-classes": request.teacher_classes, "--ask-out": request.asked_rows}
+    given |= {"--teacher-cut": request.teacher_cut is not None}
+    if request.teacher is None and not column:
+        first = next(option for option, value in given.items() if value)
+        raise InputError("no teacher is named", where=first, fix=give)
     for found, what, where, fix in (
-        (no_label, "no label column is named", "--target", "give --target COL, or --teacher MODEL"),
-        (alone and request.ask, "no teacher is named", "--ask", give),
-        (alone and request.teacher_cut is not None, "no teacher is named", "--teacher-cut", give),
-        (alone and request.teacher_classes, "no teacher is named", "--teacher-classes", give),
         (request.ask > MOST_ASKED, f"at most {MOST_ASKED:,} rows are made", "--ask", "ask for fewer"),
         (column and request.ask, "a column answers no new rows", "--ask", give),
         (no_csv, "made rows are written as CSV", "--ask-out", "give --ask N, and a name that ends in .csv"),
-        (named and request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
-        (named and request.reading.label_separator, "a teacher gives one label", "--label-separator", "leave it out"),
+        (request.memory, "a teacher reads the table in memory", "--memory", "leave it out"),
+        (request.reading.label_separator, "a teacher gives one label", "--label-separator", "leave it out"),
     ):
         if found:
             raise InputError(what, where=where, fix=fix)
-    if alone:
-        return None
     return teacher_of(request.teacher, request.teacher_column, request.teacher_cut, request.teacher_classes)
 
 

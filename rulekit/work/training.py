@@ -34,7 +34,6 @@ from rulekit.work.finishing import Finish, TrainingBaselines, hints, surprises, 
 from rulekit.work.learning import KeptOverrides, read_kept, read_start
 from rulekit.work.learning import TrainingRequest as TrainingRequest
 from rulekit.work.progress import Event, Noticed, Progress, Stage, unseen
-from rulekit.work.taught import fidelities, read_taught, rows_to_test, teacher_asked, with_fidelity, with_made_rows
 
 if TYPE_CHECKING:
     from rulekit.audit.figures.baselines import Baselines, Measure
@@ -77,7 +76,7 @@ class TrainingResult:
 def train(request: TrainingRequest, progress: Progress = unseen) -> TrainingResult:
     """Train as the request says; raises InputError, before anything is learned, where it makes no sense."""
     request, start = _checked(request)
-    teacher = teacher_asked(request)
+    teacher = _teacher(request)
     with contextlib.ExitStack() as ending:
         ending.enter_context(blamed(find_learner(request.learner)))
         measure = None
@@ -103,6 +102,8 @@ def _trained(
         raise _out_of_time(request, "while the table was read") from None
     training, held = (rows, None) if picked is None else (rows.take(~picked), rows.take(picked))
     if teacher is not None and request.test is not None:
+        from rulekit.work.taught import rows_to_test
+
         held = rows_to_test(request.test, request.reading, teacher, rows)
     begun = time.monotonic()
 
@@ -123,6 +124,8 @@ def _trained(
     try:
         asked = training
         if teacher is not None and request.ask:
+            from rulekit.work.taught import with_made_rows
+
             asked = with_made_rows(training, teacher, request, partial(fit, part=_FIRST))
         beside = TrainingBaselines(measure, asked, request.parameters, deadline)
         learner = fit(asked, beside.meanwhile)
@@ -139,6 +142,18 @@ def _trained(
         if request.output is None:
             raise
         raise Interrupted(f"stopped while it was measured; the model is in {request.output}") from None
+
+
+def _teacher(request: TrainingRequest) -> Teacher | None:
+    options = (request.teacher, request.teacher_column, request.teacher_cut, request.asked_rows)
+    if any(value is not None for value in options) or request.teacher_classes or request.ask:
+        from rulekit.work.taught import teacher_asked
+
+        return teacher_asked(request)
+    if request.reading.target is None and request.start is None:
+        fix = "give --target COL, or --teacher MODEL"
+        raise InputError("no label column is named", where="--target", fix=fix)
+    return None
 
 
 def learning_time(request: TrainingRequest, deadline: Deadline) -> float | None:
@@ -165,6 +180,8 @@ def _measured(
     model = with_kept_figures(model, figures, measured_on, baselines, own, weighted)
     agreed: tuple[Fidelity, ...] = ()
     if teacher is not None:
+        from rulekit.work.taught import fidelities, with_fidelity
+
         held = finish.held or finish.training
         on = "rows held out" if finish.held is not None else "training rows"
         agreed = finish.attempt(lambda: fidelities(model, held, on, teacher, seed=request.seed), ())
@@ -269,6 +286,8 @@ def read_rows(
     if teacher is None:
         rows = read_labelled(request.data, options, _budget(request), reading=read)
     else:
+        from rulekit.work.taught import read_taught
+
         rows = read_taught(request.data, options, teacher, read)
     if start is not None:
         rows = start.read_alike(rows)
