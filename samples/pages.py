@@ -243,8 +243,8 @@ def options_table(command: str) -> str:
         return "\n".join([*rows, *map(_option_row, shared_options(command))]) + "\n"
     options, last = command_options()[command], []
     for group, (link, _) in SHARED_OPTIONS.items():
-        shared = shared_options(group)
-        if all(option in options for option in shared):
+        shared = [option for option in shared_options(group) if option in options]
+        if shared and (group == "promises" or len(shared) == len(SHARED_OPTIONS[group][1])):
             options = [option for option in options if option not in shared]
             last.append(f"| {link}: {', '.join(f'`{option.names[0]}`' for option in shared)} | | |")
     return "\n".join([*rows, *map(_option_row, options), *last]) + "\n"

@@ -111,7 +111,7 @@ B as second (file required): The new one.
 --date YYYY-MM-DD as date.kept (text): Leave out overrides that expired before this date; today by default.
 --teacher MODEL (file): Take the labels that this model gives, an ONNX file or a rulekit model, as those to learn.
 --teacher MODEL as teacher.beside (file): Compare with the labels of this model, an ONNX file or a rulekit model.
---teacher-column COL (text): A column in the place of such a model: labels, probabilities, or scores with --teacher-cut.
+--teacher-column COL (text): A column instead of a model: labels, probabilities, or scores with --teacher-cut.
 --teacher-cut X (number): The teacher decides the positive class from this score on.
 --teacher-classes A,B (list): The names of the classes, in the order of the teacher's outputs.
 --ask N (integer 1..): Make N rows for the teacher, where the rules are least sure.

@@ -130,6 +130,8 @@ WORKS = (  # options that may stand together
     "--time rows --holdout 0.3 --types types.toml --ordered no,yes --memory 2GB",
     "--role d=audit --overrides mine.toml --date 2026-12-01",
     "--label-separator ; --positive yes",
+    "--teacher model.json --ask 20 --ask-out asked.csv",
+    "--teacher-column a --teacher-cut 0.5 --teacher-classes no,yes",
 )
 FAILS = ("--start model.json", "--freeze all", "--report rates", "--monotone a=increasing", "--forbid 'a, b'")
 FAILS += ("--require 'a > 0.9 -> yes'", "--missing-never-helps")
