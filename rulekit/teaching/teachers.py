@@ -162,6 +162,9 @@ def _of_column(columns: Columns, name: str, cut: float | None, classes: Sequence
     labels = cells.dtype == object or (np.all(cells == np.round(cells)) and len(np.unique(cells)) <= _MOST_LABELS)
     if labels and cut is None:
         return Answers.of_labels(cells)
+    if cells.dtype == object:
+        fix = "leave --teacher-cut out"
+        raise InputError("a cut is one of numbers, and this column holds texts", where=f"column {name!r}", fix=fix)
     return of_numbers(cells[:, None], cut, classes, f"column {name!r}")
 
 

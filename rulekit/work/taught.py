@@ -159,8 +159,8 @@ def _apart(graph: RuleGraph, rows: LabelledTable) -> str:
     row = int(np.argmax(differ)) if found is None else found.first
     where = "" if found is None else f"{found.text}: on {found.right:.0f} of {counted(found.rows, 'row')}, "
     rules, teacher = (quoted(graph.classes[int(each[row])]) for each in (decided, y))
-    shown = _said(graph, rows, row) or "any row"
-    return f"{where}as for {shown}: rules {rules}, teacher {teacher}"
+    shown = _said(graph, rows, row)
+    return f"{where}as for {shown}: rules {rules}, teacher {teacher}" if shown else where.removesuffix(", ")
 
 
 def _said(graph: RuleGraph, rows: LabelledTable, row: int) -> str:

@@ -102,6 +102,7 @@ train nowhere.csv --target label -o model.json | nowhere.csv
 {train} --teacher-column aa | 'aa' | columns are 'a'
 {train} --teacher-column c | the classes are 'no', 'yes'; give --teacher-classes
 {train} --teacher-column b | says nothing of
+{train} --teacher-column c --teacher-cut 3 | column 'c': a cut is one of numbers
 {train} --teacher-column a --ask 5 | a column answers no new rows
 {train} --teacher-cut 0 | --teacher-cut | no teacher is named
 {train} --teacher-classes no,yes | --teacher-classes | no teacher is named
