@@ -20,7 +20,7 @@ from rulekit.limits import Deadline
 from rulekit.logic.satisfying import Sought
 
 MOST_BOXES = 400_000
-FEWEST, MOST_RESTS = 3, 64  # parts of a tree of which leaves are missing, and regions of these leaves
+FEWEST, MOST_RESTS = 3, 64  # if leaves of a tree are missing: its parts, and the regions of the missing leaves
 MOST_TOGETHER, MOST_BOUNDS = 512, 1 << 22  # boxes, and bounds of parts, that are worked out at once
 Region = tuple[tuple[int, int], ...]  # axes, ascending, and of each a set of cells, as bits
 Group = tuple[tuple[Region, float], ...]

@@ -21,7 +21,7 @@ from rulekit.tables.table import StoredArrays, Table
 DRAWN = 4
 """Rows that are drawn for each one that the teacher is asked about."""
 _SURE = 0.2
-"""How often a row of which the rules are sure is taken, beside 1.2 where they are not sure at all."""
+"""The weight of a row if the rules are sure of its class; it rises to 1.2 if all classes are as likely."""
 _BINS, _ROWS_A_PAIR, _ROWS, _COLUMNS = 12, 5.0, 20_000, 200
 
 
@@ -30,7 +30,7 @@ class RowSampler:
     """Draws rows from a table.
 
     codes [columns, rows]: the bin or level of each cell. neighbours: by column in order the one before it, or -1.
-    places: the columns of the table, of which there are n_columns.
+    places: the numbers of these columns in the table. n_columns: how many columns the table has.
     """
 
     codes: Ints

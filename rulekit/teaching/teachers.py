@@ -92,9 +92,8 @@ def teacher_of(
     model, column, cut, classes = teacher, teacher_column, teacher_cut, teacher_classes
     if model is None:
         if column is None:
-            raise InputError(
-                "no teacher is named", where="--teacher", fix="give --teacher MODEL or --teacher-column COL"
-            )
+            fix = "give --teacher MODEL or --teacher-column COL"
+            raise InputError("no teacher is named", where="--teacher", fix=fix)
         return Teacher(column, lambda table, _: _of_column(columns_of(table), column, cut, classes), column)
     if column is not None:
         raise InputError("a teacher is a file or a column", where="--teacher", fix="give one of the two")

@@ -21,6 +21,7 @@ from rulekit.graph.language.words import counted, quoted
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.graph.rules import counts
 from rulekit.learners.contract import find_estimator
+from rulekit.learners.models.best_rule import best_rule
 from rulekit.schema import require_column
 from rulekit.shown.statistics import rule_statistics
 from rulekit.tables.kinds.encoding import encode
@@ -35,7 +36,6 @@ from rulekit.teaching.asking import DRAWN, RowSampler, least_sure, made_table
 from rulekit.teaching.teachers import Answers, Teacher, columns_of, function_teacher, taught, teacher_of
 from rulekit.work.changes.refitting import with_chances
 from rulekit.work.evaluating import Evaluation
-from rulekit.work.finishing import best_rule
 from rulekit.work.learning import GivenStart, TrainingRequest
 
 DECISION = "decision"

@@ -184,7 +184,10 @@ def _measured(
 
         held = finish.held or finish.training
         on = "rows held out" if finish.held is not None else "training rows"
-        agreed = finish.attempt(lambda: fidelities(model, held, on, teacher, seed=request.seed), ())
+        try:
+            agreed = finish.attempt(lambda: fidelities(model, held, on, teacher, seed=request.seed), ())
+        except InputError as error:
+            finish.notes.append(f"the model was written, but its teacher did not answer made rows: {error}")
         model = with_fidelity(model, teacher, agreed, request.ask)
     few_errors = rows.cost is None and learner.seeks_few_errors(learner.checked_settings())
     _write(request, model, learner, rows, picked)

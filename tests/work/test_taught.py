@@ -352,3 +352,14 @@ def test_rows_to_test_are_labelled_by_the_teacher_too(folder: Path) -> None:
     rows = rows_by_hand(folder / "later.csv", found.model)
     _assert_counts(found.fidelity[0], rows)
     assert found.figures.rows == 300
+
+
+def test_a_teacher_that_fails_on_made_rows_costs_no_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> Any:
+        raise InputError("the teacher gives no number for data row 7", where="teacher.onnx")
+
+    monkeypatch.setattr("rulekit.work.taught._answered", refused)
+    found = learned(folder, output=folder / "kept.json")
+    assert any("its teacher did not answer made rows: teacher.onnx" in note for note in found.notes)
+    assert found.fidelity == ()
+    assert rulekit.load(folder / "kept.json") == found.model

@@ -10,10 +10,11 @@ import pytest
 
 from rulekit.graph.evaluation.evaluator import evaluate_nodes
 from rulekit.graph.language.parsing import parse_condition
+from rulekit.learners.models.best_rule import best_rule
 from rulekit.schema import FIRST_LEVEL_CODE, Feature, Schema
 from rulekit.tables.labels import LabelledTable
 from rulekit.tables.table import Table
-from rulekit.work.finishing import best_rule, ways_out
+from rulekit.work.finishing import ways_out
 
 
 def rare(seed: int) -> LabelledTable:

@@ -71,7 +71,7 @@ class Fidelity:
         return cls(on, tuple(parts), right)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON values: counts, of which shares and intervals follow."""
+        """JSON values: counts, from which a reader computes shares and intervals."""
         parts = [{"of": each.of, "rows": each.rows, "same": each.same} for each in self.parts]
         return {"on": self.on, "parts": parts, "right": self.right and list(self.right), "apart": self.apart}
 

@@ -37,7 +37,7 @@ def bits_of(truth: Bools) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literals:
-    """Conditions [n_codes] on columns, of which no two hold on the same rows.
+    """Conditions [n_codes] on columns; no two of them hold on the same rows.
 
     rows: where each holds; siblings: by literal those of its column.
     """
@@ -245,7 +245,7 @@ class RuleMoves:
     ) -> Drawn[WalkedRules]:
         """The rule set with a clause in the place of another, one more, or, of no literals, one less.
 
-        None where the clause stands there already. A new clause draws its strength.
+        Returns None if the set has the clause already. A new clause gets a random strength.
         """
         clause, parts = tuple(sorted(literals)), list(state.parts)
         if any(clause == other for other, _ in parts):
