@@ -272,4 +272,4 @@ def taught(
         shares = shares[:, [keys.index(key) if key in keys else -1 for key in final]]
         chances = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
     truth = np.array([final.get(key, -1) for key in own])[rows.y] if own else None
-    return replace(rows, y=y, classes=classes, notes=notes, truth=truth, chances=chances)
+    return replace(rows, y=y, classes=classes, notes=notes, taught=True, truth=truth, chances=chances)

@@ -113,6 +113,22 @@ def test_the_labels_and_the_ladder_are_those_of_the_teacher(folder: Path) -> Non
     assert (again.model.digest, again.fidelity) == (soft.model.digest, soft.fidelity)
 
 
+def test_of_a_rare_class_the_size_is_chosen_by_errors(folder: Path) -> None:
+    """Agreement is what counts of a teacher, and a macro F1 score gives it up."""
+    random = np.random.default_rng(0)
+    a, b = random.random((2, 600))
+    label = np.where(((a > 0.9) & (b > 0.4)) ^ (random.random(600) < 0.02), "yes", "no")
+    pl.DataFrame({"a": a, "b": b, "label": label}).write_csv(folder / "rare.csv")
+    why = []
+    for column in (None, "label"):
+        reading = ReadingOptions(target=None if column else "label")
+        found = learned(folder, "rare.csv", None, reading=reading, teacher_column=column)
+        assert found.model.ladder is not None
+        why.append(found.model.ladder.why)
+    assert why[0].startswith("largest macro F1")
+    assert why[1].startswith("least error")
+
+
 def _assert_counts(found: Fidelity, rows: pl.DataFrame, by: tuple[str, ...] = ()) -> None:
     parts = {each.of: (each.rows, each.same) for each in found.parts}
     expected = {"": (rows.height, int(rows["same"].sum()))}

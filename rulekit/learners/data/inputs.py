@@ -31,7 +31,7 @@ class TrainingData:
     """Rows of positive weight: table, class index [n], weight [n]; the classes in sorted order.
 
     groups: the group [n] of each row, or its time, or None. prices [K]: what an error on a row of each class costs.
-    target: the name of the label, "" where it has none.
+    target: the name of the label, "" where it has none. taught: a teacher gave the labels.
     """
 
     table: Table
@@ -41,6 +41,7 @@ class TrainingData:
     groups: Array | InOrder | None
     prices: Floats
     target: str = ""
+    taught: bool = False
 
     def labelled(self, target: str) -> LabelledTable:
         """The same rows as a labelled table; groups by number, no weights where all are 1."""

@@ -137,7 +137,7 @@ def _of_labelled(estimator: Any, settings: Any, rows: LabelledTable) -> Training
     prices = np.ones(len(rows.classes)) if rows.cost is None else np.array(rows.cost)
     groups = rows.group if rows.time is None else InOrder.of(rows.time, len(rows))
     counting = _counting(rows.table, class_array(rows.classes), rows.y, rows.weight, groups, prices)
-    return replace(counting, target=rows.target)
+    return replace(counting, target=rows.target, taught=rows.taught)
 
 
 def _counting(

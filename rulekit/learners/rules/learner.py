@@ -265,7 +265,10 @@ class PlainRules(RuleLearner):
         self._cards = Cards.of(settings, data, classes)
         most = settings.max_rules if settings.max_clauses is None else min(settings.max_rules, settings.max_clauses)
         problem, known = rules_of_start(settings, problem, data.table, classes, len(questions))
-        rare = are_rare([question.problem.share for question in questions], settings.ordered is not None)
+        shares = [question.problem.share for question in questions]
+        rare = are_rare(shares, settings.ordered is not None)
+        if data.taught:  # what counts is how often the rules agree with the teacher
+            rare = [False] * len(shares)
         guided = len(problem.labels) <= _GUIDED
         plans = [
             RuleSettings(most, settings.max_literals, kept, begun, rare=each, guided=guided)
