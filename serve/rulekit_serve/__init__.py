@@ -1,0 +1,1 @@
+"""The service: models, their proofs, decisions and history over HTTP; see docs/service.md."""

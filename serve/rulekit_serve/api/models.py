@@ -1,0 +1,133 @@
+"""Models: what there is, facts and proofs of each, files to take away, what came in and how it moved."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import select
+
+from rulekit.errors import RulekitError
+from rulekit.work.models import export, show
+from rulekit_serve.api.protocol import json_response
+from rulekit_serve.bodies import body_of
+from rulekit_serve.deciding import Service
+from rulekit_serve.failures import Refusal
+from rulekit_serve.registry import VERSION, read_model
+from rulekit_serve.store import history
+from rulekit_serve.store.tables import models, proofs
+
+_FILES = {"json": "application/json", "rules": "text/plain", "onnx": "application/octet-stream"}
+_FILES |= {"py": "text/x-python", "sql": "text/plain", "js": "text/javascript"}
+_TARGETS = {"rules": "text", "onnx": "onnx", "py": "python", "sql": "sql", "js": "javascript"}
+_CONTENT = {"application/json": ".json", "text/plain": ".rules", "application/octet-stream": ".onnx"}
+
+
+def routes(service: Service) -> APIRouter:
+    """The endpoints under /models."""
+    api = APIRouter(prefix="/models", tags=["Models"])
+
+    @api.get("")
+    def listed(request: Request) -> Response:
+        service.access.require(request, "audit")
+        return json_response({"models": [summary(service, name) for name in service.registry.names]})
+
+    @api.get("/{name}")
+    def one(request: Request, name: str) -> Response:
+        service.access.require(request, "audit")
+        return json_response(summary(service, name))
+
+    @api.get("/{name}/history")
+    def past(request: Request, name: str) -> Response:
+        service.access.require(request, "audit")
+        service.registry.versions(name)
+        broken = history.broken_at(service.database)
+        found = history.of_model(service.database, name)
+        return json_response({"whole": broken is None, "broken_at": broken, "events": found})
+
+    @api.get("/{name}/{version}")
+    def version_of(request: Request, name: str, version: str) -> Response:
+        service.access.require(request, "audit")
+        return json_response(facts(service, name, service.registry.digest(name, version)))
+
+    @api.get("/{name}/{version}/file.{ending}")
+    def file(request: Request, name: str, version: str, ending: str) -> Response:
+        service.access.require(request, "audit")
+        digest = service.registry.digest(name, version)
+        data = artifact(service, name, digest, ending)
+        told = {"Content-Disposition": f'attachment; filename="{name}-{digest[:VERSION]}.{ending}"'}
+        return Response(data, media_type=_FILES[ending], headers=told)
+
+    @api.post("/{name}")
+    async def came(request: Request, name: str) -> Response:
+        caller = service.access.require(request, "train")
+        data = await body_of(request, service.settings.seconds)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        graph = read_model(data, _CONTENT.get(kind, kind))
+        digest = service.registry.add(name, graph, caller.name, "sent")
+        return json_response({"model": name, "version": digest[:VERSION], "digest": digest}, 201)
+
+    return api
+
+
+def summary(service: Service, name: str) -> dict[str, Any]:
+    """The versions and aliases of a model."""
+    versions = service.registry.versions(name)
+    named = service.registry.aliases_of(name)
+    with service.database.read() as connection:
+        chosen = select(models.c.digest, models.c.added, models.c.by).where(models.c.name == name)
+        known = {digest: (added, by) for digest, added, by in connection.execute(chosen)}
+    return {
+        "name": name,
+        "aliases": {alias: digest[:VERSION] for alias, digest in named.items()},
+        "versions": [
+            {"version": each[:VERSION], "digest": each, "added": known[each][0], "by": known[each][1]}
+            for each in reversed(versions)
+        ],
+    }
+
+
+def facts(service: Service, name: str, digest: str) -> dict[str, Any]:
+    """The rules of a version, what is known of them, and its proofs."""
+    decider = service.registry.decider(name, digest)
+    graph = decider.graph
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        path.write_bytes(service.registry.content(name, digest))
+        shown = show(path).text
+    with service.database.read() as connection:
+        chosen = select(proofs).where(proofs.c.digest == digest).order_by(proofs.c.time)
+        kept = [{**row, "body": json.loads(row["body"])} for row in connection.execute(chosen).mappings()]
+    named = service.registry.aliases_of(name)
+    return {
+        "name": name,
+        "version": digest[:VERSION],
+        "digest": digest,
+        "aliases": sorted(alias for alias, own in named.items() if own == digest),
+        "classes": list(graph.classes),
+        "columns": [{"name": each, "kind": graph.schema[each].kind} for each in graph.used_features],
+        "rules": [{"id": rule.id, "text": rule.text} for rule in decider.rules],
+        "text": shown,
+        "proofs": kept,
+        "files": sorted(_FILES),
+    }
+
+
+def artifact(service: Service, name: str, digest: str, ending: str) -> bytes:
+    """A file of a version; raises Refusal where this model cannot be exported so."""
+    if ending not in _FILES:
+        raise Refusal(404, f"there is no file of this kind; {', '.join(_FILES)}")
+    content = service.registry.content(name, digest)
+    if ending == "json":
+        return content
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = Path(folder) / "model.json", Path(folder) / f"model.{ending}"
+        path.write_bytes(content)
+        try:
+            export(path, output, _TARGETS[ending], {})
+        except RulekitError as error:
+            raise Refusal(422, error.what, fix=error.fix) from None
+        return output.read_bytes()

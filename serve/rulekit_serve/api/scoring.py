@@ -1,0 +1,127 @@
+"""Scoring and explaining rows as JSON objects, CSV or Arrow, and MLflow's forms of the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from rulekit.audit.explaining.explanations import ExplainOptions, explain
+from rulekit.errors import RulekitError
+from rulekit.limits import Deadline
+from rulekit_serve.api.protocol import columns_of_tensors, json_response, named
+from rulekit_serve.bodies import Columns, body_of, columns_of, columns_of_rows, object_of, sized
+from rulekit_serve.deciding import Answer, Service, decide, dumped
+from rulekit_serve.failures import Refusal
+from rulekit_serve.registry import CHAMPION, VERSION
+
+_REQUEST = "x-request-id"
+
+
+def routes(service: Service) -> APIRouter:
+    """POST /score/M, /explain/M and /invocations."""
+    api = APIRouter(tags=["Scoring"])
+
+    @api.post("/score/{name}")
+    async def score(request: Request, name: str, version: str = CHAMPION) -> Response:
+        caller = service.access.require(request, "score")
+        data = await body_of(request, service.settings.seconds)
+        columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
+        known = request.headers.get(_REQUEST)
+        return json_response(by_row(await decide(service, caller, name, version, columns, n, known)))
+
+    @api.post("/explain/{name}")
+    async def explained(request: Request, name: str, version: str = CHAMPION) -> Response:
+        service.access.require(request, "score")
+        data = await body_of(request, service.settings.seconds)
+        columns, _ = columns_of(data, request.headers.get("content-type", ""), service.settings.explained)
+        digest = service.registry.digest(name, version)
+        found = await asyncio.to_thread(why, service, name, digest, columns)
+        return json_response({"model": name, "digest": digest, "rows": found})
+
+    @api.post("/invocations")
+    async def invocations(request: Request, model: str = "") -> Response:
+        caller = service.access.require(request, "score")
+        names = service.registry.names
+        if not model and len(names) != 1:
+            raise Refusal(422, "several models are served, or none", "model", "name one: /invocations?model=NAME")
+        name = model or names[0]
+        data = await body_of(request, service.settings.seconds)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip()
+        if kind == "text/csv":
+            columns, n = columns_of(data, kind, service.settings.rows)
+        else:
+            columns, n = columns_of_mlflow(object_of(data), service.settings.rows)
+        graph = service.registry.decider(name, service.registry.digest(name)).graph
+        columns = named(columns, graph.schema.names, graph.used_features)
+        answer = by_row(await decide(service, caller, name, CHAMPION, columns, n, request.headers.get(_REQUEST)))
+        return json_response({"predictions": answer.pop("decisions"), **answer})
+
+    return api
+
+
+def why(service: Service, name: str, digest: str, columns: Columns) -> list[dict[str, Any]]:
+    """What decided rows, in sentences, and the nearest change of each."""
+    decider = service.registry.decider(name, digest)
+    limit = Deadline(service.settings.seconds)
+    try:
+        found = explain(decider.graph, decider.table(columns), ExplainOptions(deadline=limit))
+    except RulekitError as error:
+        raise Refusal(422, error.what, error.where, error.fix) from None
+    plain: list[dict[str, Any]] = json.loads(dumped(found))
+    return plain
+
+
+def by_row(answer: Answer) -> dict[str, Any]:
+    """The decisions of an answer as JSON values, a row an object."""
+    text = {rule.id: rule.text for rule in answer.decider.rules}
+    classes = [label if isinstance(label, str) else dumped(label) for label in answer.classes]
+    found = [
+        {
+            "id": own,
+            "label": label,
+            "probabilities": dict(zip(classes, chances, strict=True)),
+            "rules": [{"id": rule, "text": text.get(rule, "")} for rule in rules],
+        }
+        for own, label, chances, rules in zip(
+            answer.ids, answer.labels, answer.probabilities, answer.rules, strict=True
+        )
+    ]
+    return {
+        "model": answer.model,
+        "version": answer.digest[:VERSION],
+        "digest": answer.digest,
+        "decisions": found,
+    }
+
+
+def columns_of_mlflow(given: Mapping[str, Any], most: int) -> tuple[Columns, int]:
+    """The columns of one of MLflow's four JSON forms."""
+    forms = [form for form in ("dataframe_split", "dataframe_records", "instances", "inputs") if form in given]
+    if len(forms) != 1:
+        raise Refusal(400, "one of dataframe_split, dataframe_records, instances and inputs is given")
+    value = given[forms[0]]
+    if forms[0] == "dataframe_split":
+        names, rows = (value.get("columns"), value.get("data")) if isinstance(value, dict) else (None, None)
+        if not isinstance(names, list) or not isinstance(rows, list):
+            raise Refusal(400, "dataframe_split has columns and data", forms[0])
+        if len({*map(str, names)}) != len(names) or not all(
+            isinstance(row, list) and len(row) == len(names) for row in rows
+        ):
+            raise Refusal(400, "each row has a cell for each column, and each column a name of its own", forms[0])
+        return sized({str(name): [row[j] for row in rows] for j, name in enumerate(names)}, len(rows), most)
+    if isinstance(value, dict):
+        lists = {name: own if isinstance(own, list) else [own] for name, own in value.items()}
+        sizes = {*map(len, lists.values())}
+        if len(sizes) != 1:
+            raise Refusal(400, "the columns have different lengths", forms[0])
+        flat = {name: [c[0] if isinstance(c, list) and len(c) == 1 else c for c in own] for name, own in lists.items()}
+        return sized(flat, sizes.pop(), most)
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        width = len(value[0])
+        tensor = {"name": "x", "datatype": "FP64", "shape": [len(value), width], "data": value}
+        return columns_of_tensors([tensor], most)
+    return columns_of_rows(value, most)

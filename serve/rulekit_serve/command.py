@@ -1,0 +1,94 @@
+"""What `rulekit serve` does: prepare the database, make tokens, and listen."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from rulekit.errors import InputError
+from rulekit_serve.access import ROLES, count_tokens, new_token
+from rulekit_serve.settings import Settings
+from rulekit_serve.store.database import Database
+
+FIRST = "first"
+"""The name of the token that a new database gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the service listens. certificate, key: of TLS. behind_proxy: a proxy ends TLS. processes: how many."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    certificate: Path | None = None
+    key: Path | None = None
+    behind_proxy: bool = False
+    processes: int = 1
+
+    @property
+    def url(self) -> str:
+        """What a browser opens."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'s' if self.certificate else ''}://{host}:{self.port}"
+
+
+def migrate(settings: Settings) -> None:
+    """Bring the database to the version of this rulekit."""
+    _prepare(settings).migrate()
+
+
+def make_token(settings: Settings, name: str, roles: tuple[str, ...]) -> str:
+    """A new token for a database; it is shown once."""
+    database = _prepare(settings)
+    database.ensure()
+    return new_token(database, name, roles or ROLES)
+
+
+def first_token(settings: Settings) -> str | None:
+    """Prepare the database; the token of a new one, which the folder keeps in the file `token`."""
+    database = _prepare(settings)
+    database.ensure()
+    if count_tokens(database):
+        return None
+    secret = new_token(database, FIRST, ROLES)
+    file = settings.folder / "token"
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as written:
+        written.write(f"{secret}\n")
+    return secret
+
+
+def _prepare(settings: Settings) -> Database:
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    return Database(settings.url)
+
+
+def listen(settings: Settings, where: Listening) -> None:
+    """Serve until the process is told to end; raises InputError for an address that would send tokens in the clear."""
+    try:
+        local = ipaddress.ip_address(where.host).is_loopback
+    except ValueError:
+        local = where.host == "localhost"
+    if not local and where.certificate is None and not where.behind_proxy:
+        fix = "give --certificate and --key, or --behind-proxy where a proxy ends TLS"
+        raise InputError("tokens would go over the network in the clear", where="--host", fix=fix)
+    if (where.certificate is None) != (where.key is None):
+        raise InputError("TLS needs a certificate and its key", where="--certificate", fix="give --key too")
+    settings.export()
+    uvicorn.run(
+        "rulekit_serve.app:of_environment",
+        factory=True,
+        host=where.host,
+        port=where.port,
+        workers=where.processes if where.processes > 1 else None,
+        ssl_certfile=None if where.certificate is None else str(where.certificate),
+        ssl_keyfile=None if where.key is None else str(where.key),
+        proxy_headers=where.behind_proxy,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=1 << 16,
+    )

@@ -1,0 +1,187 @@
+"""The models that are served: by name and version, or by an alias that a promotion moves."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from rulekit.errors import FormatError, InputError, RulekitError
+from rulekit.graph.files.model_files import from_json, load
+from rulekit.graph.rule_graph import RuleGraph
+from rulekit.work.deciding import Decider
+from rulekit_serve.failures import Refusal, unavailable, unknown
+from rulekit_serve.store import history
+from rulekit_serve.store.database import Database
+from rulekit_serve.store.tables import aliases, models
+
+CHAMPION, CANDIDATE, SHADOW = "champion", "candidate", "shadow"
+ALIASES = (CHAMPION, CANDIDATE, SHADOW)
+VERSION = 12
+"""Digits of the digest that name a version."""
+_FRESH, _STALE = 0.4, 1.0
+"""Seconds after which the aliases are read anew, and after which nothing is decided by them."""
+_LOADED = 32
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+_ENDINGS = (".json", ".rules", ".onnx")
+
+
+class Registry:
+    """The models of a database; a thread keeps its aliases fresh, so that a promotion is seen within a second."""
+
+    def __init__(self, database: Database) -> None:
+        self._database, self._lock = database, threading.Lock()
+        self._aliases: dict[tuple[str, str], str] = {}
+        self._versions: dict[str, tuple[str, ...]] = {}
+        self._loaded: dict[str, Decider] = {}
+        self._read, self._ended = 0.0, threading.Event()
+        threading.Thread(target=self._run, name="aliases", daemon=True).start()
+
+    def close(self) -> None:
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_FRESH):
+            try:
+                self.refresh()
+            except Refusal:  # the age of what is known says so to those who ask
+                continue
+
+    def refresh(self) -> None:
+        """Read which versions there are, and which one each alias means."""
+        begun = time.monotonic()
+        with self._database.read() as connection:
+            named = connection.execute(select(aliases.c.name, aliases.c.alias, aliases.c.digest)).all()
+            known = connection.execute(select(models.c.name, models.c.digest).order_by(models.c.added)).all()
+        versions: dict[str, list[str]] = {}
+        for name, digest in known:
+            versions.setdefault(name, []).append(digest)
+        with self._lock:
+            self._aliases = {(name, alias): digest for name, alias, digest in named}
+            self._versions = {name: tuple(own) for name, own in versions.items()}
+            self._read = begun
+
+    def _fresh(self) -> None:
+        if time.monotonic() - self._read > _STALE:
+            self.refresh()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models in alphabetical order."""
+        self._fresh()
+        return tuple(sorted(self._versions))
+
+    def versions(self, name: str) -> tuple[str, ...]:
+        """The digests of a model, the oldest first; raises Refusal for one that there is not."""
+        self._fresh()
+        if name not in self._versions:
+            raise unknown(f"there is no model {name[:64]!r}")
+        return self._versions[name]
+
+    def aliases_of(self, name: str) -> Mapping[str, str]:
+        """The digest of each alias that is set."""
+        self._fresh()
+        return {alias: digest for (of, alias), digest in self._aliases.items() if of == name}
+
+    def digest(self, name: str, version: str = CHAMPION) -> str:
+        """The digest that an alias or the first digits of a version mean."""
+        versions = self.versions(name)
+        if version in ALIASES:
+            found = self._aliases.get((name, version))
+            if found is None:
+                raise unknown(f"no version of {name!r} is {version}")
+            return found
+        if len(version) >= VERSION:
+            for digest in versions:
+                if digest.startswith(version):
+                    return digest
+        raise unknown(f"{name!r} has no version {version[:64]!r}")
+
+    def decider(self, name: str, digest: str) -> Decider:
+        """The model in memory; of many those that were asked for last are kept."""
+        found = self._loaded.get(digest)
+        if found is None:
+            found = Decider.of(from_json(self.content(name, digest).decode()))
+            if found.digest != digest:
+                raise unavailable(f"version {digest[:VERSION]} of {name!r} is not what was stored")
+            with self._lock:
+                while len(self._loaded) >= _LOADED:
+                    self._loaded.pop(next(iter(self._loaded)))
+                self._loaded[digest] = found
+        return found
+
+    def content(self, name: str, digest: str) -> bytes:
+        """The model file."""
+        with self._database.read() as connection:
+            chosen = select(models.c.content).where(models.c.name == name, models.c.digest == digest)
+            found: bytes | None = connection.execute(chosen).scalar()
+        if found is None:
+            raise unknown(f"{name!r} has no version {digest[:VERSION]}")
+        return found
+
+    def add(self, name: str, graph: RuleGraph, by: str, how: str) -> str:
+        """Keep a model; the digest. The same one twice is one version."""
+        if not _NAME.fullmatch(name):
+            fix = "1 to 63 letters, digits, and _ . - after the first"
+            raise Refusal(422, f"{name[:64]!r} is no name of a model", "name", fix)
+        digest, now = graph.digest, time.time()
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            key = (models.c.name == name) & (models.c.digest == digest)
+            if connection.execute(select(models.c.digest).where(key)).first() is None:
+                content = graph.to_json().encode()
+                connection.execute(
+                    insert(models).values(name=name, digest=digest, added=now, by=by, content=content)
+                )
+                history.append(self._database, connection, name, "added", by, {"digest": digest, "how": how})
+        self.refresh()
+        return digest
+
+    def move(
+        self, name: str, alias: str, digest: str, by: str, reason: str, expect: str | None, **said: Any
+    ) -> int:
+        """Let an alias mean a version, if it still means `expect` ("" for none); the number of the event.
+
+        Raises Refusal of status 409 where somebody was faster. said: what the history keeps beside.
+        """
+        with self._database.write() as connection:
+            self._database.alone(connection)
+            key = (aliases.c.name == name) & (aliases.c.alias == alias)
+            now = connection.execute(select(aliases.c.digest).where(key)).scalar() or ""
+            if expect is not None and not (now.startswith(expect) if expect else not now):
+                what = f"{alias} of {name!r} is {now[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
+                raise Refusal(409, what, "expect", "look at what changed, and ask again")
+            body = {"alias": alias, "digest": digest, "before": now, "reason": reason, **said}
+            number = history.append(self._database, connection, name, "alias", by, body)
+            values = {"digest": digest, "event": number}
+            if now:
+                connection.execute(update(aliases).where(key).values(**values))
+            else:
+                connection.execute(insert(aliases).values(name=name, alias=alias, **values))
+        self.refresh()
+        return number
+
+
+def read_model(data: bytes, ending: str) -> RuleGraph:
+    """The model of a file that came in: a model file, a rule text, or an ONNX file that carries one.
+
+    Raises Refusal where it holds none. A model without the rules of its making is recomputed, as `rulekit import` does.
+    """
+    if ending not in _ENDINGS:
+        raise Refusal(415, "this is no model", fix="send a model file (.json), a rule text (.rules) or ONNX (.onnx)")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{ending}"
+        path.write_bytes(data)
+        try:
+            return load(path, verify=ending == ".json")
+        except (InputError, FormatError) as error:
+            what = str(error).replace(f"{path}: ", "")
+            raise Refusal(422, what, fix=error.fix) from None
+        except RulekitError as error:
+            raise Refusal(422, error.what, fix=error.fix) from None

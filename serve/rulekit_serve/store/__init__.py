@@ -1,0 +1,1 @@
+"""What the service keeps: models, aliases and their history, decisions, uploads, jobs and tokens."""

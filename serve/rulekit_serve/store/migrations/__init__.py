@@ -1,0 +1,1 @@
+"""Changes of the database; `rulekit serve --migrate` applies them."""

@@ -1,0 +1,1 @@
+"""One file a change, the first makes the tables."""
