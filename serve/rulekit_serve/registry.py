@@ -14,6 +14,7 @@ from sqlalchemy import insert, select, update
 
 from rulekit.errors import FormatError, InputError, RulekitError
 from rulekit.graph.files.model_files import from_json, load
+from rulekit.graph.files.writing import to_json
 from rulekit.graph.rule_graph import RuleGraph
 from rulekit.work.deciding import Decider
 from rulekit_serve.failures import Refusal, unavailable, unknown
@@ -135,7 +136,7 @@ class Registry:
             self._database.alone(connection)
             key = (models.c.name == name) & (models.c.digest == digest)
             if connection.execute(select(models.c.digest).where(key)).first() is None:
-                content = graph.to_json().encode()
+                content = to_json(graph).encode()
                 connection.execute(
                     insert(models).values(name=name, digest=digest, added=now, by=by, content=content)
                 )
