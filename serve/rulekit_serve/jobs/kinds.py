@@ -26,7 +26,7 @@ class FailedError(Exception):
 def _train(job: Job) -> dict[str, Any]:
     upload = uploads.one(job.database, job.asked["upload"])
     found = train(training(job.asked, job.upload(upload["id"])), job.progress)
-    if job.heart.cancelled.is_set():  # the model so far is not what was asked for
+    if job.heart.is_cancelled():  # the model so far is not what was asked for
         raise EndedError
     known = {"job": job.id, "upload": upload["id"], "sha256": upload["sha256"], "learner": job.asked["learner"]}
     name, ladder = job.asked["model"], found.model.ladder
@@ -83,6 +83,8 @@ def _promote(job: Job) -> dict[str, Any]:
     if failed:
         what = "; ".join(f"{gate.name}: {gate.said}" for gate in failed)
         raise FailedError(f"{CHAMPION} stays: {what}", result)
+    if job.heart.is_cancelled():
+        raise EndedError
     event = gates.move(job.registry, asked, job.by, found)
     return {**result, "event": event, "digest": asked.digest}
 
