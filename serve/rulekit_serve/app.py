@@ -50,8 +50,13 @@ def application(settings: Settings) -> FastAPI:
         database.engine.dispose()
 
     app = FastAPI(
-        title="rulekit", version=rulekit.__version__, lifespan=living, docs_url=None, redoc_url=None,
-        openapi_url=None, max_body_size=settings.body,
+        title="rulekit",
+        version=rulekit.__version__,
+        lifespan=living,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        max_body_size=settings.body,
     )
     app.state.service = service
     for own in (protocol, scoring, models, decisions):

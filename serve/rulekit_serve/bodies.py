@@ -96,11 +96,13 @@ def columns_of_rows(rows: Any, most: int) -> tuple[Columns, int]:
         raise _too_many(most)
     if not all(isinstance(row, dict) for row in rows):
         raise Refusal(422, "each row is an object of cells by column", "rows")
-    names = dict.fromkeys(rows[0])
-    for row in rows:
-        if row.keys() != names.keys():
-            names |= dict.fromkeys(row)
-    return sized({name: [row.get(name) for row in rows] for name in names}, len(rows), most)
+    first = tuple(rows[0])
+    if first and all(tuple(row) == first for row in rows):
+        columns = dict(zip(first, map(list, zip(*(row.values() for row in rows), strict=True)), strict=True))
+    else:
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    return sized(columns, len(rows), most)
 
 
 def sized(columns: Columns, n: int, most: int) -> tuple[Columns, int]:

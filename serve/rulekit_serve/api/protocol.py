@@ -11,9 +11,10 @@ from fastapi import APIRouter, Request, Response
 
 import rulekit
 from rulekit_serve.bodies import Columns, body_of, object_of, sized, text_of
-from rulekit_serve.deciding import Answer, Service, decide, dumped
+from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.words import dumped
 
 _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
 _FLOATS = ("FP16", "FP32", "FP64", "BF16")
@@ -189,24 +190,25 @@ def _asked(given: Mapping[str, Any]) -> Sequence[str]:
     outputs = given.get("outputs")
     if outputs is None:
         return _OUTPUTS
-    names = [each.get("name") for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
+    names = [str(each.get("name")) for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
     if not names or not {*names} <= {*_OUTPUTS}:
         raise Refusal(400, f"outputs are some of {', '.join(_OUTPUTS)}", "outputs")
     return names
 
 
 def _answered(answer: Answer, known: str, asked: Sequence[str]) -> dict[str, Any]:
-    n, ids = len(answer.ids), [rule.id for rule in answer.decider.rules]
+    n, ids = len(answer.ids), [rule.id for rule in answer.words.decider.rules]
     found = []
     for name in asked:
         if name == "label":
-            labels = [label if isinstance(label, str) else dumped(label) for label in answer.labels]
+            texts = [label if isinstance(label, str) else dumped(label) for label in answer.words.classes]
+            labels = [texts[k] for k in answer.labels]
             found.append({"name": name, "shape": [n], "datatype": "BYTES", "data": labels})
         elif name == "probabilities":
             flat = [p for row in answer.probabilities for p in row]
-            found.append({"name": name, "shape": [n, len(answer.classes)], "datatype": "FP64", "data": flat})
+            found.append({"name": name, "shape": [n, len(answer.words.classes)], "datatype": "FP64", "data": flat})
         else:
-            fired = [rule in {*row} for row in answer.rules for rule in ids]
+            fired = [rule in row.ids for row in answer.fired for rule in ids]
             found.append({"name": name, "shape": [n, len(ids)], "datatype": "BOOL", "data": fired})
     said = {"digest": answer.digest, "decisions": list(answer.ids), "rules": ids}
     body = {"model_name": answer.model, "model_version": answer.digest[:VERSION], "outputs": found, "parameters": said}

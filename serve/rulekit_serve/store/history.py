@@ -17,9 +17,7 @@ START = "0" * 64
 """What the first event holds in the place of a hash."""
 
 
-def append(
-    database: Database, connection: Connection, model: str, kind: str, by: str, body: Mapping[str, Any]
-) -> int:
+def append(database: Database, connection: Connection, model: str, kind: str, by: str, body: Mapping[str, Any]) -> int:
     """Add an event in a transaction that writes; its number."""
     database.alone(connection)
     last = connection.execute(select(events.c.number, events.c.hash).order_by(events.c.number.desc()).limit(1)).first()
@@ -44,7 +42,7 @@ def broken_at(database: Database) -> int | None:
         last = connection.execute(select(func.max(aliases.c.event))).scalar() or 0
         for event in connection.execute(select(events).order_by(events.c.number)).mappings():
             number += 1
-            if event["number"] != number or event["before"] != before or event["hash"] != hash_of(event):
+            if event["number"] != number or event["before"] != before or event["hash"] != hash_of(dict(event)):
                 return number
             before = event["hash"]
     return None if last <= number else number + 1
