@@ -94,7 +94,7 @@ def routes(service: Service) -> APIRouter:
 
     async def inferred(request: Request, name: str, version: str) -> Response:
         caller = service.access.require(request, "score")
-        given = object_of(await body_of(request, service.settings.seconds))
+        given = object_of(await body_of(request, service.settings))
         columns, n = columns_of_tensors(given.get("inputs"), service.settings.rows)
         graph = service.registry.decider(name, service.registry.digest(name, version)).graph
         columns = named(columns, graph.schema.names, graph.used_features)

@@ -29,7 +29,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/score/{name}")
     async def score(request: Request, name: str, version: str = CHAMPION) -> Response:
         caller = service.access.require(request, "score")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
         known = request.headers.get(_REQUEST)
         return by_row(await decide(service, caller, name, version, columns, n, known))
@@ -37,7 +37,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/explain/{name}")
     async def explained(request: Request, name: str, version: str = CHAMPION) -> Response:
         service.access.require(request, "score")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         columns, _ = columns_of(data, request.headers.get("content-type", ""), service.settings.explained)
         digest = service.registry.digest(name, version)
         found = await asyncio.to_thread(why, service, name, digest, columns)
@@ -50,7 +50,7 @@ def routes(service: Service) -> APIRouter:
         if not model and len(names) != 1:
             raise Refusal(422, "several models are served, or none", "model", "name one: /invocations?model=NAME")
         name = model or names[0]
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         kind = request.headers.get("content-type", "").partition(";")[0].strip()
         if kind == "text/csv":
             columns, n = columns_of(data, kind, service.settings.rows)
