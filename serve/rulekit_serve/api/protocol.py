@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,6 +30,7 @@ def json_response(value: Any, status: int = 200) -> Response:
 def routes(service: Service) -> APIRouter:
     """The endpoints under /v2; health alone needs no token."""
     api = APIRouter(prefix="/v2", tags=["Open Inference Protocol V2"])
+    both = ("/models/{name}", "/models/{name}/versions/{version}")
 
     @api.get("/health/live")
     async def live() -> dict[str, bool]:
@@ -46,53 +46,16 @@ def routes(service: Service) -> APIRouter:
         service.access.require(request, "score")
         return {"name": "rulekit", "version": rulekit.__version__, "extensions": []}
 
-    def described(request: Request, name: str, version: str) -> dict[str, Any]:
+    def model(request: Request, name: str, version: str = CHAMPION) -> Response:
         service.access.require(request, "score")
-        digest = service.registry.digest(name, version)
-        graph = service.registry.decider(name, digest).graph
-        inputs = [
-            {"name": column, "datatype": _OF_KIND.get(graph.schema[column].kind, "BYTES"), "shape": [-1]}
-            for column in graph.used_features
-        ]
-        rules = len(service.registry.decider(name, digest).rules)
-        shapes = ([-1], [-1, len(graph.classes)], [-1, rules])
-        kinds = ("BYTES", "FP64", "BOOL")
-        outputs = [
-            {"name": output, "datatype": kind, "shape": shape}
-            for output, kind, shape in zip(_OUTPUTS, kinds, shapes, strict=True)
-        ]
-        versions = [each[:VERSION] for each in service.registry.versions(name)]
-        return {
-            "name": name,
-            "versions": versions,
-            "platform": "rulekit",
-            "inputs": inputs,
-            "outputs": outputs,
-            "parameters": {"digest": digest, "classes": json.loads(dumped(list(graph.classes)))},
-        }
+        return json_response(described(service, name, service.registry.digest(name, version)))
 
-    def is_ready(request: Request, name: str, version: str) -> dict[str, Any]:
+    def model_ready(request: Request, name: str, version: str = CHAMPION) -> dict[str, Any]:
         service.access.require(request, "score")
         service.registry.decider(name, service.registry.digest(name, version))
         return {"name": name, "ready": True}
 
-    @api.get("/models/{name}")
-    def model(request: Request, name: str) -> Response:
-        return json_response(described(request, name, CHAMPION))
-
-    @api.get("/models/{name}/versions/{version}")
-    def of_version(request: Request, name: str, version: str) -> Response:
-        return json_response(described(request, name, version))
-
-    @api.get("/models/{name}/ready")
-    def model_ready(request: Request, name: str) -> Response:
-        return json_response(is_ready(request, name, CHAMPION))
-
-    @api.get("/models/{name}/versions/{version}/ready")
-    def version_ready(request: Request, name: str, version: str) -> Response:
-        return json_response(is_ready(request, name, version))
-
-    async def inferred(request: Request, name: str, version: str) -> Response:
+    async def infer(request: Request, name: str, version: str = CHAMPION) -> Response:
         caller = service.access.require(request, "score")
         given = object_of(await body_of(request, service.settings))
         columns, n = columns_of_tensors(given.get("inputs"), service.settings.rows)
@@ -102,15 +65,30 @@ def routes(service: Service) -> APIRouter:
         answer = await decide(service, caller, name, version, columns, n, known or None)
         return json_response(_answered(answer, known, _asked(given)))
 
-    @api.post("/models/{name}/infer")
-    async def infer(request: Request, name: str) -> Response:
-        return await inferred(request, name, CHAMPION)
-
-    @api.post("/models/{name}/versions/{version}/infer")
-    async def infer_version(request: Request, name: str, version: str) -> Response:
-        return await inferred(request, name, version)
-
+    for path in both:
+        api.get(path)(model)
+        api.get(f"{path}/ready")(model_ready)
+        api.post(f"{path}/infer")(infer)
     return api
+
+
+def described(service: Service, name: str, digest: str) -> dict[str, Any]:
+    """The metadata of a version: the columns that it reads, and what it answers."""
+    decider = service.registry.decider(name, digest)
+    graph = decider.graph
+    inputs = [
+        {"name": column, "datatype": _OF_KIND.get(graph.schema[column].kind, "BYTES"), "shape": [-1]}
+        for column in graph.used_features
+    ]
+    outputs = zip(_OUTPUTS, ("BYTES", "FP64", "BOOL"), ([], [len(graph.classes)], [len(decider.rules)]), strict=True)
+    return {
+        "name": name,
+        "versions": [each[:VERSION] for each in service.registry.versions(name)],
+        "platform": "rulekit",
+        "inputs": inputs,
+        "outputs": [{"name": own, "datatype": kind, "shape": [-1, *more]} for own, kind, more in outputs],
+        "parameters": {"digest": digest, "classes": list(graph.classes)},
+    }
 
 
 def columns_of_tensors(inputs: Any, most: int) -> tuple[Columns, int]:
