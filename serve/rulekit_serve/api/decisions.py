@@ -10,10 +10,11 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 
 from rulekit_serve.api.protocol import json_response
-from rulekit_serve.deciding import Service, dumped
+from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.registry import VERSION
 from rulekit_serve.store.tables import decisions
+from rulekit_serve.words import dumped
 
 _PAGE = 1_000
 
@@ -38,7 +39,7 @@ def routes(service: Service) -> APIRouter:
             row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
         if row is None:
             raise unknown("there is no decision of this id")
-        return json_response(said(row))
+        return json_response(said(dict(row)))
 
     @api.get("/metrics")
     def figures(request: Request) -> Response:
@@ -48,9 +49,7 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-def page(
-    service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None
-) -> list[dict[str, Any]]:
+def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
     """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
     chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
     if cursor is not None:
@@ -72,7 +71,7 @@ def page(
             except ValueError:
                 raise Refusal(422, f"{key} is a time in seconds since 1970", key) from None
     with service.database.read() as connection:
-        return [said(row) for row in connection.execute(chosen).mappings()]
+        return [said(dict(row)) for row in connection.execute(chosen).mappings()]
 
 
 def said(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rulekit.names import near_names
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.learning import TrainingRequest
-from rulekit_serve.bodies import text_of
+from rulekit_serve.bodies import number_of, text_of
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import uploads
 from rulekit_serve.registry import Registry, checked_name
@@ -70,8 +70,11 @@ _FIELDS = {
     **{"verify": ("model", "version"), "check": ("model", "version")},
     "compare": ("model", "version", "beside", "upload"),
     "report": ("model", "version", "upload", "target"),
+    "replay": ("model", "version", "from", "to"),
 }
 KINDS = tuple(_FIELDS)
+_LAST = 1e11
+"""A time after all others, in seconds since 1970."""
 
 
 def checked(given: Mapping[str, Any], database: Database, registry: Registry) -> tuple[str, dict[str, Any]]:
@@ -96,6 +99,8 @@ def checked(given: Mapping[str, Any], database: Database, registry: Registry) ->
         found["beside"] = registry.digest(name, text_of(given, "beside"))
     if kind == "report" and "target" in given:
         found["target"] = text_of(given, "target")
+    if kind == "replay":
+        found |= {key: number_of(given, key, bound, 0.0, _LAST) for key, bound in (("from", 0.0), ("to", _LAST))}
     return kind, found
 
 
