@@ -380,3 +380,26 @@ def test_a_zip_that_is_no_export_is_refused(tmp_path: Path) -> None:
         ):
             assert _imported(served, wrong).status_code in (413, 422), wrong[:60]
         assert served.service.registry.versions("copy") == (served.service.registry.digest("loans"),)
+
+
+# Replay ---------------------------------------------------------------------------------------------------------------
+
+
+def test_replay_says_which_decisions_would_be_others(served: Running) -> None:
+    """Those of the model in the asked time, and no others."""
+    other = served.service.registry.add("loans", loans(OTHER), "train", "sent")
+    rows = [{"amount": amount, "age": 20, "city": "here"} for amount in (500, 1500, 1600, 2500)]
+    served.score(rows)
+    between = time.time()
+    said = served.score([*rows, *rows]).json()["decisions"]
+    found = _done(served, "replay", version=other[:12])["result"]
+    assert (found["recorded"], found["replayed"], found["others"]) == (12, 12, 6)
+    assert found["flips"] == [{"before": "yes", "after": "no", "decisions": 6}]
+    late = _done(served, "replay", version=other[:12], **{"from": between})["result"]
+    assert (late["recorded"], late["others"]) == (8, 4)
+    assert _done(served, "replay", version=other[:12], to=1)["result"]["recorded"] == 0
+    table_of = served.client.get(late["report"], headers=served.as_["audit"])
+    assert table_of.headers["content-type"] == "text/csv; charset=utf-8"
+    ids = [line.split(",")[0] for line in table_of.text.splitlines()[1:]]
+    assert ids == [said[i]["id"] for i in (1, 2, 5, 6)]
+    assert _asked(served, "replay", version=other[:12], **{"from": "now"}).json()["field"] == "from"
