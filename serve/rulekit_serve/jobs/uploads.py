@@ -9,7 +9,6 @@ import os
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -82,19 +81,14 @@ async def _written(request: Request, part: Path, settings: Settings) -> tuple[in
             os.fsync(file.fileno())
 
     with await asyncio.to_thread(part.open, "xb") as file:
-        async for chunk in _in_time(request.stream(), settings.seconds):
+        stream = aiter(request.stream())
+        while (chunk := await asyncio.wait_for(anext(stream, None), settings.seconds)) is not None:
             chunks += chunk
             size += len(chunk)
             if len(chunks) >= MEGABYTE:
                 await asyncio.to_thread(write)
         await asyncio.to_thread(write, True)
     return size, known.hexdigest()
-
-
-async def _in_time(stream: AsyncIterator[bytes], seconds: float) -> AsyncIterator[bytes]:
-    """The same chunks; raises TimeoutError where the next one does not come in so many seconds."""
-    while (chunk := await asyncio.wait_for(anext(stream, None), seconds)) is not None:
-        yield chunk
 
 
 def _kept(database: Database, row: dict[str, Any]) -> None:
