@@ -19,7 +19,6 @@ from rulekit_serve.jobs import uploads
 from rulekit_serve.registry import Registry, checked_name
 from rulekit_serve.store.database import Database
 
-
 _LAST = 1e11
 """No number of a request is larger, and no time in seconds since 1970."""
 
