@@ -213,7 +213,7 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --jobs N (integer 0..64 = 2): Run at most so many jobs side by side.
 --rate N (number 0.. = 0.0): The most calls a second of one token; 0 for no limit.
 --new-token NAME (text): Make a token of this name, print it, and stop.
---roles A,B (names): Roles of the new token: score, audit, train, promote; all by default.
+--roles A,B as roles.token (names): Roles of the new token: score, audit, train, promote; all by default.
 --migrate (flag): Bring the database to this version of rulekit, and stop.
 
 # Time, and what is printed
