@@ -16,6 +16,7 @@ import rulekit
 from rulekit_serve.access import Access
 from rulekit_serve.api import decisions, models, protocol, scoring
 from rulekit_serve.api.protocol import json_response
+from rulekit_serve import pages
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
 from rulekit_serve.metrics import Metrics
@@ -27,7 +28,7 @@ from rulekit_serve.store.log import DecisionLog
 _SAFE = {
     b"content-security-policy": b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
+    b"referrer-policy": b"same-origin",  # with no-referrer a browser sends a form without its origin
     b"cache-control": b"no-store",
 }
 
@@ -54,7 +55,7 @@ def application(settings: Settings) -> FastAPI:
         openapi_url=None, max_body_size=settings.body,
     )
     app.state.service = service
-    for own in (protocol, scoring, models, decisions):
+    for own in (protocol, scoring, models, decisions, pages):
         app.include_router(own.routes(service))
 
     @app.get("/openapi.json")

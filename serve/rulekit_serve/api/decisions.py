@@ -34,11 +34,7 @@ def routes(service: Service) -> APIRouter:
     @api.get("/decisions/{own:path}")
     def one(request: Request, own: str) -> Response:
         service.access.require(request, "audit")
-        with service.database.read() as connection:
-            row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
-        if row is None:
-            raise unknown("there is no decision of this id")
-        return json_response(said(row))
+        return json_response(one_decision(service, own))
 
     @api.get("/metrics")
     def figures(request: Request) -> Response:
@@ -46,6 +42,15 @@ def routes(service: Service) -> APIRouter:
         return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
     return api
+
+
+def one_decision(service: Service, own: str) -> dict[str, Any]:
+    """The decision of an id; raises Refusal where there is none."""
+    with service.database.read() as connection:
+        row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
+    if row is None:
+        raise unknown("there is no decision of this id")
+    return said(row)
 
 
 def page(
