@@ -143,6 +143,9 @@ class Runtime:
     run_both(artifact, graph, table, columns) is what `run` and `run_raw` give, for an engine that takes long to start.
     None: they are called one after the other.
 
+    open(artifact, graph) gives what `run` would say of one table after the other, from several threads at once, and
+    keeps what takes time to begin. None: each run begins anew.
+
     run_typed(artifact, graph, tables) takes cells of any type, for each table lists by column name: Booleans, integers,
     numbers as text, missing tokens, dates as text or `datetime` objects; docs/numbers.md says what they mean. None: it
     has no types of its own.
@@ -165,9 +168,10 @@ class Runtime:
     missing: Callable[[], str] = str
     bounded: Runtime | None = None
     feeds: tuple[Feed, ...] = ()
+    open: Callable[[bytes, RuleGraph], Callable[[Table], Outcome]] | None = None
 
     def __post_init__(self) -> None:
-        _guard(self, f"{self.name} failed", "run", "run_raw", "run_both", "run_typed")
+        _guard(self, f"{self.name} failed", "run", "run_raw", "run_both", "run_typed", "open")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,6 +80,7 @@ OVER_SHOWN = ("learners", "teaching", "verification", "notebook", "conformance")
         ("rulekit/work", ("notebook",)),
         ("exporters", ("rulekit_cli", "learners", "conformance", "simplification")),
         ("cli", ("benchmarks", "conformance")),
+        ("serve", ("rulekit_exporters", "rulekit_cli", "benchmarks", "learners", "notebook", "conformance")),
         ("samples", ("benchmarks",)),
     ],
 )
@@ -146,7 +147,7 @@ def test_exporters_know_graphs_and_no_other_exporter() -> None:
 
 def _arrows() -> dict[str, set[str]]:
     """By module the modules that it imports, inside functions and for types too."""
-    roots = {"rulekit": ROOT, "exporters": ROOT / "exporters", "cli": ROOT / "cli"}
+    roots = {"rulekit": ROOT, **{name: ROOT / name for name in ("exporters", "cli", "serve")}}
     paths = {
         ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
         for folder, root in roots.items()
@@ -180,7 +181,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert _circles(_arrows()) == []
 
 
-SHIPPED = ("rulekit", "exporters", "cli")
+SHIPPED = ("rulekit", "exporters", "cli", "serve")
 
 
 def test_no_file_is_a_drawer_for_everything() -> None:
@@ -222,7 +223,7 @@ PLACE = re.compile(r"findings/\S*|\bthe design\b|\bdesign\.md|[\w.-]*\w/[\w./-]*
 
 def test_no_docstring_names_a_file_that_there_is_not() -> None:
     """Docstrings and comments once cited notes that are no part of the project."""
-    bases = (ROOT, ROOT / "docs", ROOT / "rulekit", ROOT / "exporters", ROOT / "cli")
+    bases = (ROOT, ROOT / "docs", *(ROOT / folder for folder in SHIPPED))
     missing = [
         f"{path.relative_to(ROOT)}: {place}"
         for folder in SHIPPED
@@ -307,17 +308,17 @@ def test_every_module_says_what_it_is() -> None:
 
 
 @pytest.mark.full
-def test_a_wheel_holds_three_packages_and_works_elsewhere(tmp_path: Path) -> None:
+def test_a_wheel_holds_four_packages_and_works_elsewhere(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     build = [*pip, "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
     subprocess.run(build, check=True, capture_output=True)
     wheel = next(tmp_path.glob("*.whl"))
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert top == {"rulekit", "rulekit_exporters", "rulekit_cli"}
+    assert top == {"rulekit", "rulekit_exporters", "rulekit_cli", "rulekit_serve"}
     files = (path for folder in SHIPPED for path in (ROOT / folder).rglob("*.*") if path.is_file())
     data = [path for path in files if path.suffix != ".py" and "__pycache__" not in path.parts]
-    roots = {"rulekit": ROOT, "exporters": ROOT / "exporters", "cli": ROOT / "cli"}
+    roots = {"rulekit": ROOT, **{name: ROOT / name for name in ("exporters", "cli", "serve")}}
     needed = {path.relative_to(roots[path.relative_to(ROOT).parts[0]]).as_posix() for path in data}
     assert {"rulekit/py.typed", "rulekit/graph/language/rules.lark", "rulekit_cli/loans.csv"} <= needed <= set(names)
     target = tmp_path / "site"

@@ -195,6 +195,27 @@ RULE as rules (texts): Each such as "amount > 9000 -> yes".
 --key (file): A file of secret bytes: signs the report, or checks its signature.
 --run-untrusted (flag): Also run an artifact that the exporter does not write like this.
 
+# The service
+--folder DIR as folder.service (file): Keep uploads, reports and, without --database, all else here; rulekit-data by
+  default.
+--database URL (text): sqlite:///FILE or postgresql://USER@HOST/NAME; a SQLite file in the folder by default.
+--host ADDRESS (text = 127.0.0.1): Listen on this address; another one than this machine's own needs TLS or a proxy.
+--port (integer 1..65535 = 8080): Listen on this port.
+--processes N (integer 1..64 = 1): Serve with so many processes on one database.
+--certificate FILE (file): The TLS certificate (PEM).
+--key FILE as key.tls (file): The key of the certificate (PEM).
+--behind-proxy (flag): A proxy ends TLS and passes the calls on.
+--mask COL as masked (texts): Never store the cells of this column.
+--max-rows N as most_rows (integer 1..1000000 = 10000): The most rows of a call.
+--max-body MB as most_body (integer 1..1024 = 16): The most megabytes of a call.
+--max-upload MB as most_upload (integer 1..65536 = 2048): The most megabytes of an uploaded table.
+--call-seconds N as call_seconds (number 1..3600 = 30.0): The most seconds of a call.
+--jobs N (integer 0..64 = 2): Run at most so many jobs side by side.
+--rate N (number 0.. = 0.0): The most calls a second of one token; 0 for no limit.
+--new-token NAME (text): Make a token of this name, print it, and stop.
+--roles A,B (names): Roles of the new token: score, audit, train, promote; all by default.
+--migrate (flag): Bring the database to this version of rulekit, and stop.
+
 # Time, and what is printed
 --time-limit SECONDS (number 0..): Stop after this time and keep the best model so far.
 --time-limit SECONDS as time_limit.models (number 0..): Stop after this time and keep the models so far.

@@ -66,8 +66,8 @@ def _prepare(settings: Settings) -> Database:
     return Database(settings.url)
 
 
-def listen(settings: Settings, where: Listening) -> None:
-    """Serve until the process is told to end; raises InputError for an address that would send tokens in the clear."""
+def check(where: Listening) -> None:
+    """Raises InputError for an address to which tokens would go in the clear, and for half of what TLS needs."""
     try:
         local = ipaddress.ip_address(where.host).is_loopback
     except ValueError:
@@ -77,6 +77,10 @@ def listen(settings: Settings, where: Listening) -> None:
         raise InputError("tokens would go over the network in the clear", where="--host", fix=fix)
     if (where.certificate is None) != (where.key is None):
         raise InputError("TLS needs a certificate and its key", where="--certificate", fix="give --key too")
+
+
+def listen(settings: Settings, where: Listening) -> None:
+    """Serve until the process is told to end."""
     settings.export()
     uvicorn.run(
         "rulekit_serve.app:of_environment",
@@ -90,5 +94,6 @@ def listen(settings: Settings, where: Listening) -> None:
         log_level="warning",
         server_header=False,
         timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=1 << 16,
     )

@@ -19,6 +19,7 @@ from rulekit.work.deciding import Decided, Decider
 from rulekit_serve.access import Access, Caller
 from rulekit_serve.bodies import Columns, cells_of
 from rulekit_serve.failures import Refusal
+from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
 from rulekit_serve.registry import CHAMPION, SHADOW, Registry
 from rulekit_serve.settings import Settings
@@ -41,6 +42,7 @@ class Service:
     access: Access
     log: DecisionLog
     metrics: Metrics
+    supervisor: Supervisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,10 @@ def _decided(
     answer = Answer(name, decider.digest, decider, ids, labels, said.probabilities.tolist(), rules)
     if not service.settings.recorded:
         return answer, []
-    used = decider.graph.used_features if shadow is None else (
-        *dict.fromkeys((*decider.graph.used_features, *shadow.graph.used_features)),
+    used = (
+        decider.graph.used_features
+        if shadow is None
+        else (*dict.fromkeys((*decider.graph.used_features, *shadow.graph.used_features)),)
     )
     masked = [column for column in used if column in service.settings.masked]
     cells = cells_of(columns, [column for column in used if column not in masked])
@@ -160,7 +164,10 @@ def _decided(
             for row in rows:
                 row["shadow_rules"] = refusal.what[:200]
             return answer, rows
-        other, fired = class_array(shadow.graph.classes)[beside.labels].tolist(), [shadow.fired_ids(beside, i) for i in range(n)]
+        other, fired = (
+            class_array(shadow.graph.classes)[beside.labels].tolist(),
+            [shadow.fired_ids(beside, i) for i in range(n)],
+        )
         for row, label, own in zip(rows, other, fired, strict=True):
             row |= {"shadow_label": dumped(label), "shadow_rules": " ".join(("", *own, ""))}
     return answer, rows

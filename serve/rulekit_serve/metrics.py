@@ -14,9 +14,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._own = CollectorRegistry()
-        self._decisions = Counter(
-            "rulekit_decisions", "Decisions that were answered.", ["model"], registry=self._own
-        )
+        self._decisions = Counter("rulekit_decisions", "Decisions that were answered.", ["model"], registry=self._own)
         self._calls = Counter("rulekit_calls", "Calls by their status.", ["path", "status"], registry=self._own)
         self._seconds = Histogram(
             "rulekit_seconds", "Seconds of a call.", ["path"], registry=self._own, buckets=_SECONDS

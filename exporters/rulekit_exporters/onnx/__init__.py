@@ -104,7 +104,15 @@ TARGET = Target(
     suffixes=(".onnx",),
     write=_late("emission", "emit_model"),
     runs=(
-        Runtime("onnxruntime", run, run_raw, missing=partial(_missing, "onnxruntime"), bounded=_bounded, feeds=_feeds),
+        Runtime(
+            "onnxruntime",
+            run,
+            run_raw,
+            missing=partial(_missing, "onnxruntime"),
+            bounded=_bounded,
+            feeds=_feeds,
+            open=_late("running", "open_runtime"),
+        ),
         Runtime("reference", run_reference, missing=partial(_missing, "onnx")),
     ),
     read=read,

@@ -93,6 +93,12 @@ def run_apart(artifact: bytes, graph: RuleGraph, words: WordsApart | None, table
     return outcome(graph, in_chunks(session, feeds_of(plan_of(artifact, graph, words), graph, table)))
 
 
+def open_runtime(artifact: bytes, graph: RuleGraph) -> Callable[[Table], Outcome]:
+    """What runs a model without texts on one table after the other, in one session of onnxruntime."""
+    session, plan = runtime_session(artifact), plan_of(artifact, graph)
+    return lambda table: outcome(graph, in_chunks(session, feeds_of(plan, graph, table)))
+
+
 def run_raw(
     artifact: bytes, graph: RuleGraph, columns: Mapping[str, Array], session_of: SessionOf = runtime_session
 ) -> Outcome:
@@ -240,12 +246,10 @@ def class_indices(graph: RuleGraph, labels: Array) -> npt.NDArray[np.int64]:
     """Class index [n] of label values; raises FormatError for a label that is no class."""
     integers = integer_labels(graph.classes)
     known: dict[Any, int] = {label: k for k, label in enumerate(label_texts(graph) if integers is None else integers)}
-    distinct, inverse = np.unique(labels, return_inverse=True)
-    unknown = [value for value in distinct.tolist() if value not in known]
-    if unknown:
-        raise FormatError(f"the label {unknown[0]!r} is no class of the model", where="onnx")
-    indices = np.array([known[value] for value in distinct.tolist()], dtype=np.int64)
-    return indices[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int64)
+    try:
+        return np.array([known[value] for value in labels.reshape(-1).tolist()], dtype=np.int64)
+    except KeyError as error:
+        raise FormatError(f"the label {error.args[0]!r} is no class of the model", where="onnx") from None
 
 
 def run_encoded(artifact: bytes, graph: RuleGraph, tables: Sequence[Columns]) -> list[Answer]:

@@ -260,7 +260,7 @@ def _cells(name: str, cells: list[Any]) -> Column:
     """
     kinds = set(map(type, cells))
     if kinds <= {str, type(None)}:
-        return TextColumn(name, pl.Series(name, [cell or None for cell in cells], dtype=pl.String))
+        return TextColumn(name, _series(name, [cell or None for cell in cells]))
     if kinds <= {float, type(None)}:
         return NumberColumn(name, np.array(cells, dtype=np.float64))
     sorts = {kind: sort for kind in kinds if (sort := sort_of(kind)) is not None}
@@ -277,7 +277,17 @@ def _cells(name: str, cells: list[Any]) -> Column:
     texts = [None if cell is None else _SORTS[sorts[type(cell)]][2](cell) for cell in found]
     given = [math.nan if cell is None else _SORTS[sorts[type(cell)]][1](cell) for cell in found]
     truths, moments = (np.array([sorts.get(type(cell)) == sort for cell in found]) for sort in ("truth", "moment"))
-    return TextColumn(name, pl.Series(name, texts, dtype=pl.String), given=GivenCells(np.array(given), truths, moments))
+    return TextColumn(name, _series(name, texts), given=GivenCells(np.array(given), truths, moments))
+
+
+def _series(name: str, texts: list[str | None]) -> pl.Series:
+    """Texts as polars holds them, which has no place for half of a surrogate pair."""
+    try:
+        return pl.Series(name, texts, dtype=pl.String)
+    except UnicodeEncodeError as error:
+        row = texts.index(error.object) if error.object in texts else None
+        what = f"{error.object[error.start]!r} is no character, but half of a pair"
+        raise InputError(what, where=place("", name, row), fix="mend the text that it comes from") from None
 
 
 def _alike(name: str, cells: list[Any], sort: str) -> Column | None:

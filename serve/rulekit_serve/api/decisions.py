@@ -16,6 +16,8 @@ from rulekit_serve.registry import VERSION
 from rulekit_serve.store.tables import decisions
 
 _PAGE = 1_000
+_LARGEST = 2**63 - 1
+"""Of the numbers that a database compares."""
 
 
 def routes(service: Service) -> APIRouter:
@@ -53,13 +55,11 @@ def one_decision(service: Service, own: str) -> dict[str, Any]:
     return said(row)
 
 
-def page(
-    service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None
-) -> list[dict[str, Any]]:
+def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
     """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
     chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
     if cursor is not None:
-        chosen = chosen.where(decisions.c.number < cursor)
+        chosen = chosen.where(decisions.c.number < max(0, min(cursor, _LARGEST)))
     if model := asked.get("model"):
         chosen = chosen.where(decisions.c.model == model)
     if version := asked.get("version"):

@@ -90,12 +90,7 @@ def by_row(answer: Answer) -> dict[str, Any]:
             answer.ids, answer.labels, answer.probabilities, answer.rules, strict=True
         )
     ]
-    return {
-        "model": answer.model,
-        "version": answer.digest[:VERSION],
-        "digest": answer.digest,
-        "decisions": found,
-    }
+    return {"model": answer.model, "version": answer.digest[:VERSION], "digest": answer.digest, "decisions": found}
 
 
 def columns_of_mlflow(given: Mapping[str, Any], most: int) -> tuple[Columns, int]:

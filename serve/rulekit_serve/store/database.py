@@ -66,7 +66,9 @@ class Database:
             self.migrate()
         elif version != _head():
             what = f"the database has version {version}, and this rulekit needs {_head()}"
-            raise InputError(what, where="--database", fix="stop the service, keep a copy, then rulekit serve --migrate")
+            raise InputError(
+                what, where="--database", fix="stop the service, keep a copy, then rulekit serve --migrate"
+            )
 
     def migrate(self) -> None:
         """Bring the tables to the version of this rulekit."""
