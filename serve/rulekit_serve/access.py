@@ -63,19 +63,20 @@ class Access:
         found = self._known().get(digest)
         return found if found is not None and hmac.compare_digest(found.sha256, digest) else None
 
-    def require(self, request: Request, role: str) -> Caller:
-        """The caller of a request; raises Refusal of status 401, 403 or 429."""
+    def require(self, request: Request, *roles: str) -> Caller:
+        """The caller of a request, who has one of the roles; raises Refusal of status 401, 403 or 429."""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         if not secret and (cookie := request.cookies.get(COOKIE)) is not None:
-            if request.method not in _READS and request.headers.get("origin", "") != _own(request):
+            if request.method not in _READS and request.headers.get("origin", "") != own_origin(request):
                 raise Refusal(403, "the call comes from another site")
             scheme, secret = "bearer", cookie
         found = self.caller(secret.strip()) if scheme.lower() == "bearer" and secret else None
         if found is None:
             fix = "send the header Authorization: Bearer TOKEN"
             raise Refusal(401, "no token, or one that is not known", fix=fix)
-        if role not in found.roles:
-            raise Refusal(403, f"the token {found.name!r} has no role {role!r}", fix="ask for a token that has it")
+        if found.roles.isdisjoint(roles):
+            needed = " or ".join(map(repr, roles))
+            raise Refusal(403, f"the token {found.name!r} has no role {needed}", fix="ask for a token that has it")
         if self._rate:
             self._count(found)
         return found
@@ -90,7 +91,8 @@ class Access:
             caller.left -= 1.0
 
 
-def _own(request: Request) -> str:
+def own_origin(request: Request) -> str:
+    """What a browser sends as the origin of a form of this service."""
     return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 

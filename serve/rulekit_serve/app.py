@@ -14,11 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import rulekit
 from rulekit_serve.access import Access
-from rulekit_serve.api import decisions, models, protocol, scoring
+from rulekit_serve.api import decisions, exchange, jobs, models, promotion, protocol, scoring
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
+from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
+from rulekit_serve.pages import entry as pages
 from rulekit_serve.registry import Registry
 from rulekit_serve.settings import MEGABYTE, Settings
 from rulekit_serve.store.database import Database
@@ -27,7 +29,7 @@ from rulekit_serve.store.log import DecisionLog
 _SAFE = {
     b"content-security-policy": b"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
+    b"referrer-policy": b"same-origin",  # with no-referrer a browser sends a form without its origin
     b"cache-control": b"no-store",
 }
 
@@ -37,14 +39,15 @@ def application(settings: Settings) -> FastAPI:
     database = Database(settings.url)
     settings.uploads.mkdir(parents=True, exist_ok=True)
     metrics = Metrics()
-    service = Service(
-        settings, database, Registry(database), Access(database, settings.rate), DecisionLog(database), metrics
-    )
+    access, supervisor = Access(database, settings.rate), Supervisor(settings, database)
+    service = Service(settings, database, Registry(database), access, DecisionLog(database), metrics, supervisor)
     metrics.watch(lambda: float(service.log.waiting))
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
+        supervisor.start()
         yield
+        supervisor.close()
         service.log.close()
         service.registry.close()
         database.engine.dispose()
@@ -59,7 +62,7 @@ def application(settings: Settings) -> FastAPI:
         max_body_size=settings.body + MEGABYTE,  # `body_of` says it in words before
     )
     app.state.service = service
-    for own in (protocol, scoring, models, decisions):
+    for own in (protocol, scoring, jobs, promotion, exchange, models, decisions, pages):
         app.include_router(own.routes(service))
 
     @app.get("/openapi.json")
@@ -112,7 +115,9 @@ class _Watched:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_SAFE.items()]
+                given = list(message.get("headers", ()))
+                own = {name for name, _ in given}
+                message["headers"] = [*given, *(each for each in _SAFE.items() if each[0] not in own)]
             await send(message)
 
         try:

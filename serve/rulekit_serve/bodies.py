@@ -67,6 +67,8 @@ def text_of(given: Mapping[str, Any], key: str, default: str | None = None, most
     value = given.get(key, default)
     if not isinstance(value, str) or len(value) > most or (default is None and not value.strip()):
         raise Refusal(422, f"{key} is a text of 1 to {most} letters", key)
+    if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise Refusal(422, f"{key} has a letter that no database keeps", key)
     return value
 
 

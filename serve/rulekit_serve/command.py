@@ -94,5 +94,6 @@ def listen(settings: Settings, where: Listening) -> None:
         log_level="warning",
         server_header=False,
         timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=1 << 16,
     )

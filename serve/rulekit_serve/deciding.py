@@ -18,6 +18,7 @@ from rulekit.work.deciding import Decided, Decider
 from rulekit_serve.access import Access, Caller
 from rulekit_serve.bodies import Columns, cells_of
 from rulekit_serve.failures import Refusal
+from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
 from rulekit_serve.registry import CHAMPION, Registry
 from rulekit_serve.settings import Settings
@@ -41,6 +42,7 @@ class Service:
     access: Access
     log: DecisionLog
     metrics: Metrics
+    supervisor: Supervisor
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,11 +135,9 @@ class Registry:
             raise unknown(f"{name!r} has no version {digest[:VERSION]}")
         return found
 
-    def add(self, name: str, graph: RuleGraph, by: str, how: str) -> str:
-        """Keep a model; the digest. The same one twice is one version."""
-        if not _NAME.fullmatch(name):
-            fix = "1 to 63 letters, digits, and _ . - after the first"
-            raise Refusal(422, f"{name[:64]!r} is no name of a model", "name", fix)
+    def add(self, name: str, graph: RuleGraph, by: str, how: str, **said: Any) -> str:
+        """Keep a model; the digest. The same one twice is one version. said: what the history keeps beside."""
+        checked_name(name)
         digest, now = graph.digest, time.time()
         with self._database.write() as connection:
             self._database.alone(connection)
@@ -147,7 +145,8 @@ class Registry:
             if connection.execute(select(models.c.digest).where(key)).first() is None:
                 content = to_json(graph).encode()
                 connection.execute(insert(models).values(name=name, digest=digest, added=now, by=by, content=content))
-                history.append(self._database, connection, name, "added", by, {"digest": digest, "how": how})
+                body = {"digest": digest, "how": how, **said}
+                history.append(self._database, connection, name, "added", by, body)
         self.refresh()
         return digest
 
@@ -172,6 +171,13 @@ class Registry:
                 connection.execute(insert(aliases).values(name=name, alias=alias, **values))
         self.refresh()
         return number
+
+
+def checked_name(name: str) -> None:
+    """Raises Refusal for what is no name of a model."""
+    if not _NAME.fullmatch(name):
+        fix = "1 to 63 letters, digits, and _ . - after the first"
+        raise Refusal(422, f"{name[:64]!r} is no name of a model", "name", fix)
 
 
 def read_model(data: bytes, ending: str) -> RuleGraph:

@@ -18,7 +18,8 @@ class Settings:
     masked: columns that are never stored. body, upload: most bytes. rows: most of a call; explained: most of a call of
     explain. seconds: most of a call. jobs: that run side by side; job_memory, job_seconds: the most of one. rate: most
     calls a second by one token, 0 for any number. recorded: decisions are recorded (off in benchmarks alone). secure:
-    cookies go over TLS alone.
+    cookies go over TLS alone. flips: the largest share of rows that a promotion to champion may decide otherwise.
+    worse: by how many percentage points its balanced accuracy may be lower.
     """
 
     folder: Path
@@ -35,6 +36,8 @@ class Settings:
     rate: float = 0.0
     recorded: bool = True
     secure: bool = False
+    flips: float = 0.05
+    worse: float = 1.0
 
     @property
     def url(self) -> str:
@@ -46,9 +49,23 @@ class Settings:
         """The folder of uploaded files, each under its id."""
         return self.folder / "uploads"
 
+    @property
+    def work(self) -> Path:
+        """The folder of what jobs write while they run, each below its id."""
+        return self.folder / "work"
+
+    @property
+    def reports(self) -> Path:
+        """The folder of reports, each under the id of its job."""
+        return self.folder / "reports"
+
+    def exported(self) -> dict[str, str]:
+        """What the environment of another process says of the settings."""
+        return {_VARIABLE: json.dumps({**asdict(self), "folder": str(self.folder)})}
+
     def export(self) -> None:
         """Hand the settings to processes that this one starts."""
-        os.environ[_VARIABLE] = json.dumps({**asdict(self), "folder": str(self.folder)})
+        os.environ |= self.exported()
 
     @classmethod
     def of_environment(cls) -> Settings:

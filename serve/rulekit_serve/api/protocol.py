@@ -24,7 +24,7 @@ _OF_KIND = {"numeric": "FP64", "boolean": "BOOL"}
 
 def json_response(value: Any, status: int = 200) -> Response:
     """An answer that is encoded once."""
-    return Response(dumped(value), status, media_type="application/json")
+    return Response(dumped(value).encode("utf-8", "replace"), status, media_type="application/json")
 
 
 def routes(service: Service) -> APIRouter:

@@ -1,17 +1,23 @@
-"""What happened to models, as a chain: each event holds the hash of the one before, so that a changed byte is found."""
+"""What happened to models, as a chain: each event holds the hash of the one before, so that a changed byte is found.
+
+What cannot be found: somebody who may write the database and computes all later hashes anew; and the last events where
+no model and no alias refers to them any more, since those were put back as well. Keep an export elsewhere against both.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, insert, select
 
 from rulekit_serve.store.database import Database
-from rulekit_serve.store.tables import aliases, events
+from rulekit_serve.store.tables import aliases, events, models
 
 START = "0" * 64
 """What the first event holds in the place of a hash."""
@@ -36,21 +42,65 @@ def hash_of(event: Mapping[str, Any]) -> str:
 
 
 def broken_at(database: Database) -> int | None:
-    """The number of the first event that was changed, is missing or is out of place; None where the chain is whole."""
+    """The number of the first event that was changed, is missing or is out of place; None where the chain is whole.
+
+    Models and aliases must be those that the events tell of, and the other way round; else it is the number after the
+    last event.
+    """
     before, number = START, 0
-    with database.read() as connection:
-        last = connection.execute(select(func.max(aliases.c.event))).scalar() or 0
+    named, added = dict[tuple[str, str], tuple[str, int]](), set[tuple[str, str]]()
+    with database.read() as connection, _any_text(connection):
+        chosen = select(aliases.c.name, aliases.c.alias, aliases.c.digest, aliases.c.event)
+        aliased = {(name, alias): (digest, event) for name, alias, digest, event in connection.execute(chosen)}
+        kept = {(name, digest) for name, digest in connection.execute(select(models.c.name, models.c.digest))}
         for event in connection.execute(select(events).order_by(events.c.number)).mappings():
             number += 1
-            if event["number"] != number or event["before"] != before or event["hash"] != hash_of(dict(event)):
+            if event["number"] != number or event["before"] != before or event["hash"] != _hash({**event}):
                 return number
-            before = event["hash"]
-    return None if last <= number else number + 1
+            before, model, body = event["hash"], event["model"], json.loads(event["body"])
+            if event["kind"] == "alias":
+                named[model, body["alias"]] = (body["digest"], number)
+            elif event["kind"] == "added":
+                added.add((model, body["digest"]))
+    return None if named == aliased and added == kept else number + 1
+
+
+@contextmanager
+def _any_text(connection: Connection) -> Iterator[None]:
+    """Read texts that are no UTF-8 as well, which SQLite has where a byte was changed."""
+    own: Any = connection.connection.driver_connection
+    if isinstance(own, sqlite3.Connection):
+        own.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        if isinstance(own, sqlite3.Connection):
+            own.text_factory = str
+
+
+def _hash(event: Mapping[str, Any]) -> str:
+    """The hash of an event whose cells may be anything; "" for what was never written."""
+    try:
+        return hash_of(event)
+    except (TypeError, ValueError):
+        return ""
 
 
 def of_model(database: Database, model: str) -> list[dict[str, Any]]:
     """The events of a model, the latest first."""
-    with database.read() as connection:
+    with database.read() as connection, _any_text(connection):
         chosen = select(events).where(events.c.model == model).order_by(events.c.number.desc())
         found = connection.execute(chosen).mappings().all()
-    return [{**event, "body": json.loads(event["body"])} for event in found]
+    return [{**{key: _shown(cell) for key, cell in event.items()}, "body": _object(event["body"])} for event in found]
+
+
+def _shown(cell: Any) -> Any:
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
+
+
+def _object(body: Any) -> Any:
+    """What an event says; the text itself where somebody has changed it to what is no JSON."""
+    try:
+        return json.loads(_shown(body))
+    except (TypeError, ValueError):
+        return repr(body)

@@ -1,0 +1,127 @@
+"""Uploads and jobs: files come in, work is asked for, watched and cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from rulekit_serve.api.protocol import json_response
+from rulekit_serve.bodies import body_of, object_of
+from rulekit_serve.deciding import Service
+from rulekit_serve.failures import Refusal, unknown
+from rulekit_serve.jobs import requests, table, uploads
+
+READERS = ("audit", "train", "promote")
+_PAGE = 1_000
+_PAUSE = 0.5
+_SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+"""Of a report: the file itself allows one script, by its digest, and no request."""
+
+
+def routes(service: Service) -> APIRouter:
+    """The endpoints under /uploads and /jobs."""
+    api = APIRouter(tags=["Jobs"])
+    database = service.database
+
+    @api.post("/uploads", max_body_size=service.settings.upload)
+    async def sent(request: Request) -> Response:
+        caller = service.access.require(request, "train")
+        row = await uploads.received(request, service.settings, database, caller.name)
+        return json_response(row, 201)
+
+    @api.get("/uploads")
+    def files(request: Request, limit: int = 100) -> Response:
+        service.access.require(request, "audit", "train")
+        return json_response({"uploads": uploads.listed(database, _limit(limit))})
+
+    @api.post("/jobs")
+    async def asked(request: Request) -> Response:
+        caller = service.access.require(request, "train")
+        given = object_of(await body_of(request, service.settings))
+        job = await asyncio.to_thread(submit, service, given, caller.name)
+        return json_response(job, 202)
+
+    @api.get("/jobs")
+    def listed(request: Request, limit: int = 100) -> Response:
+        service.access.require(request, *READERS)
+        return json_response({"jobs": table.listed(database, _limit(limit))})
+
+    @api.get("/jobs/{job}")
+    def one(request: Request, job: str) -> Response:
+        service.access.require(request, *READERS)
+        return json_response(table.one(database, job))
+
+    @api.get("/jobs/{job}/events")
+    async def events(request: Request, job: str) -> Response:
+        service.access.require(request, *READERS)
+        await asyncio.to_thread(table.one, database, job)
+        last = request.headers.get("last-event-id", "0")
+        if not last.isascii() or not last.isdigit() or len(last) > 15:
+            raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
+        return StreamingResponse(_told(service, job, int(last)), media_type="text/event-stream")
+
+    @api.get("/jobs/{job}/report")
+    def report(request: Request, job: str) -> Response:
+        service.access.require(request, "audit")
+        path = service.settings.reports / f"{table.one(database, job)['id']}.html"
+        if not path.is_file():
+            raise unknown("the job has no report")
+        headers = {"content-security-policy": _SANDBOX}
+        return Response(path.read_bytes(), media_type="text/html; charset=utf-8", headers=headers)
+
+    @api.delete("/jobs/{job}")
+    def cancelled(request: Request, job: str) -> Response:
+        service.access.require(request, "train", "promote")
+        state = table.cancel(database, job)
+        service.supervisor.wake()
+        return json_response({"id": job, "state": state, "cancel": True}, 202)
+
+    return api
+
+
+def submit(service: Service, given: dict[str, Any], by: str) -> dict[str, Any]:
+    """Let a job wait that a client asks for; raises Refusal that names the field that is wrong."""
+    kind, request = requests.checked(given, service.database, service.registry)
+    return added(service, kind, request, by)
+
+
+def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict[str, Any]:
+    """Let a job wait; what its asker is told."""
+    job = table.add(service.database, kind, request, by)
+    service.supervisor.wake()
+    return {"id": job, "kind": kind, "state": "waiting", "events": f"/jobs/{job}/events"}
+
+
+def _limit(limit: int) -> int:
+    if not 1 <= limit <= _PAGE:
+        raise Refusal(422, f"limit is 1 to {_PAGE}", "limit")
+    return limit
+
+
+async def _told(service: Service, job: str, last: int) -> AsyncIterator[str]:
+    """The events after a number, as they come, and at the end the state; a comment while nothing comes."""
+    quiet = 0
+    while not service.supervisor.ended:
+        try:
+            now = await asyncio.to_thread(table.one, service.database, job)
+            found = await asyncio.to_thread(table.events_after, service.database, job, last)
+        except Refusal:  # the client asks again, with the number of the last event
+            return
+        for last, body in found:
+            yield f"id: {last}\nevent: progress\ndata: {body}\n\n"
+        if now["state"] not in table.OPEN:
+            said = json.dumps({key: now[key] for key in ("state", "message", "result")})
+            yield f"event: end\ndata: {said}\n\n"
+            return
+        quiet = 0 if found else quiet + 1
+        if quiet % 20 == 1:
+            yield f": {now['state']}\n\n"
+        await asyncio.sleep(_PAUSE)

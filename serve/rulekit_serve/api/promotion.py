@@ -1,0 +1,100 @@
+"""Promotion: an alias moves to a version, and champion only with proof, or by two people and a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy import select
+
+from rulekit_serve.access import Caller
+from rulekit_serve.api.jobs import added
+from rulekit_serve.api.protocol import json_response
+from rulekit_serve.bodies import body_of, object_of, text_of
+from rulekit_serve.deciding import Service
+from rulekit_serve.failures import Refusal, unknown
+from rulekit_serve.jobs import gates, uploads
+from rulekit_serve.jobs.gates import Promotion
+from rulekit_serve.jobs.requests import known
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION
+from rulekit_serve.store.tables import aliases, events
+
+_FIELDS = ("version", "reason", "expect", "upload", "target", "exception", "second")
+
+
+def routes(service: Service) -> APIRouter:
+    """POST /models/M/aliases/A."""
+    api = APIRouter(tags=["Models"])
+
+    @api.post("/models/{name}/aliases/{alias}")
+    async def moved(request: Request, name: str, alias: str) -> Response:
+        caller = service.access.require(request, "promote")
+        given = object_of(await body_of(request, service.settings))
+        status, answer = await asyncio.to_thread(promote, service, caller, name, alias, given)
+        return json_response(answer, status)
+
+    return api
+
+
+def promote(
+    service: Service, caller: Caller, name: str, alias: str, given: Mapping[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    """Move an alias (status 200), or let a job prove what champion needs (202)."""
+    if alias not in ALIASES:
+        raise unknown(f"there is no alias {alias[:40]!r}; {', '.join(ALIASES)}")
+    known(given, _FIELDS, "a promotion has no field")
+    service.registry.refresh()
+    digest = service.registry.digest(name, text_of(given, "version"))
+    reason = text_of(given, "reason")
+    expect = text_of(given, "expect", "") if "expect" in given else None
+    if alias != CHAMPION:
+        event = service.registry.move(name, alias, digest, caller.name, reason, expect)
+        return 200, {"alias": alias, "digest": digest, "event": event}
+    asked = promotion_of(service, name, digest, reason, given)
+    if expect is not None and (not asked.before.startswith(expect) if expect else asked.before):
+        what = f"{CHAMPION} of {name!r} is {asked.before[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
+        raise Refusal(409, what, "expect", "look at what changed, and ask again")
+    if asked.before == digest:
+        raise Refusal(409, f"{digest[:VERSION]} is {CHAMPION} already", "version")
+    found = gates.known(service.database, service.settings, asked)
+    said = {}
+    if "exception" in given:
+        said = {"exception": True, "second": _second(service, caller, given)}
+    elif not all(gate.held for gate in found):
+        if not asked.upload and gates.FIGURES in asked.gates:
+            fix = "send the rows to /uploads, and give upload and target"
+            raise Refusal(422, f"a new {CHAMPION} is measured on rows with labels", "upload", fix)
+        request = {"promotion": {key: getattr(asked, key) for key in Promotion.__dataclass_fields__}}
+        return 202, added(service, "promote", {"model": name, **request}, caller.name)
+    event = gates.move(service.registry, asked, caller.name, found, **said)
+    told = [gate.as_dict() for gate in found]
+    return 200, {"alias": alias, "digest": digest, "event": event, "gates": told, **said}
+
+
+def promotion_of(service: Service, name: str, digest: str, reason: str, given: Mapping[str, Any]) -> Promotion:
+    """What is asked of a champion to be; raises Refusal for an upload that there is not."""
+    upload = target = ""
+    if "upload" in given:
+        upload = str(uploads.one(service.database, text_of(given, "upload"))["id"])
+        target = text_of(given, "target")
+    with service.database.read() as connection:
+        chosen = select(aliases.c.digest, aliases.c.event).where(aliases.c.name == name, aliases.c.alias == CHAMPION)
+        before, number = connection.execute(chosen).first() or ("", 0)
+        body = connection.execute(select(events.c.body).where(events.c.number == number)).scalar()
+    last = json.loads(body or "{}")
+    rollback = bool(before) and last.get("before") == digest and not last.get("rollback")
+    return Promotion(name, digest, before, reason, upload, target, rollback)
+
+
+def _second(service: Service, caller: Caller, given: Mapping[str, Any]) -> str:
+    """The name of the second person of an exception."""
+    if given["exception"] is not True:
+        raise Refusal(422, "exception is true, or left out", "exception")
+    other = service.access.caller(text_of(given, "second"))
+    if other is None or "promote" not in other.roles or other.name == caller.name:
+        fix = "a second person with the role promote gives the token"
+        raise Refusal(403, "an exception needs the token of somebody else who may promote", "second", fix)
+    return other.name
