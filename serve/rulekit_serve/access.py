@@ -67,7 +67,7 @@ class Access:
         """The caller of a request, who has one of the roles; raises Refusal of status 401, 403 or 429."""
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         if not secret and (cookie := request.cookies.get(COOKIE)) is not None:
-            if request.method not in _READS and request.headers.get("origin", "") != _own(request):
+            if request.method not in _READS and request.headers.get("origin", "") != own_origin(request):
                 raise Refusal(403, "the call comes from another site")
             scheme, secret = "bearer", cookie
         found = self.caller(secret.strip()) if scheme.lower() == "bearer" and secret else None
@@ -91,7 +91,8 @@ class Access:
             caller.left -= 1.0
 
 
-def _own(request: Request) -> str:
+def own_origin(request: Request) -> str:
+    """What a browser sends as the origin of a form of this service."""
     return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 

@@ -17,6 +17,8 @@ from rulekit_serve.store.tables import decisions
 from rulekit_serve.words import dumped
 
 _PAGE = 1_000
+_LARGEST = 2**63 - 1
+"""Of the numbers that a database compares."""
 
 
 def routes(service: Service) -> APIRouter:
@@ -35,11 +37,7 @@ def routes(service: Service) -> APIRouter:
     @api.get("/decisions/{own:path}")
     def one(request: Request, own: str) -> Response:
         service.access.require(request, "audit")
-        with service.database.read() as connection:
-            row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
-        if row is None:
-            raise unknown("there is no decision of this id")
-        return json_response(said(dict(row)))
+        return json_response(one_decision(service, own))
 
     @api.get("/metrics")
     def figures(request: Request) -> Response:
@@ -49,11 +47,20 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
+def one_decision(service: Service, own: str) -> dict[str, Any]:
+    """The decision of an id; raises Refusal where there is none."""
+    with service.database.read() as connection:
+        row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
+    if row is None:
+        raise unknown("there is no decision of this id")
+    return said(dict(row))
+
+
 def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
     """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
     chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
     if cursor is not None:
-        chosen = chosen.where(decisions.c.number < cursor)
+        chosen = chosen.where(decisions.c.number < max(0, min(cursor, _LARGEST)))
     if model := asked.get("model"):
         chosen = chosen.where(decisions.c.model == model)
     if version := asked.get("version"):

@@ -54,7 +54,7 @@ def promote(
     if alias != CHAMPION:
         event = service.registry.move(name, alias, digest, caller.name, reason, expect)
         return 200, {"alias": alias, "digest": digest, "event": event}
-    asked = _promotion(service, name, digest, reason, given)
+    asked = promotion_of(service, name, digest, reason, given)
     if expect is not None and (not asked.before.startswith(expect) if expect else asked.before):
         what = f"{CHAMPION} of {name!r} is {asked.before[:VERSION] or 'not set'}, not {expect[:64] or 'unset'}"
         raise Refusal(409, what, "expect", "look at what changed, and ask again")
@@ -72,7 +72,8 @@ def promote(
     return 200, gates.move(service.registry, asked, caller.name, found, **said)
 
 
-def _promotion(service: Service, name: str, digest: str, reason: str, given: Mapping[str, Any]) -> Promotion:
+def promotion_of(service: Service, name: str, digest: str, reason: str, given: Mapping[str, Any]) -> Promotion:
+    """What is asked of a champion to be; raises Refusal for an upload that there is not."""
     upload = target = ""
     if "upload" in given:
         upload = str(uploads.one(service.database, text_of(given, "upload"))["id"])

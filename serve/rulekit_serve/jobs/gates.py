@@ -107,7 +107,7 @@ def known(database: Database, settings: Settings, asked: Promotion) -> list[Gate
 def _flips(connection: Connection, settings: Settings, asked: Promotion) -> Gate:
     pair = (asked.digest, asked.before)
     for digest, other in (pair, pair[::-1]):  # as many rows flip one way as the other
-        if kept := _kept(connection, digest, COMPARE, f"{other} {asked.upload}"):
+        if kept := _kept(connection, digest, COMPARE, f"{other} {asked.upload}".strip()):
             return Gate(COMPARE, *_within(settings, kept["share"], kept["on"]), kept["time"])
     return Gate(COMPARE)
 
@@ -178,7 +178,7 @@ def compared(job: Job, digest: str, other: str, upload: str = "") -> dict[str, A
         share = sum(flip.cells or 0 for flip in found.flips) / found.cells
     held, said = _within(job.settings, share, rows)
     body = {"said": said, "share": share, "on": rows, **replace(found, names=("A", "B")).as_dict()}
-    return _keep(job, digest, COMPARE, held, body, f"{other} {upload}")
+    return _keep(job, digest, COMPARE, held, body, f"{other} {upload}".strip())
 
 
 def measured(job: Job, digests: Sequence[str], upload: str, target: str) -> None:

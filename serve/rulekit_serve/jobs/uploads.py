@@ -9,6 +9,7 @@ import os
 import re
 import time
 import uuid
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,18 +31,25 @@ _ID = re.compile(r"[0-9a-f]{32}(\.csv|\.csv\.gz|\.parquet|\.jsonl|\.jsonl\.gz)")
 
 
 async def received(request: Request, settings: Settings, database: Database, by: str) -> dict[str, Any]:
-    """Keep the body of a request; what is known of it. Raises Refusal, and leaves no file then."""
-    name, ending = _named(request)
+    """Keep the body of a request, as `kept` does."""
+    return await kept(request.headers.get(_NAME, "").strip(), request.stream(), settings, database, by)
+
+
+async def kept(
+    name: str, stream: AsyncIterator[bytes], settings: Settings, database: Database, by: str
+) -> dict[str, Any]:
+    """Keep a file; what is known of it. Raises Refusal, and leaves no file then."""
+    ending = _ending(name)
     own = uuid.uuid4().hex + ending
     path = settings.uploads / own
     part = path.with_name(own + _PART)
     try:
-        size, sha256 = await asyncio.wait_for(_written(request, part, settings), settings.job_seconds)
+        size, sha256 = await asyncio.wait_for(_written(stream, part, settings), settings.job_seconds)
         if size == 0:
             raise Refusal(422, "the file is empty")
         await asyncio.to_thread(os.replace, part, path)
         row = {"id": own, "name": name, "bytes": size, "sha256": sha256, "added": time.time(), "by": by}
-        await asyncio.to_thread(_kept, database, row)
+        await asyncio.to_thread(_add, database, row)
         return row
     except BaseException as error:
         for each in (part, path):
@@ -58,18 +66,17 @@ async def received(request: Request, settings: Settings, database: Database, by:
         raise
 
 
-def _named(request: Request) -> tuple[str, str]:
-    """The name that is shown, and the ending, which says what is in the file."""
-    name = request.headers.get(_NAME, "").strip()
+def _ending(name: str) -> str:
+    """The ending of a name, which says what is in the file."""
     ending = next((each for each in reversed(ENDINGS) if name.lower().endswith(each)), "")
     if not ending or len(name) > 200 or not name.isprintable():
-        fix = f"send the header {_NAME}: 1 to 200 letters that end with {', '.join(ENDINGS)}"
+        fix = f"give the file ({_NAME}) a name of 1 to 200 letters that ends with {', '.join(ENDINGS)}"
         raise Refusal(422, "the name does not say what the file is", _NAME, fix)
-    return name, ending
+    return ending
 
 
-async def _written(request: Request, part: Path, settings: Settings) -> tuple[int, str]:
-    """Write the body; how long it is, and its SHA-256."""
+async def _written(stream: AsyncIterator[bytes], part: Path, settings: Settings) -> tuple[int, str]:
+    """Write a file; how long it is, and its SHA-256."""
     known, size, chunks = hashlib.sha256(), 0, bytearray()
 
     def write(last: bool = False) -> None:
@@ -81,7 +88,6 @@ async def _written(request: Request, part: Path, settings: Settings) -> tuple[in
             os.fsync(file.fileno())
 
     with await asyncio.to_thread(part.open, "xb") as file:
-        stream = aiter(request.stream())
         while (chunk := await asyncio.wait_for(anext(stream, None), settings.seconds)) is not None:
             chunks += chunk
             size += len(chunk)
@@ -91,7 +97,7 @@ async def _written(request: Request, part: Path, settings: Settings) -> tuple[in
     return size, known.hexdigest()
 
 
-def _kept(database: Database, row: dict[str, Any]) -> None:
+def _add(database: Database, row: dict[str, Any]) -> None:
     with database.write() as connection:
         connection.execute(insert(uploads).values(**row))
 

@@ -1,0 +1,154 @@
+"""Pages of work: training, proofs and promotions as jobs, with their progress."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import UploadFile
+from starlette.responses import RedirectResponse
+
+from rulekit import synthetic
+from rulekit.learners.contract import learner_names
+from rulekit_serve.api.jobs import READERS, submit
+from rulekit_serve.api.promotion import promote, promotion_of
+from rulekit_serve.deciding import Service
+from rulekit_serve.failures import Refusal
+from rulekit_serve.jobs import gates, table, uploads
+from rulekit_serve.pages.showing import form_of, html, moment, require
+from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.settings import MEGABYTE
+
+_MOST = 100
+_SAMPLE = {"kind": "train", "model": "loans", "target": "default", "options": {"positive": "yes", "holdout": 0.25}}
+
+
+def add(service: Service, api: APIRouter) -> None:
+    """Add the pages of work."""
+    database = service.database
+
+    def files() -> list[tuple[str, str]]:
+        """The choices of an upload."""
+        found = uploads.listed(database, _MOST)
+        return [("", "none"), *((each["id"], f"{each['name']}, {moment(each['added'])}") for each in found)]
+
+    def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
+        learners = [name for name in learner_names() if not name.endswith("paper")]
+        known = {"jobs": table.listed(database, _MOST), "files": files(), "learners": learners}
+        return html(request, "jobs.html", fault, **known | values)
+
+    @api.get("/pages/jobs")
+    def all_jobs(request: Request) -> Response:
+        require(service, request, *READERS)
+        return listed(request)
+
+    @api.post("/pages/jobs", max_body_size=service.settings.upload)
+    async def trained(request: Request) -> Response:
+        by, given = require(service, request, "train"), dict[str, Any]()
+        try:
+            given |= await form_of(service, request, service.settings.job_seconds)
+            sent = given.pop("file", None)
+            if isinstance(sent, UploadFile) and sent.filename:
+                kept = await uploads.kept(sent.filename, _chunks(sent), service.settings, database, by)
+                given["upload"] = kept["id"]
+            job = await asyncio.to_thread(submit, service, _training(given), by)
+        except Refusal as refusal:
+            return await asyncio.to_thread(listed, request, refusal, given=given)
+        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
+    @api.post("/pages/sample")
+    async def sample(request: Request) -> Response:
+        by = require(service, request, "train")
+        sent = UploadFile(io.BytesIO(await asyncio.to_thread(_loans)))
+        kept = await uploads.kept("loans.csv", _chunks(sent), service.settings, database, by)
+        job = await asyncio.to_thread(submit, service, _SAMPLE | {"upload": kept["id"]}, by)
+        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
+    @api.get("/pages/jobs/{job}")
+    def one(request: Request, job: str) -> Response:
+        require(service, request, *READERS)
+        found = table.one(database, job)
+        events = [json.loads(body) for _, body in table.events_after(database, job, 0)]
+        notes = [line for event in events for line in event.get("notes", ())]
+        at = next((event for event in reversed(events) if "share" in event), None)
+        return html(request, "job.html", job=found, notes=notes, at=at, going=found["state"] in table.OPEN)
+
+    @api.post("/pages/jobs/{job}/cancel")
+    def cancelled(request: Request, job: str) -> Response:
+        require(service, request, "train", "promote")
+        table.cancel(database, job)
+        service.supervisor.wake()
+        return RedirectResponse(f"/pages/jobs/{job}", 303)
+
+    @api.post("/pages/models/{name}/{version}/jobs")
+    async def proved(request: Request, name: str, version: str) -> Response:
+        by, given = require(service, request, "train"), await form_of(service, request)
+        asked = {"kind": given.get("kind"), "model": name, "version": version}
+        job = await asyncio.to_thread(submit, service, asked, by)
+        return RedirectResponse(f"/pages/jobs/{job['id']}", 303)
+
+    def promotion(
+        request: Request, name: str, version: str, alias: str, fault: Refusal | None = None, **values: Any
+    ) -> Response:
+        service.registry.refresh()
+        digest = service.registry.digest(name, version)
+        now = service.registry.aliases_of(name).get(alias, "")[:VERSION]
+        known: dict[str, Any] = {"name": name, "version": digest[:VERSION], "alias": alias, "now": now}
+        known |= {"files": files(), "gates": []}
+        if alias == CHAMPION:
+            asked = promotion_of(service, name, digest, "", {})
+            known["gates"] = gates.known(database, service.settings, asked)
+        return html(request, "promote.html", fault, **known | values)
+
+    @api.get("/pages/models/{name}/{version}/{alias}")
+    def promoting(request: Request, name: str, version: str, alias: str) -> Response:
+        require(service, request, "promote")
+        return promotion(request, name, version, alias)
+
+    @api.post("/pages/models/{name}/{version}/{alias}")
+    async def promoted(request: Request, name: str, version: str, alias: str) -> Response:
+        require(service, request, "promote")
+        given: dict[str, Any] = {}
+        try:
+            given |= await form_of(service, request)
+            asked = {key: given[key] for key in ("upload", "target", "second") if given.get(key)}
+            asked |= {"version": version, "reason": given.get("reason"), "expect": given.get("expect", "")}
+            if given.get("exception"):
+                asked["exception"] = True
+            _, answer = await asyncio.to_thread(promote, service, request.state.caller, name, alias, asked)
+        except Refusal as refusal:
+            return await asyncio.to_thread(promotion, request, name, version, alias, refusal, given=given)
+        return RedirectResponse(f"/pages/jobs/{answer['id']}" if "id" in answer else f"/pages/models/{name}", 303)
+
+
+async def _chunks(file: UploadFile) -> AsyncIterator[bytes]:
+    while chunk := await file.read(MEGABYTE):
+        yield chunk
+
+
+def _training(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a form asks of a job that trains; raises Refusal for a number that is none."""
+    asked = {key: given.get(key, "") for key in ("model", "upload", "target", "learner")}
+    options: dict[str, Any] = {"positive": given["positive"]} if given.get("positive") else {}
+    parameters: dict[str, Any] = {}
+    for key, kind, found in (("holdout", float, options), ("max_rules", int, parameters)):
+        if text := str(given.get(key, "")).strip():
+            try:
+                found[key] = kind(text[:40])
+            except ValueError:
+                raise Refusal(422, f"{text[:40]!r} is no number", key) from None
+    return {"kind": "train", **asked, "options": options, "parameters": parameters}
+
+
+def _loans() -> bytes:
+    """The sample: 1,000 loans, the same on each machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "loans.csv"
+        synthetic.write_csv(synthetic.loans(), path)
+        return path.read_bytes()

@@ -1,0 +1,110 @@
+"""Pages of models: the list, a model with its history, a version, and what differs between two versions."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.datastructures import UploadFile
+from starlette.responses import RedirectResponse
+
+from rulekit.errors import RulekitError
+from rulekit.graph.rules import counts
+from rulekit.limits import Deadline
+from rulekit.work.models import compare
+from rulekit_serve.api.models import facts, summary
+from rulekit_serve.bodies import text_of
+from rulekit_serve.deciding import Service
+from rulekit_serve.failures import Refusal
+from rulekit_serve.pages.showing import form_of, html, moment, require
+from rulekit_serve.registry import ALIASES, CHAMPION, VERSION, read_model
+from rulekit_serve.store import history
+
+_COMPARING = 5.0
+"""Seconds that a comparison takes at most; what is not settled by then is said to be open."""
+
+
+def add(service: Service, api: APIRouter) -> None:
+    """Add the pages of models."""
+
+    def listed(request: Request, fault: Refusal | None = None, **values: Any) -> Response:
+        found = []
+        for name in service.registry.names:
+            own = summary(service, name)
+            shown = service.registry.aliases_of(name).get(CHAMPION) or own["versions"][0]["digest"]
+            rules = len(service.registry.decider(name, shown).rules)
+            found.append(own | {"rules": rules, "shown": shown[:VERSION]})
+        return html(request, "models.html", fault, models=found, **values)
+
+    @api.get("/")
+    def start(request: Request) -> Response:
+        require(service, request, "audit")
+        return listed(request)
+
+    @api.post("/pages/models")
+    async def came(request: Request) -> Response:
+        by, given = require(service, request, "train"), dict[str, Any]()
+        try:
+            given |= await form_of(service, request)
+            name, sent, text = text_of(given, "name", most=63).strip(), given.get("file"), given.get("text")
+            if isinstance(sent, UploadFile) and sent.filename:
+                data, ending = await sent.read(), Path(sent.filename).suffix
+            elif isinstance(text, str) and text.strip():
+                data, ending = text.encode(), ".rules"
+            else:
+                raise Refusal(422, "neither a file nor a rule text was sent", fix="choose a file")
+            graph = await asyncio.to_thread(read_model, data, ending)
+            digest = await asyncio.to_thread(service.registry.add, name, graph, by, "sent")
+        except Refusal as refusal:
+            refusal.field = refusal.field or ("text" if given.get("text") else "file")
+            return await asyncio.to_thread(listed, request, refusal, given=given)
+        return RedirectResponse(f"/pages/models/{name}/{digest[:VERSION]}", 303)
+
+    @api.get("/pages/models/{name}")
+    def model(request: Request, name: str) -> Response:
+        require(service, request, "audit")
+        found = summary(service, name)
+        past, broken = history.of_model(service.database, name), history.broken_at(service.database)
+        return html(request, "model.html", model=found, events=past, broken=broken)
+
+    @api.get("/pages/models/{name}/compare")
+    def compared(request: Request, name: str, first: str = CHAMPION, second: str = "") -> Response:
+        require(service, request, "audit")
+        found, result, fault = summary(service, name), None, None
+        try:
+            if second:
+                digests = [service.registry.digest(name, version) for version in (first, second)]
+                result = _difference(service, name, *digests)
+        except Refusal as refusal:
+            fault = refusal
+        known = {"model": found, "first": first, "second": second, "choices": _choices(found)}
+        return html(request, "compare.html", fault, result=result, **known)
+
+    @api.get("/pages/models/{name}/{version}")
+    def version_of(request: Request, name: str, version: str) -> Response:
+        require(service, request, "audit")
+        digest = service.registry.digest(name, version)
+        size = counts(service.registry.decider(name, digest).graph)
+        return html(request, "version.html", model=facts(service, name, digest), size=size, aliases=ALIASES)
+
+
+def _choices(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Aliases and versions of a model, each with what people read of it."""
+    named = [(alias, f"{alias} ({found['aliases'][alias]})") for alias in ALIASES if alias in found["aliases"]]
+    return named + [(each["version"], f"{each['version']}, {moment(each['added'])}") for each in found["versions"]]
+
+
+def _difference(service: Service, name: str, first: str, second: str) -> dict[str, Any]:
+    """What differs between two versions; raises Refusal where they cannot be compared."""
+    with tempfile.TemporaryDirectory() as folder:
+        old, new = Path(folder) / "A.json", Path(folder) / "B.json"
+        old.write_bytes(service.registry.content(name, first))
+        new.write_bytes(service.registry.content(name, second))
+        try:
+            return compare(old, new, deadline=Deadline(_COMPARING)).as_dict()
+        except RulekitError as error:
+            raise Refusal(422, error.what.replace(f"{folder}/", ""), fix=error.fix) from None
