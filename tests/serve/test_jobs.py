@@ -152,22 +152,22 @@ def test_half_an_upload_leaves_no_file(served: Running) -> None:
 # Jobs -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_table_that_was_sent_becomes_a_model(served: Running) -> None:
-    upload = _sent(served).json()
-    job = _done(served, "train", upload=upload["id"], target="granted", options={"seed": 3})
+def test_a_table_that_was_sent_becomes_a_model(on_each: Running) -> None:
+    upload = _sent(on_each).json()
+    job = _done(on_each, "train", upload=upload["id"], target="granted", options={"seed": 3})
     result = job["result"]
     assert result["figures"]["accuracy"] == 1.0
     assert result["ladder"]
-    past = served.client.get("/models/loans/history", headers=served.as_["audit"]).json()
+    past = on_each.client.get("/models/loans/history", headers=on_each.as_["audit"]).json()
     assert past["events"][0]["body"] == {
         **{"digest": result["digest"], "how": "trained", "job": job["id"], "learner": "rules"},
         **{"upload": upload["id"], "sha256": upload["sha256"]},
     }
-    _until(served, job["id"], lambda _: not any(served.service.settings.work.iterdir()))
-    answer = served.client.post(
+    _until(on_each, job["id"], lambda _: not any(on_each.service.settings.work.iterdir()))
+    answer = on_each.client.post(
         f"/score/loans?version={result['version']}",
         json=[{"amount": 1500, "age": 25, "city": "here"}],
-        headers=served.as_["score"],
+        headers=on_each.as_["score"],
     )
     assert answer.json()["decisions"][0]["label"] == "yes"
 
@@ -289,8 +289,8 @@ def test_a_job_keeps_to_its_limits(tmp_path: Path, limit: dict[str, Any], said: 
         assert "\n" not in found["message"]
 
 
-def test_two_servers_never_run_one_job_twice_nor_too_many(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'rulekit.db'}"
+def test_two_servers_never_run_one_job_twice_nor_too_many(tmp_path: Path, database: str) -> None:
+    url = database or f"sqlite:///{tmp_path / 'rulekit.db'}"
     servers = [Database(url), Database(url)]
     servers[0].ensure()
     own = {table.add(servers[0], "check", {}, "train") for _ in range(12)}
@@ -387,21 +387,21 @@ def test_a_zip_that_is_no_export_is_refused(tmp_path: Path) -> None:
 # Replay ---------------------------------------------------------------------------------------------------------------
 
 
-def test_replay_says_which_decisions_would_be_others(served: Running) -> None:
+def test_replay_says_which_decisions_would_be_others(on_each: Running) -> None:
     """Those of the model in the asked time, and no others."""
-    other = served.service.registry.add("loans", loans(OTHER), "train", "sent")
+    other = on_each.service.registry.add("loans", loans(OTHER), "train", "sent")
     rows = [{"amount": amount, "age": 20, "city": "here"} for amount in (500, 1500, 1600, 2500)]
-    served.score(rows)
+    on_each.score(rows)
     between = time.time()
-    said = served.score([*rows, *rows]).json()["decisions"]
-    found = _done(served, "replay", version=other[:12])["result"]
+    said = on_each.score([*rows, *rows]).json()["decisions"]
+    found = _done(on_each, "replay", version=other[:12])["result"]
     assert (found["recorded"], found["replayed"], found["others"]) == (12, 12, 6)
     assert found["flips"] == [{"before": "yes", "after": "no", "decisions": 6}]
-    late = _done(served, "replay", version=other[:12], **{"from": between})["result"]
+    late = _done(on_each, "replay", version=other[:12], **{"from": between})["result"]
     assert (late["recorded"], late["others"]) == (8, 4)
-    assert _done(served, "replay", version=other[:12], to=1)["result"]["recorded"] == 0
-    table_of = served.client.get(late["report"], headers=served.as_["audit"])
+    assert _done(on_each, "replay", version=other[:12], to=1)["result"]["recorded"] == 0
+    table_of = on_each.client.get(late["report"], headers=on_each.as_["audit"])
     assert table_of.headers["content-type"] == "text/csv; charset=utf-8"
     ids = [line.split(",")[0] for line in table_of.text.splitlines()[1:]]
     assert ids == [said[i]["id"] for i in (1, 2, 5, 6)]
-    assert _asked(served, "replay", version=other[:12], **{"from": "now"}).json()["field"] == "from"
+    assert _asked(on_each, "replay", version=other[:12], **{"from": "now"}).json()["field"] == "from"

@@ -64,10 +64,8 @@ def routes(service: Service) -> APIRouter:
     async def events(request: Request, job: str) -> Response:
         service.access.require(request, *READERS)
         await asyncio.to_thread(table.one, database, job)
-        last = request.headers.get("last-event-id", "0")
-        if not last.isascii() or not last.isdigit() or len(last) > 15:
-            raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
-        return StreamingResponse(_told(service, job, int(last)), media_type="text/event-stream")
+        last = _number(request.headers.get("last-event-id", "0"))
+        return StreamingResponse(_told(service, job, last), media_type="text/event-stream")
 
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
@@ -100,6 +98,12 @@ def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict
     job = table.add(service.database, kind, request, by)
     service.supervisor.wake()
     return {"id": job, "kind": kind, "state": "waiting", "events": f"/jobs/{job}/events"}
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
+    return int(text)
 
 
 def _limit(limit: int) -> int:
