@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import supervisor, table, uploads
+from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 from serving import OTHER, Running, loans, running
 from starlette.requests import Request
@@ -266,15 +267,34 @@ def test_a_job_whose_heart_stands_still_is_failed_and_killed(served: Running, mo
     _until(served, job, lambda _: not _alive(process))
 
 
+def _run_elsewhere(database: Database) -> str:
+    """A job that another server runs, whose clock is an hour ahead; nobody beats for it any more."""
+    values: dict[str, Any] = {"id": "0" * 32, "kind": "check", "request": "{}", "state": "running", "by": "train"}
+    values |= {"added": time.time(), "started": time.time(), "beat": time.time() + 3600}
+    with database.write() as connection:
+        connection.execute(table.jobs.insert().values(**values))
+    return str(values["id"])
+
+
 def test_a_job_of_a_server_that_died_is_failed(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another server claimed it, and nobody beats for it; a clock that was set back changes nothing."""
     monkeypatch.setattr(supervisor, "DEAD", 1.0)
-    service = served.service
-    job = table.add(service.database, "check", {}, "train")
-    with service.database.write() as connection:
-        values = {"state": "running", "beat": time.time() + 3600}
-        connection.execute(table.jobs.update().where(table.jobs.c.id == job).values(**values))
-    assert _ended(served, job)["state"] == "failed"
+    assert _ended(served, _run_elsewhere(served.service.database))["state"] == "failed"
+
+
+def test_a_database_that_was_away_costs_no_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While nobody can look nobody can beat, so that no heartbeat is missed."""
+    database = Database(f"sqlite:///{tmp_path / 'rulekit.db'}")
+    database.ensure()
+    job, clock = _run_elsewhere(database), [0.0]
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: clock[0])
+    own = supervisor.Supervisor(Settings(tmp_path), database)
+    states = []
+    for moment in (0, 4, 8, 100, 104, 108, 111):
+        clock[0] = moment
+        own._watch()
+        states.append(table.one(database, job)["state"])
+    assert states == ["running"] * 6 + ["failed"]
+    database.engine.dispose()
 
 
 @pytest.mark.parametrize(

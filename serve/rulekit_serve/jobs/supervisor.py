@@ -22,8 +22,10 @@ from rulekit_serve.jobs.uploads import sweep
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 
-DEAD, CANCELLED = 10.0, 5.0
-"""Seconds without a heartbeat after which a job is failed, and after a cancel after which its process is killed."""
+DEAD, BEGINNING, CANCELLED = 10.0, 60.0, 5.0
+"""Seconds without a heartbeat, and without a first one, after which a job is failed; of a cancel before the kill."""
+GAP = 5.0
+"""Seconds after which this thread does not say that it would have seen a heartbeat."""
 _PAUSE = 0.5
 _TAIL = 4096
 _ERRORS = "stderr"
@@ -62,6 +64,7 @@ class Supervisor:
         self._settings, self._database = settings, database
         self._own: dict[str, _Process] = {}
         self._seen: dict[str, tuple[float, float]] = {}
+        self._looked = time.monotonic()
         self._ended, self._wake = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
 
@@ -96,28 +99,30 @@ class Supervisor:
             self._wake.clear()
 
     def _watch(self) -> None:
-        now = time.monotonic()
         found = table.running(self._database)
-        cancels = {job for job, _, cancel in found if cancel}
+        now = time.monotonic()
+        if now - self._looked > GAP:  # the database was away, for those that beat too
+            self._seen = {}
+        self._looked = now
+        cancels = {job for job, _, _, cancel in found if cancel}
         for job, own in list(self._own.items()):
             if job in cancels and own.cancelled is None:
                 own.cancelled = now
             if own.popen.poll() is not None:
-                self._finish(job, "failed", own.last_words())
+                self._finish(job, "failed" if own.cancelled is None else "cancelled", own.last_words())
             elif own.cancelled is not None and now - own.cancelled > CANCELLED:
                 self._finish(job, "cancelled", "it was cancelled")
             elif now > own.until:
                 seconds = self._settings.job_seconds
                 self._finish(job, "failed", f"it was ended after {seconds:g} seconds, the most that a job has")
-        beats = {job: beat for job, beat, _ in found}
-        # by this server's own clock, as those of others may differ and be set back
-        self._seen = {
-            job: self._seen[job] if job in self._seen and self._seen[job][0] == beat else (beat, now)
-            for job, beat in beats.items()
-        }
-        for job, (_, moment) in self._seen.items():
-            if now - moment > DEAD:
-                self._finish(job, "failed", f"its process does not answer: no heartbeat for {DEAD:g} seconds")
+        seen, self._seen = self._seen, {}
+        for job, beat, begun, _ in found:
+            # by this server's own clock, as those of others may differ and be set back
+            known, moment = seen.get(job, (None, now))
+            self._seen[job] = (beat, moment if known == beat else now)
+            most = DEAD if begun else BEGINNING
+            if now - self._seen[job][1] > most:
+                self._finish(job, "failed", f"its process does not answer: no heartbeat for {most:g} seconds")
 
     def _finish(self, job: str, state: str, message: str) -> None:
         """End a job that has not ended by itself, its process and its folder."""

@@ -73,11 +73,11 @@ def claim(database: Database, most: int) -> str | None:
         return job if done.rowcount == 1 else None
 
 
-def running(database: Database) -> list[tuple[str, float, bool]]:
-    """Id, last heartbeat and whether it is to be cancelled, of each job that runs."""
+def running(database: Database) -> list[tuple[str, float, bool, bool]]:
+    """Id, last heartbeat, whether its process has beaten yet, and whether it is to be cancelled, of each that runs."""
     with database.read() as connection:
-        chosen = select(jobs.c.id, jobs.c.beat, jobs.c.cancel).where(jobs.c.state == "running")
-        return [(job, beat or 0.0, cancel) for job, beat, cancel in connection.execute(chosen)]
+        chosen = select(jobs.c.id, jobs.c.beat, jobs.c.beat != jobs.c.started, jobs.c.cancel)
+        return [tuple(row) for row in connection.execute(chosen.where(jobs.c.state == "running"))]
 
 
 def beat(database: Database, job: str, events: Mapping[int, Mapping[str, Any]]) -> bool | None:
