@@ -62,7 +62,7 @@ def application(settings: Settings) -> FastAPI:
         max_body_size=settings.body + MEGABYTE,  # `body_of` says it in words before
     )
     app.state.service = service
-    for own in (protocol, scoring, jobs, promotion, exchange, models, decisions, pages):
+    for own in (scoring, protocol, jobs, promotion, exchange, models, decisions, pages):
         app.include_router(own.routes(service))
 
     @app.get("/openapi.json")
