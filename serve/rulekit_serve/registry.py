@@ -173,11 +173,11 @@ class Registry:
         return number
 
 
-def checked_name(name: str) -> None:
-    """Raises Refusal for what is no name of a model."""
+def checked_name(name: str, field: str = "name") -> None:
+    """Raises Refusal, for a field of a call, where it is no name of a model."""
     if not _NAME.fullmatch(name):
         fix = "1 to 63 letters, digits, and _ . - after the first"
-        raise Refusal(422, f"{name[:64]!r} is no name of a model", "name", fix)
+        raise Refusal(422, f"{name[:64]!r} is no name of a model", field, fix)
 
 
 def read_model(data: bytes, ending: str) -> RuleGraph:

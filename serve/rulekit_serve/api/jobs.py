@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import FileResponse, StreamingResponse
 
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.bodies import body_of, object_of
@@ -24,6 +24,7 @@ _SANDBOX = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 """Of a report: the file itself allows one script, by its digest, and no request."""
+_REPORTS = {".html": "text/html; charset=utf-8", ".csv": "text/csv; charset=utf-8"}
 
 
 def routes(service: Service) -> APIRouter:
@@ -63,19 +64,18 @@ def routes(service: Service) -> APIRouter:
     async def events(request: Request, job: str) -> Response:
         service.access.require(request, *READERS)
         await asyncio.to_thread(table.one, database, job)
-        last = request.headers.get("last-event-id", "0")
-        if not last.isascii() or not last.isdigit() or len(last) > 15:
-            raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
-        return StreamingResponse(_told(service, job, int(last)), media_type="text/event-stream")
+        last = _number(request.headers.get("last-event-id", "0"))
+        return StreamingResponse(_told(service, job, last), media_type="text/event-stream")
 
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
         service.access.require(request, "audit")
-        path = service.settings.reports / f"{table.one(database, job)['id']}.html"
-        if not path.is_file():
-            raise unknown("the job has no report")
+        stem = service.settings.reports / table.one(database, job)["id"]
         headers = {"content-security-policy": _SANDBOX}
-        return Response(path.read_bytes(), media_type="text/html; charset=utf-8", headers=headers)
+        for ending, kind in _REPORTS.items():
+            if (path := stem.with_suffix(ending)).is_file():
+                return FileResponse(path, media_type=kind, headers=headers)
+        raise unknown("the job has no report")
 
     @api.delete("/jobs/{job}")
     def cancelled(request: Request, job: str) -> Response:
@@ -98,6 +98,12 @@ def added(service: Service, kind: str, request: dict[str, Any], by: str) -> dict
     job = table.add(service.database, kind, request, by)
     service.supervisor.wake()
     return {"id": job, "kind": kind, "state": "waiting", "events": f"/jobs/{job}/events"}
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise Refusal(422, "Last-Event-ID is the number of an event", "last-event-id")
+    return int(text)
 
 
 def _limit(limit: int) -> int:
