@@ -6,11 +6,12 @@ import gc
 import os
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from postgres import postgres
 
 settings.register_profile("rulekit", print_blob=True, deadline=None)
 settings.load_profile("rulekit")
@@ -23,6 +24,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def whole_suite(request: pytest.FixtureRequest) -> bool:
     """Whether long runs are part of this one: False for `-m "not full"`, the run before each commit."""
     return "not full" not in request.config.option.markexpr
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """Why there is no PostgreSQL server, "" where one runs."""
+    yield from postgres()
 
 
 @pytest.fixture(scope="session")

@@ -61,4 +61,3 @@ def running(folder: Path, database: str = "", **settings: Any) -> Iterator[Runni
         digest = service.registry.add("loans", loans(), "test", "test")
         service.registry.move("loans", "champion", digest, "test", "first", "")
         yield Running(client, service, bearer)
-

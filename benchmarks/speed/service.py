@@ -112,7 +112,9 @@ def loaded(port: int, call: bytes, clients: int, seconds: float) -> list[float]:
 
 def call_of(path: str, body: object, token: str = "") -> bytes:
     data = json.dumps(body).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+    )
     return (head + (f"Authorization: Bearer {token}\r\n" if token else "") + "\r\n").encode() + data
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rulekit.errors import InputError
 from rulekit_cli.console import log, result

@@ -171,9 +171,9 @@ class LabelledTable:
     y: int64 [n], index into `classes` (natural types; of two, the second is the positive one). weight: float64 [n],
     finite and not negative, or None. group: int64 [n], rows of one group belong in one fold, or None. cost: price of
     a false positive and of a false negative, or None. target: the name of the label column. time: float64 [n], when
-    each row was, or None; time_shown: "date" and "datetime" where these are days and seconds. taught: a teacher gave the
-    labels. Then truth: int64 [n], their own label as an index into `classes`, -1 for another one, or None; chances: the
-    teacher's probabilities [n, K], or None.
+    each row was, or None; time_shown: "date" and "datetime" where these are days and seconds. taught: a teacher gave
+    the labels. Then truth: int64 [n], their own label as an index into `classes`, -1 for another one, or None;
+    chances: the teacher's probabilities [n, K], or None.
     """
 
     table: Table

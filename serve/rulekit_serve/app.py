@@ -22,7 +22,7 @@ from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
 from rulekit_serve.pages import entry as pages
 from rulekit_serve.registry import Registry
-from rulekit_serve.settings import Settings
+from rulekit_serve.settings import MEGABYTE, Settings
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.log import DecisionLog
 
@@ -59,7 +59,7 @@ def application(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        max_body_size=settings.body,
+        max_body_size=settings.body + MEGABYTE,  # `body_of` says it in words before
     )
     app.state.service = service
     for own in (protocol, scoring, jobs, promotion, exchange, models, decisions, pages):

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from rulekit.errors import RulekitError
 from rulekit.graph.files.safe_files import parse_json
 from rulekit_serve.failures import Refusal
+from rulekit_serve.settings import MEGABYTE, Settings
 
 Columns = Mapping[str, Any]
 _MOST_COLUMNS = 10_000
@@ -20,10 +21,23 @@ _SCALARS = (str, int, float, bool, type(None))
 _ARROW = ("application/vnd.apache.arrow.stream", "application/x-apache-arrow-stream")
 
 
-async def body_of(request: Request, seconds: float) -> bytes:
-    """The body; raises Refusal where it does not come in time, or not whole."""
+async def body_of(request: Request, settings: Settings) -> bytes:
+    """The body; raises Refusal where it is too large, or does not come in time, or not whole."""
+    most, seconds = settings.body, settings.seconds
+
+    async def read() -> bytes:
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise Refusal(
+                    413, f"the body has more than {most // MEGABYTE} MB", fix="send the rows in several calls"
+                )
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
     try:
-        return await asyncio.wait_for(request.body(), seconds)
+        return await asyncio.wait_for(read(), seconds)
     except TimeoutError:
         raise Refusal(408, f"the body did not come within {seconds:g} seconds") from None
     except ClientDisconnect:
@@ -98,11 +112,13 @@ def columns_of_rows(rows: Any, most: int) -> tuple[Columns, int]:
         raise _too_many(most)
     if not all(isinstance(row, dict) for row in rows):
         raise Refusal(422, "each row is an object of cells by column", "rows")
-    names = dict.fromkeys(rows[0])
-    for row in rows:
-        if row.keys() != names.keys():
-            names |= dict.fromkeys(row)
-    return sized({name: [row.get(name) for row in rows] for name in names}, len(rows), most)
+    first = tuple(rows[0])
+    if first and all(tuple(row) == first for row in rows):
+        columns = dict(zip(first, map(list, zip(*(row.values() for row in rows), strict=True)), strict=True))
+    else:
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    return sized(columns, len(rows), most)
 
 
 def sized(columns: Columns, n: int, most: int) -> tuple[Columns, int]:

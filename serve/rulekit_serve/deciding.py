@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,18 +14,18 @@ from typing import Any
 from sqlalchemy import select
 
 from rulekit.errors import RulekitError
-from rulekit.graph.rule_graph import class_array
 from rulekit.work.deciding import Decided, Decider
 from rulekit_serve.access import Access, Caller
 from rulekit_serve.bodies import Columns, cells_of
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs.supervisor import Supervisor
 from rulekit_serve.metrics import Metrics
-from rulekit_serve.registry import CHAMPION, SHADOW, Registry
+from rulekit_serve.registry import CHAMPION, Registry
 from rulekit_serve.settings import Settings
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.log import DecisionLog, RepeatedError
 from rulekit_serve.store.tables import decisions
+from rulekit_serve.words import Fired, Words, dumped
 
 _AT_ONCE = 64
 """Rows that are decided in the thread of the calls; of more another thread takes care."""
@@ -47,20 +47,20 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Decisions by row: ids, labels, probabilities [K] and the ids of the rules that fired."""
+    """Decisions by row: ids, labels as indices into the classes, probabilities [K], and the rules that fired."""
 
     model: str
     digest: str
-    decider: Decider
+    words: Words
     ids: Sequence[str]
-    labels: Sequence[Any]
+    labels: Sequence[int]
     probabilities: Sequence[Sequence[float]]
-    rules: Sequence[Sequence[str]]
+    fired: Sequence[Fired]
 
-    @property
-    def classes(self) -> Sequence[Any]:
-        """The classes, in the order of the probabilities."""
-        return self.decider.graph.classes
+    def decisions(self) -> str:
+        """All as a JSON list."""
+        rows = zip(map(dumped, self.ids), self.labels, self.probabilities, self.fired, strict=True)
+        return f"[{','.join([self.words.decision(*row) for row in rows])}]"
 
 
 async def decide(
@@ -74,18 +74,18 @@ async def decide(
         if not 0 < len(request) <= _MOST_ID or not request.isprintable():
             raise Refusal(422, f"the id of a request has 1 to {_MOST_ID} letters", "id")
         request = f"{caller.name}/{request}"
-        if (old := await _thread(_recorded, service, name, request, columns, n)) is not None:
+        if (old := await asyncio.to_thread(_recorded, service, name, request, columns, n)) is not None:
             return old
     digest = service.registry.digest(name, version)
-    decider = service.registry.decider(name, digest)
+    words = service.registry.words(name, digest)
     shadow = _shadow(service, name, digest) if version == CHAMPION else None
-    work = partial(_decided, service, decider, shadow, columns, n, caller, name, request or uuid.uuid4().hex)
-    answer, rows = work() if n <= _AT_ONCE else await _thread(work)
+    work = partial(_decided, service, words, shadow, columns, n, caller, name, request or uuid.uuid4().hex)
+    answer, rows = work() if n <= _AT_ONCE else await asyncio.to_thread(work)
     if service.settings.recorded:
         try:
             await asyncio.wait_for(service.log.record(rows), service.settings.seconds)
         except RepeatedError:
-            old = await _thread(_recorded, service, name, str(request), columns, n)
+            old = await asyncio.to_thread(_recorded, service, name, str(request), columns, n)
             if old is None:
                 raise Refusal(503, "the decisions could not be recorded", fix="ask again in a moment") from None
             return old
@@ -95,87 +95,67 @@ async def decide(
     return answer
 
 
-async def _thread(work: Any, *given: Any) -> Any:
-    return await asyncio.to_thread(work, *given)
-
-
-def _shadow(service: Service, name: str, digest: str) -> Decider | None:
-    other = service.registry.aliases_of(name).get(SHADOW)
-    return None if other in (None, digest) else service.registry.decider(name, str(other))
+def _shadow(service: Service, name: str, digest: str) -> Words | None:
+    other = service.registry.shadow(name)
+    return None if other in (None, digest) else service.registry.words(name, str(other))
 
 
 def outcome(decider: Decider, columns: Columns, n: int) -> Decided:
     """What a model says of columns; raises Refusal of status 422 where it refuses them."""
+    used = {name: columns[name] for name in decider.graph.used_features if name in columns}
     try:
-        table = decider.table(columns)
+        table = decider.table(used)
     except RulekitError as error:
         raise Refusal(422, error.what, error.where, error.fix) from None
     except (OverflowError, ValueError, TypeError) as error:
         raise Refusal(422, f"a cell cannot be read: {str(error)[:200]}") from None
-    if table.n_rows != n:
-        raise Refusal(422, f"{table.n_rows} rows of cells for {n} rows")
     return decider.decide(table)
 
 
 def _decided(
-    service: Service,
-    decider: Decider,
-    shadow: Decider | None,
-    columns: Columns,
-    n: int,
-    caller: Caller,
-    name: str,
-    request: str,
+    service: Service, words: Words, shadow: Words | None, columns: Columns, n: int, caller: Caller, name: str, own: str
 ) -> tuple[Answer, list[dict[str, Any]]]:
-    """The answer, and the rows of the log."""
-    said = outcome(decider, columns, n)
-    labels = class_array(decider.graph.classes)[said.labels].tolist()
-    ids = [f"{request}.{i}" for i in range(n)]
-    rules = [decider.fired_ids(said, i) for i in range(n)]
-    answer = Answer(name, decider.digest, decider, ids, labels, said.probabilities.tolist(), rules)
+    """The answer, and the rows of the log; own: the id of the request."""
+    graph, digest = words.decider.graph, words.decider.digest
+    said = outcome(words.decider, columns, n)
+    ids = [f"{own}.{i}" for i in range(n)]
+    labels = said.labels.tolist()
+    answer = Answer(name, digest, words, ids, labels, said.probabilities.tolist(), words.fired(said.fired))
     if not service.settings.recorded:
         return answer, []
-    used = (
-        decider.graph.used_features
-        if shadow is None
-        else (*dict.fromkeys((*decider.graph.used_features, *shadow.graph.used_features)),)
-    )
+    used: Sequence[str] = graph.used_features
+    if shadow is not None:
+        used = [*dict.fromkeys((*used, *shadow.decider.graph.used_features))]
     masked = [column for column in used if column in service.settings.masked]
     cells = cells_of(columns, [column for column in used if column not in masked])
-    known = {"model": name, "digest": decider.digest, "by": caller.name, "time": time.time(), "masked": dumped(masked)}
-    known["shadow"] = "" if shadow is None else shadow.digest
-    rows = [
+    beside = [("", "")] * n if shadow is None else _beside(shadow, columns, n)
+    known = {"model": name, "digest": digest, "by": caller.name, "time": time.time(), "masked": dumped(masked)}
+    known["shadow"] = "" if shadow is None else shadow.decider.digest
+    names, rows = tuple(cells), zip(*cells.values(), strict=True) if cells else iter([()] * n)
+    kept = [
         {
             **known,
             "id": ids[i],
-            "row": dumped({column: own[i] for column, own in cells.items()}),
-            "label": dumped(labels[i]),
+            "row": dumped(dict(zip(names, row, strict=True))),
+            "label": words.labels[labels[i]],
             "probabilities": dumped(answer.probabilities[i]),
-            "rules": " ".join(("", *rules[i], "")),
-            "shadow_label": "",
-            "shadow_rules": "",
+            "rules": answer.fired[i].kept,
+            "shadow_label": beside[i][0],
+            "shadow_rules": beside[i][1],
         }
-        for i in range(n)
+        for i, row in enumerate(rows)
     ]
-    if shadow is not None:
-        try:
-            beside = outcome(shadow, columns, n)
-        except Refusal as refusal:  # the first model has decided; what the second one says is that it cannot
-            for row in rows:
-                row["shadow_rules"] = refusal.what[:200]
-            return answer, rows
-        other, fired = (
-            class_array(shadow.graph.classes)[beside.labels].tolist(),
-            [shadow.fired_ids(beside, i) for i in range(n)],
-        )
-        for row, label, own in zip(rows, other, fired, strict=True):
-            row |= {"shadow_label": dumped(label), "shadow_rules": " ".join(("", *own, ""))}
-    return answer, rows
+    return answer, kept
 
 
-def dumped(value: Any) -> str:
-    """JSON without spaces; what is no JSON value as a text."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+def _beside(shadow: Words, columns: Columns, n: int) -> list[tuple[str, str]]:
+    """Label and rules of the second model by row; where it refuses the rows, why."""
+    try:
+        said = outcome(shadow.decider, columns, n)
+    except Refusal as refusal:  # the first model has decided, and its answer stands
+        return [("", refusal.what[:200])] * n
+    rules = shadow.fired(said.fired)
+    return [(shadow.labels[k], own.kept) for k, own in zip(said.labels.tolist(), rules, strict=True)]
 
 
 def _recorded(service: Service, name: str, request: str, columns: Columns, n: int) -> Answer | None:
@@ -183,7 +163,7 @@ def _recorded(service: Service, name: str, request: str, columns: Columns, n: in
     with service.database.read() as connection:
         ids = [f"{request}.{i}" for i in range(n)]
         chosen = select(decisions).where(decisions.c.id.in_([*ids, f"{request}.{n}"]))
-        found = {row["id"]: row for row in connection.execute(chosen).mappings()}
+        found = {row["id"]: dict(row) for row in connection.execute(chosen).mappings()}
     if not found:
         return None
     first = next(iter(found.values()))
@@ -195,14 +175,8 @@ def _recorded(service: Service, name: str, request: str, columns: Columns, n: in
         same = same and json.loads(dumped(sent)) == kept
     if not same:
         raise Refusal(409, "this id was given to a request of other rows", "id", "give each request an id of its own")
-    decider = service.registry.decider(name, first["digest"])
-    rows: list[Mapping[str, Any]] = [found[key] for key in ids]
-    return Answer(
-        name,
-        first["digest"],
-        decider,
-        ids,
-        [json.loads(row["label"]) for row in rows],
-        [json.loads(row["probabilities"]) for row in rows],
-        [row["rules"].split() for row in rows],
-    )
+    words = service.registry.words(name, first["digest"])
+    rows = [found[key] for key in ids]
+    labels = [words.labels.index(row["label"]) for row in rows]
+    chances = [json.loads(row["probabilities"]) for row in rows]
+    return Answer(name, first["digest"], words, ids, labels, chances, [words.of_ids(r["rules"].split()) for r in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818
     """A call that is not served: a status, one line, the field that is meant and what would help."""
 
     def __init__(self, status: int, what: str, field: str = "", fix: str = "") -> None:

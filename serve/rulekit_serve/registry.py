@@ -21,6 +21,7 @@ from rulekit_serve.failures import Refusal, unavailable, unknown
 from rulekit_serve.store import history
 from rulekit_serve.store.database import Database
 from rulekit_serve.store.tables import aliases, models
+from rulekit_serve.words import Words
 
 CHAMPION, CANDIDATE, SHADOW = "champion", "candidate", "shadow"
 ALIASES = (CHAMPION, CANDIDATE, SHADOW)
@@ -40,7 +41,7 @@ class Registry:
         self._database, self._lock = database, threading.Lock()
         self._aliases: dict[tuple[str, str], str] = {}
         self._versions: dict[str, tuple[str, ...]] = {}
-        self._loaded: dict[str, Decider] = {}
+        self._loaded: dict[str, Words] = {}
         self._read, self._ended = 0.0, threading.Event()
         threading.Thread(target=self._run, name="aliases", daemon=True).start()
 
@@ -90,6 +91,10 @@ class Registry:
         self._fresh()
         return {alias: digest for (of, alias), digest in self._aliases.items() if of == name}
 
+    def shadow(self, name: str) -> str | None:
+        """The digest of the model that decides beside the champion."""
+        return self._aliases.get((name, SHADOW))
+
     def digest(self, name: str, version: str = CHAMPION) -> str:
         """The digest that an alias or the first digits of a version mean."""
         versions = self.versions(name)
@@ -105,11 +110,15 @@ class Registry:
         raise unknown(f"{name!r} has no version {version[:64]!r}")
 
     def decider(self, name: str, digest: str) -> Decider:
-        """The model in memory; of many those that were asked for last are kept."""
+        """The model in memory."""
+        return self.words(name, digest).decider
+
+    def words(self, name: str, digest: str) -> Words:
+        """The model in memory with its texts; of many those that were loaded last are kept."""
         found = self._loaded.get(digest)
         if found is None:
-            found = Decider.of(from_json(self.content(name, digest).decode()))
-            if found.digest != digest:
+            found = Words(Decider.of(from_json(self.content(name, digest).decode())))
+            if found.decider.digest != digest:
                 raise unavailable(f"version {digest[:VERSION]} of {name!r} is not what was stored")
             with self._lock:
                 while len(self._loaded) >= _LOADED:
@@ -164,11 +173,11 @@ class Registry:
         return number
 
 
-def checked_name(name: str) -> None:
-    """Raises Refusal for what is no name of a model."""
+def checked_name(name: str, field: str = "name") -> None:
+    """Raises Refusal, for a field of a call, where it is no name of a model."""
     if not _NAME.fullmatch(name):
         fix = "1 to 63 letters, digits, and _ . - after the first"
-        raise Refusal(422, f"{name[:64]!r} is no name of a model", "name", fix)
+        raise Refusal(422, f"{name[:64]!r} is no name of a model", field, fix)
 
 
 def read_model(data: bytes, ending: str) -> RuleGraph:

@@ -1,17 +1,224 @@
-"""Scoring over HTTP: what is answered is what the model decides, and what is recorded."""
+"""Scoring over HTTP: what is answered is what the model decides, and it is recorded before."""
 
 from __future__ import annotations
 
-from serving import ROW, Running
+import asyncio
+import io
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from rulekit_serve.failures import Refusal
+from rulekit_serve.store.tables import decisions
+from serving import OTHER, ROW, Running, loans, running
+from sqlalchemy import func, select, text
+
+CELLS = [ROW, ROW | {"age": 50}, ROW | {"city": "there", "amount": None}, ROW | {"age": None}, ROW | {"city": "far"}]
 
 
-def test_a_decision_is_recorded_before_it_is_answered(served: Running) -> None:
-    answer = served.score([ROW, ROW | {"age": 50}])
-    assert answer.status_code == 200
-    first, second = answer.json()["decisions"]
-    assert (first["label"], second["label"]) == ("yes", "no")
-    kept = served.client.get(f"/decisions/{first['id']}", headers=served.as_["audit"]).json()
-    assert kept["row"] == ROW
-    assert kept["label"] == "yes"
+def count(served: Running) -> int:
+    with served.service.database.read() as connection:
+        return int(connection.execute(select(func.count()).select_from(decisions)).scalar() or 0)
+
+
+def labels(answer: Any) -> list[Any]:
+    assert answer.status_code == 200, answer.text
+    return [decision["label"] for decision in answer.json()["decisions"]]
+
+
+def test_a_decision_is_recorded_before_it_is_answered(on_each: Running) -> None:
+    answer = on_each.score([ROW, ROW | {"age": 50}])
+    assert labels(answer) == ["yes", "no"]
+    first = answer.json()["decisions"][0]
+    kept = on_each.client.get(f"/decisions/{first['id']}", headers=on_each.as_["audit"]).json()
+    assert (kept["row"], kept["label"], kept["masked"]) == (ROW, "yes", [])
     assert kept["rules"] == [rule["id"] for rule in first["rules"]]
-    assert kept["digest"] == answer.json()["digest"]
+    assert first["rules"][0]["text"] == "yes: amount > 1000 and age <= 30"
+    assert kept["digest"] == answer.json()["digest"] == loans().digest
+    assert sum(first["probabilities"].values()) == pytest.approx(1.0)
+
+
+def test_every_form_of_rows_is_decided_alike(served: Running) -> None:
+    expected = loans().predict(CELLS).tolist()
+    frame = pl.DataFrame(CELLS)
+    arrow, headers = io.BytesIO(), served.as_["score"]
+    frame.write_ipc_stream(arrow, compat_level=pl.CompatLevel.oldest())
+    assert labels(served.score(CELLS)) == expected
+    assert labels(served.client.post("/score/loans", json={"rows": CELLS}, headers=headers)) == expected
+    for data, kind in (
+        (frame.write_csv().encode(), "text/csv"),
+        (arrow.getvalue(), "application/vnd.apache.arrow.stream"),
+    ):
+        sent = served.client.post("/score/loans", content=data, headers=headers | {"Content-Type": kind})
+        assert labels(sent) == expected, kind
+    columns = list(ROW)
+    cells = [[row[column] for column in columns] for row in CELLS]
+    forms = (
+        {"dataframe_records": CELLS},
+        {"dataframe_split": {"columns": columns, "data": cells}},
+        {"instances": CELLS},
+        {"inputs": {column: [row[column] for row in CELLS] for column in columns}},
+    )
+    for form in forms:
+        said = served.client.post("/invocations", json=form, headers=headers)
+        assert [one["label"] for one in said.json()["predictions"]] == expected
+    sizes = {"amount": "FP64", "age": "INT32", "city": "BYTES"}
+    inputs = [
+        {"name": column, "datatype": kind, "shape": [5], "data": [row[column] for row in CELLS]}
+        for column, kind in sizes.items()
+    ]
+    said = served.client.post("/v2/models/loans/infer", json={"id": "a", "inputs": inputs}, headers=headers).json()
+    outputs = {output["name"]: output for output in said["outputs"]}
+    assert outputs["label"]["data"] == expected
+    assert outputs["fired"]["shape"] == [5, 2]
+    assert outputs["fired"]["data"][:2] == [True, False]
+    assert (said["id"], said["parameters"]["digest"]) == ("a", loans().digest)
+    assert count(served) == 9 * len(CELLS)
+
+
+def test_the_same_request_twice_is_one(on_each: Running) -> None:
+    known = {"X-Request-Id": "one"}
+    first, again = on_each.score(CELLS, **known), on_each.score(CELLS, **known)
+    assert first.json() == again.json()
+    assert count(on_each) == len(CELLS)
+    for rows in (CELLS[:2], [*CELLS, ROW], [ROW, *CELLS[1:4], ROW]):
+        assert on_each.score(rows, **known).status_code == 409
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: on_each.score([ROW], **{"X-Request-Id": "two"}).json(), range(16)))
+    assert all(answer == answers[0] for answer in answers)
+    assert count(on_each) == len(CELLS) + 1
+
+
+def test_a_lost_database_decides_nothing(served: Running) -> None:
+    """And the service goes on by itself once it is back."""
+    with served.service.database.write() as connection:
+        connection.execute(text("ALTER TABLE decisions RENAME TO gone"))
+    assert served.score([ROW]).status_code == 503
+    with served.service.database.write() as connection:
+        connection.execute(text("ALTER TABLE gone RENAME TO decisions"))
+    assert count(served) == 0
+    assert served.score([ROW]).status_code == 200
+
+
+def test_a_clock_that_is_set_back_loses_nothing(served: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.score([ROW])
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "time", lambda: 1.0)
+        assert served.score([ROW]).status_code == 200
+    found = served.client.get("/decisions", headers=served.as_["audit"]).json()["decisions"]
+    assert [one["number"] for one in found] == [2, 1]
+    assert found[0]["time"] == 1.0
+
+
+def test_masked_columns_are_never_stored(tmp_path: Path) -> None:
+    for served in running(tmp_path, masked=("age",)):
+        own = served.score([ROW | {"age": 29.015625}]).json()["decisions"][0]["id"]
+        kept = served.client.get(f"/decisions/{own}", headers=served.as_["audit"]).json()
+        assert kept["row"] == {"amount": 1500, "city": "here"}
+        assert kept["masked"] == ["age"]
+        served.service.database.engine.dispose()
+        assert not any(b"29.015625" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_a_shadow_decides_beside(served: Running) -> None:
+    registry = served.service.registry
+    other = registry.add("loans", loans(OTHER), "test", "test")
+    registry.move("loans", "shadow", other, "test", "to see", None)
+    assert labels(served.score([ROW, ROW | {"amount": 3000}])) == ["yes", "yes"]
+    found = served.client.get("/decisions?differs=1", headers=served.as_["audit"]).json()["decisions"]
+    assert [one["row"]["amount"] for one in found] == [1500]
+    assert found[0]["shadow"] == {"digest": other, "label": "no", "rules": []}
+
+
+def test_decisions_are_found_by_page_label_and_rule(served: Running) -> None:
+    answer = served.score(CELLS).json()["decisions"]
+    rule = answer[0]["rules"][0]["id"]
+    ask = lambda query: served.client.get(f"/decisions?{query}", headers=served.as_["audit"]).json()  # noqa: E731
+    assert [one["id"] for one in ask(f"rule={rule}")["decisions"]] == [answer[4]["id"], answer[0]["id"]]
+    assert len(ask("label=yes")["decisions"]) == 3
+    assert ask("rule=r%25")["decisions"] == ask("model=other")["decisions"] == []
+    seen, cursor = [], ""
+    while cursor is not None:
+        page = ask(f"limit=2{cursor and f'&cursor={cursor}'}")
+        seen += [one["id"] for one in page["decisions"]]
+        cursor = page["cursor"]
+    assert seen == [one["id"] for one in reversed(answer)]
+
+
+def test_what_predict_refuses_is_refused(served: Running) -> None:
+    refused: Any = (({"amount": 1, "age": 2}, "city"), (ROW | {"age": "old"}, "age"), (ROW | {"age": []}, "age"))
+    for row, field in refused:
+        answer = served.score([row])
+        assert answer.status_code == 422
+        assert field in answer.json()["error"] or field in answer.json()["field"]
+    assert served.score([]).status_code == 422
+    assert served.score([ROW] * 10_001).status_code == 413
+    assert count(served) == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b'{"rows":[{"a":NaN}]}', b"[" * 100_000, b'{"a":1,"a":2}', b'[{"a":1' + b"0" * 5000 + b"}]", b"\xff", b""),
+        json.dumps([ROW | {"amount": 10**400}]).encode(),
+        json.dumps([ROW | {"city": "\ud800"}]).encode(),
+        json.dumps([ROW | {"city": "\0"}]).encode(),
+        b"x" * (17 << 20),
+    ],
+)
+def test_bodies_that_mean_no_good(on_each: Running, body: bytes) -> None:
+    known = on_each.as_["score"] | {"Content-Type": "application/json"}
+    for path in ("/score/loans", "/explain/loans", "/v2/models/loans/infer", "/invocations"):
+        answer = on_each.client.post(path, content=body, headers=known)
+        assert 200 <= answer.status_code < 500, (path, answer.text)
+        assert answer.status_code == 200 or "error" in answer.json()
+
+
+def test_tokens_have_roles(served: Running) -> None:
+    calls = [("GET", "/models", "audit"), ("POST", "/score/loans", "score"), ("POST", "/models/loans", "train")]
+    calls += [("GET", "/decisions", "audit"), ("GET", "/metrics", "audit"), ("GET", "/v2/models/loans", "score")]
+    for method, path, role in calls:
+        assert served.client.request(method, path).status_code == 401
+        for other, headers in served.as_.items():
+            status = served.client.request(method, path, headers=headers).status_code
+            assert (status == 403) == (other != role), (path, other)
+    assert served.client.get("/v2/health/live").json() == {"live": True}
+
+
+def test_calls_beyond_the_rate_wait(tmp_path: Path) -> None:
+    for served in running(tmp_path, rate=5.0):
+        statuses = [served.score([ROW]).status_code for _ in range(12)]
+        assert 429 in statuses
+        assert statuses[0] == 200
+
+
+def test_a_change_of_the_champion_is_seen_by_another_process(served: Running) -> None:
+    """Whose registry reads the same database."""
+    from rulekit_serve.registry import Registry
+
+    registry = Registry(served.service.database)
+    registry.refresh()
+    other = served.service.registry.add("loans", loans(OTHER), "test", "test")
+    served.service.registry.move("loans", "champion", other, "test", "better", loans().digest)
+    begun = time.monotonic()
+    while registry.digest("loans") != other:
+        assert time.monotonic() - begun < 1.0
+        time.sleep(0.01)
+    with pytest.raises(Refusal, match=", not "):
+        registry.move("loans", "champion", other, "test", "late", loans().digest)
+    registry.close()
+    assert labels(served.score([ROW])) == ["no"]
+
+
+def test_a_call_that_is_given_up_stops_nobody(served: Running) -> None:
+    async def given_up() -> None:
+        waiting = asyncio.create_task(served.service.log.record([]))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    asyncio.run(given_up())
+    assert served.score([ROW]).status_code == 200

@@ -6,7 +6,7 @@ Every answer is that of `rulekit.tables.kinds.encoding.encode`. What is not plai
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any
 
@@ -21,6 +21,9 @@ _NUMBERS: set[type] = {int, float, NoneType}
 _TRUTHS: set[type] = {bool, NoneType}
 _ANY: set[type] = {str, bool, *_NUMBERS}
 
+_KEPT = 64
+"""Of tables of so few rows the columns that no rule reads are kept."""
+
 Reader = Callable[[Sequence[Any]], Array | None]
 
 
@@ -30,6 +33,7 @@ class PlainCells:
 
     schema: Schema
     readers: Mapping[str, Reader]
+    _absent: dict[int, tuple[Array, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema, used: Collection[str]) -> PlainCells | None:
@@ -53,8 +57,14 @@ class PlainCells:
         if len(lengths) != 1 or not self.readers.keys() <= encoded.keys():
             return None
         (n_rows,) = lengths
-        arrays = (encoded[f.name] if f.name in self.readers else missing_cells(f, n_rows) for f in self.schema)
-        return Table(self.schema.features, tuple(arrays), n_rows, constraints=self.schema.constraints)
+        names, readers = self.schema.names, self.readers
+        absent = self._absent.get(n_rows)
+        if absent is None:
+            absent = tuple(missing_cells(feature, n_rows) for feature in self.schema)
+            if n_rows <= _KEPT:
+                self._absent[n_rows] = absent
+        arrays = tuple(encoded[n] if n in readers else own for n, own in zip(names, absent, strict=True))
+        return Table(self.schema.features, arrays, n_rows, constraints=self.schema.constraints)
 
 
 def _reader(feature: Feature) -> Reader | None:

@@ -10,10 +10,11 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 
 from rulekit_serve.api.protocol import json_response
-from rulekit_serve.deciding import Service, dumped
+from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal, unknown
 from rulekit_serve.registry import VERSION
 from rulekit_serve.store.tables import decisions
+from rulekit_serve.words import dumped
 
 _PAGE = 1_000
 _LARGEST = 2**63 - 1
@@ -36,7 +37,15 @@ def routes(service: Service) -> APIRouter:
     @api.get("/decisions/{own:path}")
     def one(request: Request, own: str) -> Response:
         service.access.require(request, "audit")
+<<<<<<< HEAD
         return json_response(one_decision(service, own))
+=======
+        with service.database.read() as connection:
+            row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
+        if row is None:
+            raise unknown("there is no decision of this id")
+        return json_response(said(dict(row)))
+>>>>>>> jobs
 
     @api.get("/metrics")
     def figures(request: Request) -> Response:
@@ -46,6 +55,7 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
+<<<<<<< HEAD
 def one_decision(service: Service, own: str) -> dict[str, Any]:
     """The decision of an id; raises Refusal where there is none."""
     with service.database.read() as connection:
@@ -55,6 +65,8 @@ def one_decision(service: Service, own: str) -> dict[str, Any]:
     return said(row)
 
 
+=======
+>>>>>>> jobs
 def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
     """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
     chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
@@ -77,7 +89,7 @@ def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | N
             except ValueError:
                 raise Refusal(422, f"{key} is a time in seconds since 1970", key) from None
     with service.database.read() as connection:
-        return [said(row) for row in connection.execute(chosen).mappings()]
+        return [said(dict(row)) for row in connection.execute(chosen).mappings()]
 
 
 def said(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from rulekit.graph.rule_graph import RuleGraph
 from rulekit_serve.api.models import artifact, facts
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.bodies import body_of
-from rulekit_serve.deciding import Service, dumped
+from rulekit_serve.deciding import Service
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION, read_model
 from rulekit_serve.store import history
+from rulekit_serve.words import dumped
 
 _MODEL, _HISTORY, _PROOFS = "model.json", "history.json", "proofs.json"
 _NAMES = (_MODEL, "model.rules", "model.onnx", _HISTORY, _PROOFS)
@@ -38,7 +39,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/import")
     async def came(request: Request, model: str) -> Response:
         caller = service.access.require(request, "train")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
 
         def work() -> str:
             zipped = data[:4] == b"PK\x03\x04"

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import FileResponse, StreamingResponse
 
 from rulekit_serve.api.protocol import json_response
 from rulekit_serve.bodies import body_of, object_of
@@ -24,6 +24,7 @@ _SANDBOX = (
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 """Of a report: the file itself allows one script, by its digest, and no request."""
+_REPORTS = {".html": "text/html; charset=utf-8", ".csv": "text/csv; charset=utf-8"}
 
 
 def routes(service: Service) -> APIRouter:
@@ -45,7 +46,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/jobs")
     async def asked(request: Request) -> Response:
         caller = service.access.require(request, "train")
-        given = object_of(await body_of(request, service.settings.seconds))
+        given = object_of(await body_of(request, service.settings))
         job = await asyncio.to_thread(submit, service, given, caller.name)
         return json_response(job, 202)
 
@@ -71,11 +72,12 @@ def routes(service: Service) -> APIRouter:
     @api.get("/jobs/{job}/report")
     def report(request: Request, job: str) -> Response:
         service.access.require(request, "audit")
-        path = service.settings.reports / f"{table.one(database, job)['id']}.html"
-        if not path.is_file():
-            raise unknown("the job has no report")
+        stem = service.settings.reports / table.one(database, job)["id"]
         headers = {"content-security-policy": _SANDBOX}
-        return Response(path.read_bytes(), media_type="text/html; charset=utf-8", headers=headers)
+        for ending, kind in _REPORTS.items():
+            if (path := stem.with_suffix(ending)).is_file():
+                return FileResponse(path, media_type=kind, headers=headers)
+        raise unknown("the job has no report")
 
     @api.delete("/jobs/{job}")
     def cancelled(request: Request, job: str) -> Response:

@@ -64,7 +64,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/{name}")
     async def came(request: Request, name: str) -> Response:
         caller = service.access.require(request, "train")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         graph = read_model(data, _CONTENT.get(kind, kind))
         digest = service.registry.add(name, graph, caller.name, "sent")

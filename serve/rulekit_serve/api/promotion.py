@@ -32,7 +32,7 @@ def routes(service: Service) -> APIRouter:
     @api.post("/models/{name}/aliases/{alias}")
     async def moved(request: Request, name: str, alias: str) -> Response:
         caller = service.access.require(request, "promote")
-        given = object_of(await body_of(request, service.settings.seconds))
+        given = object_of(await body_of(request, service.settings))
         status, answer = await asyncio.to_thread(promote, service, caller, name, alias, given)
         return json_response(answer, status)
 

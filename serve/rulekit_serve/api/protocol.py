@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +10,10 @@ from fastapi import APIRouter, Request, Response
 
 import rulekit
 from rulekit_serve.bodies import Columns, body_of, object_of, sized, text_of
-from rulekit_serve.deciding import Answer, Service, decide, dumped
+from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.words import dumped
 
 _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64")
 _FLOATS = ("FP16", "FP32", "FP64", "BF16")
@@ -30,6 +30,7 @@ def json_response(value: Any, status: int = 200) -> Response:
 def routes(service: Service) -> APIRouter:
     """The endpoints under /v2; health alone needs no token."""
     api = APIRouter(prefix="/v2", tags=["Open Inference Protocol V2"])
+    both = ("/models/{name}", "/models/{name}/versions/{version}")
 
     @api.get("/health/live")
     async def live() -> dict[str, bool]:
@@ -45,55 +46,18 @@ def routes(service: Service) -> APIRouter:
         service.access.require(request, "score")
         return {"name": "rulekit", "version": rulekit.__version__, "extensions": []}
 
-    def described(request: Request, name: str, version: str) -> dict[str, Any]:
+    def model(request: Request, name: str, version: str = CHAMPION) -> Response:
         service.access.require(request, "score")
-        digest = service.registry.digest(name, version)
-        graph = service.registry.decider(name, digest).graph
-        inputs = [
-            {"name": column, "datatype": _OF_KIND.get(graph.schema[column].kind, "BYTES"), "shape": [-1]}
-            for column in graph.used_features
-        ]
-        rules = len(service.registry.decider(name, digest).rules)
-        shapes = ([-1], [-1, len(graph.classes)], [-1, rules])
-        kinds = ("BYTES", "FP64", "BOOL")
-        outputs = [
-            {"name": output, "datatype": kind, "shape": shape}
-            for output, kind, shape in zip(_OUTPUTS, kinds, shapes, strict=True)
-        ]
-        versions = [each[:VERSION] for each in service.registry.versions(name)]
-        return {
-            "name": name,
-            "versions": versions,
-            "platform": "rulekit",
-            "inputs": inputs,
-            "outputs": outputs,
-            "parameters": {"digest": digest, "classes": json.loads(dumped(list(graph.classes)))},
-        }
+        return json_response(described(service, name, service.registry.digest(name, version)))
 
-    def is_ready(request: Request, name: str, version: str) -> dict[str, Any]:
+    def model_ready(request: Request, name: str, version: str = CHAMPION) -> dict[str, Any]:
         service.access.require(request, "score")
         service.registry.decider(name, service.registry.digest(name, version))
         return {"name": name, "ready": True}
 
-    @api.get("/models/{name}")
-    def model(request: Request, name: str) -> Response:
-        return json_response(described(request, name, CHAMPION))
-
-    @api.get("/models/{name}/versions/{version}")
-    def of_version(request: Request, name: str, version: str) -> Response:
-        return json_response(described(request, name, version))
-
-    @api.get("/models/{name}/ready")
-    def model_ready(request: Request, name: str) -> Response:
-        return json_response(is_ready(request, name, CHAMPION))
-
-    @api.get("/models/{name}/versions/{version}/ready")
-    def version_ready(request: Request, name: str, version: str) -> Response:
-        return json_response(is_ready(request, name, version))
-
-    async def inferred(request: Request, name: str, version: str) -> Response:
+    async def infer(request: Request, name: str, version: str = CHAMPION) -> Response:
         caller = service.access.require(request, "score")
-        given = object_of(await body_of(request, service.settings.seconds))
+        given = object_of(await body_of(request, service.settings))
         columns, n = columns_of_tensors(given.get("inputs"), service.settings.rows)
         graph = service.registry.decider(name, service.registry.digest(name, version)).graph
         columns = named(columns, graph.schema.names, graph.used_features)
@@ -101,15 +65,30 @@ def routes(service: Service) -> APIRouter:
         answer = await decide(service, caller, name, version, columns, n, known or None)
         return json_response(_answered(answer, known, _asked(given)))
 
-    @api.post("/models/{name}/infer")
-    async def infer(request: Request, name: str) -> Response:
-        return await inferred(request, name, CHAMPION)
-
-    @api.post("/models/{name}/versions/{version}/infer")
-    async def infer_version(request: Request, name: str, version: str) -> Response:
-        return await inferred(request, name, version)
-
+    for path in both:
+        api.get(path)(model)
+        api.get(f"{path}/ready")(model_ready)
+        api.post(f"{path}/infer")(infer)
     return api
+
+
+def described(service: Service, name: str, digest: str) -> dict[str, Any]:
+    """The metadata of a version: the columns that it reads, and what it answers."""
+    decider = service.registry.decider(name, digest)
+    graph = decider.graph
+    inputs = [
+        {"name": column, "datatype": _OF_KIND.get(graph.schema[column].kind, "BYTES"), "shape": [-1]}
+        for column in graph.used_features
+    ]
+    outputs = zip(_OUTPUTS, ("BYTES", "FP64", "BOOL"), ([], [len(graph.classes)], [len(decider.rules)]), strict=True)
+    return {
+        "name": name,
+        "versions": [each[:VERSION] for each in service.registry.versions(name)],
+        "platform": "rulekit",
+        "inputs": inputs,
+        "outputs": [{"name": own, "datatype": kind, "shape": [-1, *more]} for own, kind, more in outputs],
+        "parameters": {"digest": digest, "classes": list(graph.classes)},
+    }
 
 
 def columns_of_tensors(inputs: Any, most: int) -> tuple[Columns, int]:
@@ -189,24 +168,25 @@ def _asked(given: Mapping[str, Any]) -> Sequence[str]:
     outputs = given.get("outputs")
     if outputs is None:
         return _OUTPUTS
-    names = [each.get("name") for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
+    names = [str(each.get("name")) for each in outputs if isinstance(each, dict)] if isinstance(outputs, list) else []
     if not names or not {*names} <= {*_OUTPUTS}:
         raise Refusal(400, f"outputs are some of {', '.join(_OUTPUTS)}", "outputs")
     return names
 
 
 def _answered(answer: Answer, known: str, asked: Sequence[str]) -> dict[str, Any]:
-    n, ids = len(answer.ids), [rule.id for rule in answer.decider.rules]
+    n, ids = len(answer.ids), [rule.id for rule in answer.words.decider.rules]
     found = []
     for name in asked:
         if name == "label":
-            labels = [label if isinstance(label, str) else dumped(label) for label in answer.labels]
+            texts = [label if isinstance(label, str) else dumped(label) for label in answer.words.classes]
+            labels = [texts[k] for k in answer.labels]
             found.append({"name": name, "shape": [n], "datatype": "BYTES", "data": labels})
         elif name == "probabilities":
             flat = [p for row in answer.probabilities for p in row]
-            found.append({"name": name, "shape": [n, len(answer.classes)], "datatype": "FP64", "data": flat})
+            found.append({"name": name, "shape": [n, len(answer.words.classes)], "datatype": "FP64", "data": flat})
         else:
-            fired = [rule in {*row} for row in answer.rules for rule in ids]
+            fired = [rule in row.ids for row in answer.fired for rule in ids]
             found.append({"name": name, "shape": [n, len(ids)], "datatype": "BOOL", "data": fired})
     said = {"digest": answer.digest, "decisions": list(answer.ids), "rules": ids}
     body = {"model_name": answer.model, "model_version": answer.digest[:VERSION], "outputs": found, "parameters": said}

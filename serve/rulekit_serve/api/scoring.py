@@ -14,9 +14,10 @@ from rulekit.errors import RulekitError
 from rulekit.limits import Deadline
 from rulekit_serve.api.protocol import columns_of_tensors, json_response, named
 from rulekit_serve.bodies import Columns, body_of, columns_of, columns_of_rows, object_of, sized
-from rulekit_serve.deciding import Answer, Service, decide, dumped
+from rulekit_serve.deciding import Answer, Service, decide
 from rulekit_serve.failures import Refusal
 from rulekit_serve.registry import CHAMPION, VERSION
+from rulekit_serve.words import dumped
 
 _REQUEST = "x-request-id"
 
@@ -28,15 +29,15 @@ def routes(service: Service) -> APIRouter:
     @api.post("/score/{name}")
     async def score(request: Request, name: str, version: str = CHAMPION) -> Response:
         caller = service.access.require(request, "score")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         columns, n = columns_of(data, request.headers.get("content-type", ""), service.settings.rows)
         known = request.headers.get(_REQUEST)
-        return json_response(by_row(await decide(service, caller, name, version, columns, n, known)))
+        return by_row(await decide(service, caller, name, version, columns, n, known))
 
     @api.post("/explain/{name}")
     async def explained(request: Request, name: str, version: str = CHAMPION) -> Response:
         service.access.require(request, "score")
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         columns, _ = columns_of(data, request.headers.get("content-type", ""), service.settings.explained)
         digest = service.registry.digest(name, version)
         found = await asyncio.to_thread(why, service, name, digest, columns)
@@ -49,7 +50,7 @@ def routes(service: Service) -> APIRouter:
         if not model and len(names) != 1:
             raise Refusal(422, "several models are served, or none", "model", "name one: /invocations?model=NAME")
         name = model or names[0]
-        data = await body_of(request, service.settings.seconds)
+        data = await body_of(request, service.settings)
         kind = request.headers.get("content-type", "").partition(";")[0].strip()
         if kind == "text/csv":
             columns, n = columns_of(data, kind, service.settings.rows)
@@ -57,8 +58,8 @@ def routes(service: Service) -> APIRouter:
             columns, n = columns_of_mlflow(object_of(data), service.settings.rows)
         graph = service.registry.decider(name, service.registry.digest(name)).graph
         columns = named(columns, graph.schema.names, graph.used_features)
-        answer = by_row(await decide(service, caller, name, CHAMPION, columns, n, request.headers.get(_REQUEST)))
-        return json_response({"predictions": answer.pop("decisions"), **answer})
+        known = request.headers.get(_REQUEST)
+        return by_row(await decide(service, caller, name, CHAMPION, columns, n, known), "predictions")
 
     return api
 
@@ -75,22 +76,10 @@ def why(service: Service, name: str, digest: str, columns: Columns) -> list[dict
     return plain
 
 
-def by_row(answer: Answer) -> dict[str, Any]:
-    """The decisions of an answer as JSON values, a row an object."""
-    text = {rule.id: rule.text for rule in answer.decider.rules}
-    classes = [label if isinstance(label, str) else dumped(label) for label in answer.classes]
-    found = [
-        {
-            "id": own,
-            "label": label,
-            "probabilities": dict(zip(classes, chances, strict=True)),
-            "rules": [{"id": rule, "text": text.get(rule, "")} for rule in rules],
-        }
-        for own, label, chances, rules in zip(
-            answer.ids, answer.labels, answer.probabilities, answer.rules, strict=True
-        )
-    ]
-    return {"model": answer.model, "version": answer.digest[:VERSION], "digest": answer.digest, "decisions": found}
+def by_row(answer: Answer, key: str = "decisions") -> Response:
+    """The decisions of an answer, a row an object."""
+    head = dumped({"model": answer.model, "version": answer.digest[:VERSION], "digest": answer.digest})
+    return Response(f'{head[:-1]},"{key}":{answer.decisions()}}}', media_type="application/json")
 
 
 def columns_of_mlflow(given: Mapping[str, Any], most: int) -> tuple[Columns, int]:

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rulekit.errors import InputError, RulekitError
-from rulekit.learners.parameters import check_parameters
 from rulekit.names import near_names
 from rulekit.tables.options import ReadingOptions
 from rulekit.work import learning
 from rulekit.work.learning import TrainingRequest
-from rulekit_serve.bodies import text_of
+from rulekit_serve.bodies import number_of, text_of
 from rulekit_serve.failures import Refusal
 from rulekit_serve.jobs import uploads
 from rulekit_serve.registry import Registry, checked_name
@@ -71,8 +70,11 @@ _FIELDS = {
     **{"verify": ("model", "version"), "check": ("model", "version")},
     "compare": ("model", "version", "beside", "upload"),
     "report": ("model", "version", "upload", "target"),
+    "replay": ("model", "version", "from", "to"),
 }
 KINDS = tuple(_FIELDS)
+_LAST = 1e11
+"""A time after all others, in seconds since 1970."""
 
 
 def checked(given: Mapping[str, Any], database: Database, registry: Registry) -> tuple[str, dict[str, Any]]:
@@ -86,7 +88,7 @@ def checked(given: Mapping[str, Any], database: Database, registry: Registry) ->
     if "upload" in given or kind in ("train", "report"):
         found["upload"] = uploads.one(database, text_of(given, "upload"))["id"]
     if kind == "train":
-        checked_name(name)
+        checked_name(name, "model")
         found |= {"target": text_of(given, "target"), "learner": text_of(given, "learner", "rules")}
         found |= {key: given.get(key, {}) for key in ("parameters", "options")}
         training(found, Path(found["upload"]))
@@ -97,6 +99,8 @@ def checked(given: Mapping[str, Any], database: Database, registry: Registry) ->
         found["beside"] = registry.digest(name, text_of(given, "beside"))
     if kind == "report" and "target" in given:
         found["target"] = text_of(given, "target")
+    if kind == "replay":
+        found |= {key: number_of(given, key, bound, 0.0, _LAST) for key, bound in (("from", 0.0), ("to", _LAST))}
     return kind, found
 
 
@@ -120,19 +124,21 @@ def training(asked: Mapping[str, Any], data: Path) -> TrainingRequest:
             raise Refusal(422, f"{key} is {words}", key)
     reading = ReadingOptions(**{key: value for key, value in options.items() if key in _OF_READING})
     how = {key: value for key, value in options.items() if key in _OF_TRAINING}
+    learner = asked["learner"]
     try:
-        allowed = {parameter.name: parameter for parameter in learning.parameters(asked["learner"])}
-        known(parameters, tuple(allowed), f"{asked['learner']} has no parameter")
-        check_parameters("", parameters, {key: allowed[key] for key in parameters})
-        request = TrainingRequest(
-            data, replace(reading, target=asked["target"]), learner=asked["learner"], parameters=parameters, **how
-        )
-        request.all_parameters()
-    except InputError as error:
-        field = error.field or ("learner" if not error.where else "")
-        raise Refusal(422, error.what, field, error.fix) from None
+        allowed = {parameter.name: parameter.allowed for parameter in learning.parameters(learner)}
     except RulekitError as error:
         raise Refusal(422, error.what, "learner", error.fix) from None
+    known(parameters, tuple(allowed), f"{learner} has no parameter")
+    for key, value in parameters.items():
+        if not (allowed[key].holds(value) or (value is None and allowed[key].optional)):
+            raise Refusal(422, f"{key} is {allowed[key].words}", key)
+    reading = replace(reading, target=asked["target"])
+    request = TrainingRequest(data, reading, learner=learner, parameters=parameters, **how)
+    try:
+        request.all_parameters()
+    except InputError as error:
+        raise Refusal(422, error.what, error.field, error.fix) from None
     return request
 
 

@@ -34,7 +34,7 @@ class Heart:
 
     def __init__(self, database: Database, job: str) -> None:
         self._database, self._job, self._parent = database, job, os.getppid()
-        self._lock, self._number = threading.Lock(), 0
+        self._lock, self._beating, self._number = threading.Lock(), threading.Lock(), 0
         self._notes: list[dict[str, Any]] = []
         self._latest: dict[str, Any] | None = None
         self._stopped, self.cancelled = threading.Event(), threading.Event()
@@ -48,6 +48,11 @@ class Heart:
                 self._notes.append(event)
             else:
                 self._latest = event
+
+    def is_cancelled(self) -> bool:
+        """Whether the job is cancelled at this moment; raises Refusal where the database does not say."""
+        self._beat()
+        return self.cancelled.is_set()
 
     def stop(self) -> None:
         """Write what is left."""
@@ -70,17 +75,18 @@ class Heart:
                 return
 
     def _beat(self) -> None:
-        with self._lock:
-            told = [*self._notes, *([] if self._latest is None else [self._latest])]
-            self._notes, self._latest = [], None
-        events = {self._number + 1 + i: event for i, event in enumerate(told)}
-        try:
-            cancel = table.beat(self._database, self._job, events)
-        except BaseException:
+        with self._beating:
             with self._lock:
-                self._notes = [*(event for event in told if "notes" in event), *self._notes]
-            raise
-        self._number += len(told)
+                told = [*self._notes, *([] if self._latest is None else [self._latest])]
+                kept, self._notes, self._latest = self._notes, [], None
+            events = {self._number + 1 + i: event for i, event in enumerate(told)}
+            try:
+                cancel = table.beat(self._database, self._job, events)
+            except BaseException:
+                with self._lock:
+                    self._notes = [*kept, *self._notes]
+                raise
+            self._number += len(told)
         if cancel is None:  # somebody else has ended it
             os._exit(3)
         if cancel:

@@ -41,6 +41,9 @@ class DecisionLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        known = [column.name for column in decisions.columns if column.name != "number"]
+        compiled = insert(decisions).compile(dialect=database.engine.dialect, column_keys=known)
+        self._statement, self._names = str(compiled), getattr(compiled, "positiontup", None)
         self._waiting: queue.Queue[_Waiting | None] = queue.Queue(_MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="decisions", daemon=True)
         self._thread.start()
@@ -86,7 +89,10 @@ class DecisionLog:
     def _write(self, group: Sequence[_Waiting]) -> None:
         try:
             with self._database.write() as connection:
-                connection.execute(insert(decisions), [row for each in group for row in each.rows])
+                rows: list[Any] = [row for each in group for row in each.rows]
+                if self._names:  # the driver takes values by their places
+                    rows = [tuple([row[name] for name in self._names]) for row in rows]
+                connection.exec_driver_sql(self._statement, rows)
         except IntegrityError:
             if len(group) == 1:
                 return _answer(group, RepeatedError())
