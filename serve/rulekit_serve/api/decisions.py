@@ -37,15 +37,7 @@ def routes(service: Service) -> APIRouter:
     @api.get("/decisions/{own:path}")
     def one(request: Request, own: str) -> Response:
         service.access.require(request, "audit")
-<<<<<<< HEAD
         return json_response(one_decision(service, own))
-=======
-        with service.database.read() as connection:
-            row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
-        if row is None:
-            raise unknown("there is no decision of this id")
-        return json_response(said(dict(row)))
->>>>>>> jobs
 
     @api.get("/metrics")
     def figures(request: Request) -> Response:
@@ -55,18 +47,15 @@ def routes(service: Service) -> APIRouter:
     return api
 
 
-<<<<<<< HEAD
 def one_decision(service: Service, own: str) -> dict[str, Any]:
     """The decision of an id; raises Refusal where there is none."""
     with service.database.read() as connection:
         row = connection.execute(select(decisions).where(decisions.c.id == own)).mappings().first()
     if row is None:
         raise unknown("there is no decision of this id")
-    return said(row)
+    return said(dict(row))
 
 
-=======
->>>>>>> jobs
 def page(service: Service, asked: Mapping[str, str], limit: int, cursor: int | None = None) -> list[dict[str, Any]]:
     """The latest decisions that match, before a number; asked: model, version, label, rule, differs, from and to."""
     chosen = select(decisions).order_by(decisions.c.number.desc()).limit(limit)
